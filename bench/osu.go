@@ -1,0 +1,120 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// osu writes tables in the form of the OSU micro-benchmarks: comment lines, then the size
+// at the left and values 20 wide. As there, latency is half the round trip and MB is 10^6
+// bytes. Unlike there, values are medians, and the ratios and the placement are further
+// columns.
+type osu struct{ w io.Writer }
+
+func (o *osu) Header(h *Header) error {
+	var b strings.Builder
+	for _, p := range h.lines() {
+		fmt.Fprintf(&b, "# %s: %s\n", p.Key, p.Value)
+	}
+	_, err := io.WriteString(o.w, b.String())
+	return err
+}
+
+// column is a value derived from a result for the table.
+type column struct {
+	title string
+	value func(r *Result) float64
+}
+
+func medianNs(r *Result) float64 { return Median(r.Values(NsPerOp)) }
+
+// columns of each quantity.
+var columns = map[Quantity][]column{
+	RoundTrip: {{"Latency (us)", func(r *Result) float64 { return medianNs(r) / 2 / 1e3 }}},
+	Stream: {
+		{"MB/s", func(r *Result) float64 { return float64(r.Size) * 1e3 / medianNs(r) }},
+		{"Messages/s", func(r *Result) float64 { return 1e9 / medianNs(r) }},
+	},
+	Duration: {{"Time (us)", func(r *Result) float64 { return medianNs(r) / 1e3 }}},
+}
+
+var notes = map[Quantity]string{
+	RoundTrip: "; latency is half the round trip, ratios compare whole round trips",
+	Stream:    "; MB is 10^6 bytes",
+}
+
+func (o *osu) Series(s *Series) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n# Aqueduct %s Test: %s\n", s.Family, s.Title)
+	fmt.Fprintf(&b, "# %s: medians%s\n", params(s), notes[s.Quantity])
+	axis := "# Size"
+	if s.Axis == Ranks {
+		axis = "# Ranks"
+	}
+	var titles []string
+	for _, c := range columns[s.Quantity] {
+		titles = append(titles, c.title)
+	}
+	others := otherUnits(s)
+	row(&b, axis, slices.Concat(titles, others, []string{"Placement"}))
+	for i := range s.Results {
+		r := &s.Results[i]
+		x := r.Size
+		if s.Axis == Ranks {
+			x = r.Ranks
+		}
+		row(&b, strconv.Itoa(x), cells(s.Quantity, r, others))
+		if r.Uneven+r.Elsewhere > 0 {
+			fmt.Fprintf(&b, "# %d samples above; dropped: %d disturbed, %d of another placement\n", len(r.Samples), r.Uneven, r.Elsewhere)
+		}
+	}
+	_, err := io.WriteString(o.w, b.String())
+	return err
+}
+
+// cells formats a result's values for the columns of its quantity, then for the other
+// units, then its placement.
+func cells(q Quantity, r *Result, others []string) []string {
+	var list []string
+	for _, c := range columns[q] {
+		list = append(list, decimal(c.value(r)))
+	}
+	for _, unit := range others {
+		if values := r.Values(unit); len(values) > 0 {
+			list = append(list, decimal(Median(values)))
+		} else {
+			list = append(list, "-")
+		}
+	}
+	return append(list, string(r.Placement))
+}
+
+func row(b *strings.Builder, first string, rest []string) {
+	fmt.Fprintf(b, "%-10s", first)
+	for _, cell := range rest {
+		fmt.Fprintf(b, "%20s", cell)
+	}
+	b.WriteByte('\n')
+}
+
+// otherUnits returns the units besides NsPerOp that any result of a series has, in order.
+func otherUnits(s *Series) []string {
+	var all []string
+	for i := range s.Results {
+		all = append(all, s.Results[i].Units()[1:]...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// params formats what all results of a series have in common.
+func params(s *Series) string {
+	var parts []string
+	for _, p := range s.Params {
+		parts = append(parts, p.Key+"="+p.Value)
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,99 @@
+package bench
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Quantity says what an operation of a series is, and so what people want to see of it.
+type Quantity uint8
+
+// The quantities. A Sample always holds nanoseconds per operation.
+const (
+	RoundTrip Quantity = iota // there and back: the latency is half of it
+	Stream                    // one message of many in one direction: rate and bandwidth
+	Duration                  // anything else: a barrier, an empty poll, a start
+)
+
+// Axis says what varies within a series.
+type Axis uint8
+
+// The axes.
+const (
+	Sizes Axis = iota // payload bytes
+	Ranks             // number of ranks
+)
+
+// A Param is a key=value part of a benchmark's name.
+type Param struct{ Key, Value string }
+
+// A Series is one quantity measured along an axis.
+type Series struct {
+	Family   string  // what is measured, upper case first: "AM"
+	Title    string  // for people: "short AM round trip"
+	Params   []Param // op, category, conduit, profile, …; the same for all results
+	Quantity Quantity
+	Axis     Axis
+	Results  []Result
+}
+
+// A Result is one point of a series.
+type Result struct {
+	Size  int // payload bytes
+	Ranks int
+	Iters int // operations per sample
+	Outcome
+}
+
+// word is what the parts of a name may be made of, so that every format can hold it.
+var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:+%,-]*$`)
+
+// Name returns the result's name in the format of go test -bench, such as
+// BenchmarkAM/op=pingpong/category=short/conduit=sci/profile=live/size=0/np=2. It fails if
+// a part cannot stand in such a name.
+func (s *Series) Name(r *Result) (string, error) {
+	if !word.MatchString(s.Family) || s.Family[0] < 'A' || s.Family[0] > 'Z' {
+		return "", fmt.Errorf("bench: family %q; want letters and digits, upper case first", s.Family)
+	}
+	var b strings.Builder
+	b.WriteString("Benchmark" + s.Family)
+	for _, p := range s.Params {
+		if !word.MatchString(p.Key) || !word.MatchString(p.Value) {
+			return "", fmt.Errorf("bench: parameter %q=%q; want words without spaces, slashes and equal signs", p.Key, p.Value)
+		}
+		fmt.Fprintf(&b, "/%s=%s", p.Key, p.Value)
+	}
+	fmt.Fprintf(&b, "/size=%d/np=%d", r.Size, r.Ranks)
+	return b.String(), nil
+}
+
+// NsPerOp is the unit of Sample.Ns.
+const NsPerOp = "ns/op"
+
+// Units returns the units the samples have values of: NsPerOp, then the others in
+// alphabetical order.
+func (r *Result) Units() []string {
+	others := map[string]bool{}
+	for _, s := range r.Samples {
+		for unit := range s.Metrics {
+			others[unit] = true
+		}
+	}
+	return append([]string{NsPerOp}, slices.Sorted(maps.Keys(others))...)
+}
+
+// Values returns what the samples say in a unit, in the order measured.
+func (r *Result) Values(unit string) []float64 {
+	var values []float64
+	for _, s := range r.Samples {
+		if unit == NsPerOp {
+			values = append(values, s.Ns)
+		} else if v, ok := s.Metrics[unit]; ok {
+			values = append(values, v)
+		}
+	}
+	return values
+}

@@ -1,0 +1,141 @@
+// Package loopback is the conduit between ranks of one process: live between goroutines,
+// and modelled as the smallest network there is, with a fixed latency and a rate. It is
+// the reference conduit: complete, plain, and the first to read before writing another.
+//
+// Each rank has one inbox. A message is staged in a buffer of its sender and appended to
+// the inbox of its destination, at once live, by an event of the kernel when modelled;
+// the destination's Poll runs handlers in order of arrival. A pair of ranks may have
+// Depth requests under way; a request counts until its handler has returned without a
+// reply or its reply has been handled, so every reply has a place by construction.
+package loopback
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+func init() {
+	core.Register(core.Driver{
+		Name:     "loopback",
+		Summary:  "ranks of one process; modelled: fixed latency and rate",
+		Profiles: []string{"default"},
+		Modelled: true,
+		Check: func(boot core.Bootstrap) error {
+			if _, ok := boot.(core.ProcessSharer); boot != nil && !ok && boot.Size() > 1 {
+				return fmt.Errorf("loopback joins ranks of one process only; these %d ranks are processes", boot.Size())
+			}
+			return nil
+		},
+		New: func(string) core.Conduit { return new(conduit) },
+	})
+}
+
+// conduit is one rank's end.
+type conduit struct {
+	params
+	ep    *core.Endpoint
+	rank  core.Rank
+	nodes []*node // by rank; nil outside the group
+	self  *node
+	model *link // nil live
+	bell  bell
+
+	segment *shm.Region
+}
+
+// node is what the ranks of a job share about one of them.
+type node struct {
+	inbox inbox
+	pool  pool
+	bell  *bell
+	proc  *vtime.Proc
+	// credits counts, by destination, the requests this rank may still send.
+	credits []credit
+}
+
+// Attach implements core.Conduit.
+func (c *conduit) Attach(a *core.Attachment) ([]byte, error) {
+	shared, ok := a.Boot.(core.ProcessSharer)
+	if !ok && a.Boot.Size() > 1 {
+		return nil, fmt.Errorf("loopback joins ranks of one process only; choose another conduit")
+	}
+	var err error
+	if c.params, err = parseParams(a.Settings); err != nil {
+		return nil, err
+	}
+	c.ep, c.rank = a.Endpoint, a.Boot.Rank()
+	c.self = &node{bell: &c.bell, proc: a.Proc, credits: make([]credit, a.Boot.Size())}
+	for i := range c.self.credits {
+		c.self.credits[i].n.Store(int64(c.depth))
+	}
+	if a.Proc == nil {
+		if err := c.bell.open(); err != nil {
+			return nil, err
+		}
+	} else {
+		c.model = &link{kernel: a.Proc.Kernel(), proc: a.Proc, params: &c.params}
+	}
+	c.nodes = make([]*node, a.Boot.Size())
+	c.nodes[c.rank] = c.self
+	if ok {
+		if err := c.meet(a, shared); err != nil {
+			return nil, err
+		}
+	}
+	if a.Segment == 0 {
+		return nil, nil
+	}
+	if c.segment, err = shm.NewRegion(a.Segment, shm.Local); err != nil {
+		return nil, err
+	}
+	return c.segment.Bytes(), nil
+}
+
+// meet exchanges the nodes of the group by way of the process.
+func (c *conduit) meet(a *core.Attachment, shared core.ProcessSharer) error {
+	key := func(r core.Rank) string { return fmt.Sprintf("loopback node %d", r) }
+	shared.Share(key(c.rank), func() any { return c.self })
+	if err := a.Boot.Barrier(); err != nil {
+		return err
+	}
+	for _, r := range a.Group {
+		c.nodes[r] = shared.Share(key(r), func() any { return (*node)(nil) }).(*node)
+		if c.nodes[r] == nil {
+			return fmt.Errorf("loopback: rank %d did not attach", r)
+		}
+	}
+	return nil
+}
+
+// Limits implements core.Conduit.
+func (c *conduit) Limits() core.Limits {
+	return core.Limits{
+		MaxMediumRequest: maxMedium, MaxMediumReply: maxMedium,
+		MaxLongRequest: maxLong, MaxLongReply: maxLong,
+		Ordered: true,
+	}
+}
+
+// Sleeper implements core.Conduit.
+func (c *conduit) Sleeper() core.Sleeper {
+	if c.model != nil {
+		return nil
+	}
+	return &sleeper{c}
+}
+
+// Close implements core.Conduit.
+func (c *conduit) Close() error {
+	var err error
+	if c.segment != nil {
+		err = c.segment.Close()
+	}
+	if c.model == nil {
+		err = errors.Join(err, c.bell.close())
+	}
+	return err
+}

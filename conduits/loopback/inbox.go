@@ -1,0 +1,96 @@
+package loopback
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+// message is one active message under way. Its sender takes it from its pool, its receiver
+// puts it back when it has been handled.
+type message struct {
+	src  core.Rank
+	hdr  core.Header
+	n    int // payload bytes
+	off  uint64
+	args [core.MaxArgs]uint32
+	data []byte           // staged payload, kept for reuse
+	from []byte           // payload taken from the caller instead
+	lc   *core.Completion // to be told when from has been read
+	home *pool
+	id   uint32 // in home
+	next *message
+}
+
+// pool holds a rank's messages, numbered so that an Op can name one.
+type pool struct {
+	mu   sync.Mutex
+	all  []*message
+	idle *message
+}
+
+func (p *pool) get() *message {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m := p.idle
+	if m == nil {
+		m = &message{home: p, id: uint32(len(p.all))}
+		p.all = append(p.all, m)
+	}
+	p.idle, m.next = m.next, nil
+	return m
+}
+
+func (p *pool) byID(id uint64) *message {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.all[id]
+}
+
+func (p *pool) put(m *message) {
+	m.from, m.lc = nil, nil
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m.next, p.idle = p.idle, m
+}
+
+// inbox is a queue of arrived messages, first in first out.
+type inbox struct {
+	mu          sync.Mutex
+	first, last *message
+	n           atomic.Int64 // messages in it, so that an empty poll takes no lock
+}
+
+func (b *inbox) push(m *message) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.last == nil {
+		b.first = m
+	} else {
+		b.last.next = m
+	}
+	b.last = m
+	b.n.Add(1)
+}
+
+func (b *inbox) pop() *message {
+	if b.n.Load() == 0 {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	m := b.first
+	if b.first = m.next; b.first == nil {
+		b.last = nil
+	}
+	m.next = nil
+	b.n.Add(-1)
+	return m
+}
+
+// credit is a count on a cache line of its own.
+type credit struct {
+	n atomic.Int64
+	_ [56]byte
+}

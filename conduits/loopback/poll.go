@@ -1,0 +1,58 @@
+package loopback
+
+import "github.com/aqueduct-go/aqueduct/core"
+
+// Poll implements core.Conduit.
+func (c *conduit) Poll(budget int) int {
+	if c.model != nil {
+		c.model.proc.Charge(pollCost)
+		c.model.proc.Sync()
+	}
+	c.bell.look()
+	n := 0
+	for ; n < budget; n++ {
+		m := c.self.inbox.pop()
+		if m == nil {
+			break
+		}
+		c.handle(m)
+	}
+	return n
+}
+
+// handle runs the message's handler and gives back its credit when its exchange is over.
+func (c *conduit) handle(m *message) {
+	src, hdr := m.src, m.hdr
+	data := m.data[:min(m.n, len(m.data))]
+	if m.from != nil {
+		data = m.from
+	}
+	replied := false
+	if hdr.Kind() == core.Long {
+		if w, ok := c.ep.Window(m.off, uint64(m.n)); ok {
+			copy(w, data[:m.n])
+		}
+		m.read()
+		replied = c.ep.DispatchLong(src, hdr, &m.args, m.off, uint64(m.n), 0)
+	} else {
+		replied = c.ep.Dispatch(src, hdr, &m.args, data[:m.n], 0)
+		m.read()
+	}
+	m.home.put(m)
+	switch {
+	case hdr.Reply():
+		c.self.credits[src].n.Add(1)
+	case !replied:
+		peer := c.nodes[src]
+		peer.credits[c.rank].n.Add(1)
+		peer.notify()
+	}
+}
+
+// read tells a caller who lent the payload that it has been read.
+func (m *message) read() {
+	if m.lc != nil {
+		m.lc.Complete()
+		m.lc = nil
+	}
+}

@@ -1,0 +1,206 @@
+package core
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/aqueduct-go/aqueduct/internal/shm"
+)
+
+// AttachSpec is what Job.Attach needs to know; the zero value attaches all ranks with the
+// configured segment and no handlers.
+type AttachSpec struct {
+	// Segment is the size of this rank's segment, as for Config.Segment; "" takes the
+	// configured one, "0" makes none. It may differ among ranks.
+	Segment string
+	// Handlers are registered before any message can arrive. Entries with index
+	// AnyHandler get the lowest free index, upwards in table order (GASNet-1 rule).
+	Handlers []HandlerEntry
+	// Group lists the ranks to connect, the caller's included; nil is all. The ranks of a
+	// job may form several disjoint groups, but all ranks attach at the same time.
+	Group []Rank
+}
+
+// Attach makes the rank's endpoint: it creates the segment, connects to the ranks of the
+// group and registers the handlers. It is collective over the job, a barrier, and can
+// succeed once. On an error the job cannot go on: return it.
+func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
+	if j.ep.Load() != nil {
+		return nil, &UsageError{j.rank, "Attach", "called twice"}
+	}
+	drv, err := DriverByName(j.cfg.Conduit)
+	if err != nil {
+		return nil, err
+	}
+	if j.proc != nil && !drv.Modelled {
+		return nil, fmt.Errorf("core: conduit %q has no model; modelled are those that the list of conduits says", drv.Name)
+	}
+	if p := j.cfg.Profile; p != "" && !slices.Contains(drv.Profiles, p) {
+		return nil, fmt.Errorf("core: conduit %s has no profile %q; it has %v", drv.Name, p, drv.Profiles)
+	}
+	if drv.Check != nil {
+		if err := drv.Check(j.boot); err != nil {
+			return nil, fmt.Errorf("core: rank %d: conduit %s cannot be used: %w", j.rank, drv.Name, err)
+		}
+	}
+	group, err := j.group(spec.Group)
+	if err != nil {
+		return nil, err
+	}
+	segment, err := j.segmentSize(spec.Segment)
+	if err != nil {
+		return nil, err
+	}
+	ep := j.newEndpoint(drv, group)
+	if err := ep.table.register(spec.Handlers, ClientHandlers, true); err != nil {
+		return nil, ep.misuse("Attach", "%v", err)
+	}
+	if ep.sizes, err = j.exchangeSizes(group, segment); err != nil {
+		return nil, err
+	}
+	if err := ep.open(); err != nil {
+		return nil, err
+	}
+	if err := j.boot.Barrier(); err != nil {
+		return nil, err
+	}
+	return ep, nil
+}
+
+func (j *Job) newEndpoint(drv Driver, group []Rank) *Endpoint {
+	ep := &Endpoint{
+		job: j, conduit: drv.New(j.cfg.Profile), proc: j.proc, group: group, bell: -1,
+		single: j.cfg.Threads == Single || j.proc != nil,
+		debug:  j.cfg.Debug,
+		shared: j.local,
+		idle:   idleTimes{sleep: j.cfg.Sleep, stall: j.cfg.Stall},
+		peers:  make([]peer, j.size),
+	}
+	ep.Context = Context{ep: ep, turn: make(chan struct{}, 1)}
+	ep.poller = &ep.Context
+	ep.token.ep = ep
+	for r := range ep.peers {
+		_, in := slices.BinarySearch(group, Rank(r))
+		ep.peers[r].absent = !in
+	}
+	ep.table.set(HandlerEntry{Index: barrierHandler, Func: ep.barrier.onBarrier, Name: "core barrier"})
+	return ep
+}
+
+// open attaches the conduit and publishes the endpoint to the job.
+func (ep *Endpoint) open() error {
+	j := ep.job
+	var err error
+	if j.proc == nil {
+		if ep.bell, err = shm.NewBell(); err != nil {
+			return fmt.Errorf("core: rank %d: eventfd: %w", j.rank, err)
+		}
+	}
+	threads := j.cfg.Threads
+	if ep.single {
+		threads = Single
+	}
+	ep.segment, err = ep.conduit.Attach(&Attachment{
+		Boot: j.boot, Group: ep.group, Segment: ep.sizes[j.rank], Sizes: ep.sizes, Endpoint: ep,
+		Proc: j.proc, Settings: j.cfg.Settings, Threads: threads,
+	})
+	if err != nil {
+		return fmt.Errorf("core: rank %d: attach conduit %s: %w", j.rank, j.cfg.Conduit, err)
+	}
+	ep.limits = ep.conduit.Limits()
+	ep.sleeper = ep.conduit.Sleeper()
+	j.ep.Store(ep)
+	if j.failure() != nil && j.proc == nil {
+		shm.Ring(ep.bell) // the failure came before the endpoint could be woken
+	}
+	return nil
+}
+
+// group checks the list of ranks and returns it sorted.
+func (j *Job) group(ranks []Rank) ([]Rank, error) {
+	if ranks == nil {
+		ranks = make([]Rank, j.size)
+		for i := range ranks {
+			ranks[i] = Rank(i)
+		}
+		return ranks, nil
+	}
+	g := slices.Clone(ranks)
+	slices.Sort(g)
+	if n := len(slices.Compact(slices.Clone(g))); n != len(g) {
+		return nil, &UsageError{j.rank, "Attach", "a rank appears twice in the group"}
+	}
+	if len(g) == 0 || g[0] < 0 || int(g[len(g)-1]) >= j.size || !slices.Contains(g, j.rank) {
+		return nil, &UsageError{j.rank, "Attach", fmt.Sprintf("group %v must hold the caller and only ranks of a job of %d", g, j.size)}
+	}
+	return g, nil
+}
+
+// segmentSize turns what was asked for into a whole number of pages.
+func (j *Job) segmentSize(s string) (int, error) {
+	if s == "" {
+		s = j.cfg.Segment
+	}
+	if s == "" {
+		return defaultSegment, nil
+	}
+	whole, err := shm.Available()
+	if err != nil {
+		return 0, fmt.Errorf("core: rank %d: available memory: %w", j.rank, err)
+	}
+	n, err := ParseSize(s, whole/uint64(len(j.boot.Local())))
+	if err != nil {
+		return 0, &UsageError{j.rank, "Attach", "segment " + err.Error()}
+	}
+	page := os.Getpagesize()
+	return (n + page - 1) / page * page, nil
+}
+
+// exchangeSizes tells every rank the others' segment sizes, refuses jobs whose ranks
+// disagree on the conduit or the groups, and checks the host's memory before any segment
+// is made.
+func (j *Job) exchangeSizes(group []Rank, segment int) ([]int, error) {
+	card := binary.LittleEndian.AppendUint64(nil, uint64(segment))
+	card = append(card, j.cfg.Conduit+" "+j.cfg.Profile...)
+	for _, r := range group {
+		card = binary.LittleEndian.AppendUint32(append(card, 0), uint32(r))
+	}
+	cards, err := j.boot.Exchange(card)
+	if err != nil {
+		return nil, err
+	}
+	sizes := make([]int, j.size)
+	for _, r := range group {
+		if c := cards[r]; len(c) < 8 || !bytes.Equal(c[8:], card[8:]) {
+			return nil, fmt.Errorf("core: rank %d: rank %d attaches with another conduit, profile or group; they must agree", j.rank, r)
+		}
+		sizes[r] = int(binary.LittleEndian.Uint64(cards[r]))
+	}
+	var need uint64
+	for _, r := range j.boot.Local() {
+		if len(cards[r]) >= 8 {
+			need += binary.LittleEndian.Uint64(cards[r])
+		}
+	}
+	have, err := shm.Available()
+	if err != nil {
+		return nil, fmt.Errorf("core: rank %d: available memory: %w", j.rank, err)
+	}
+	if need > have {
+		return nil, fmt.Errorf("core: rank %d: the segments of this host's %d ranks need %d MB, but %d MB are available; lower --segment",
+			j.rank, len(j.boot.Local()), need>>20, have>>20)
+	}
+	return sizes, nil
+}
+
+// misuse makes a UsageError; in debug mode it ends the job.
+func (ep *Endpoint) misuse(op, format string, args ...any) error {
+	err := &UsageError{ep.job.rank, op, fmt.Sprintf(format, args...)}
+	if ep.debug {
+		ep.job.abort(err)
+	}
+	return err
+}

@@ -1,0 +1,46 @@
+package core
+
+// Bootstrap is how the ranks of a job find each other and end together. A spawner, a
+// batch system's PMI or MPI implements it; no conduit knows which it got.
+//
+// The collective calls (Exchange, Barrier and those of the optional interfaces) are made
+// by every rank of the job in the same order. They block without polling any conduit, and
+// return an error as soon as the job has failed.
+type Bootstrap interface {
+	// Rank is the caller's number in the job.
+	Rank() Rank
+	// Size is the number of ranks of the job, fixed for its life.
+	Size() int
+	// Local returns the ranks on the caller's host, ascending, the caller included.
+	Local() []Rank
+	// Exchange gives b to every rank and returns what each gave, indexed by rank. The
+	// result is the caller's.
+	Exchange(b []byte) ([][]byte, error)
+	// Barrier returns when every rank has called it.
+	Barrier() error
+	// Abort ends the whole job with the status (first caller wins, non-zero beats
+	// zero) and a reason for people to read. It returns; the caller then leaves.
+	Abort(status int, reason string)
+	// Done yields the job's failure, once, when the job has failed or the connection to
+	// whatever started it is lost; it is closed when the job is over.
+	Done() <-chan error
+	// Close says that this rank has finished in good order. No call follows it.
+	Close() error
+}
+
+// DescriptorSharer is implemented by a Bootstrap that can pass descriptors among the
+// ranks of a host.
+type DescriptorSharer interface {
+	// ShareFD gives a duplicate of fd to every rank and returns one of each rank's,
+	// indexed by rank (-1 for ranks of other hosts). Collective. The results belong to
+	// the caller, who closes them; fd stays the caller's.
+	ShareFD(fd int) ([]int, error)
+}
+
+// ProcessSharer is implemented by a Bootstrap whose ranks are goroutines or coroutines of
+// one process.
+type ProcessSharer interface {
+	// Share returns the value that the first caller's make returned for this key: the
+	// same for every rank of the job. Not collective, does not block.
+	Share(key string, make func() any) any
+}

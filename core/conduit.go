@@ -1,0 +1,179 @@
+package core
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// Op describes one active message on its way out. It is owned by a Context (requests)
+// or a Token (replies) and reused for every message, so that injection allocates
+// nothing. Core fills the first group of fields before Reserve; Reserve fills the
+// second; core writes arguments and payload into the windows and calls Commit.
+type Op struct {
+	Dst Rank   // destination, in 0..Size-1 and in the attached group
+	Hdr Header // handler, request or reply, category, argument count
+	Len int    // payload bytes; at Commit it may be less than it was at Reserve, never more
+	Off uint64 // Long: offset in the destination's segment, range already checked
+
+	// Src, when not nil, is the payload itself, stable until the conduit calls
+	// LC.Complete (if LC is not nil; else until the matching reply arrives). A conduit
+	// may then leave Data nil and take the payload from Src; one that sets Data gets a
+	// copy as always and ignores Src and LC.
+	Src []byte
+	LC  *Completion
+
+	Args *[MaxArgs]uint32 // where the arguments go: all 16 words are writable
+	Data []byte           // where the payload goes: Len bytes; unused when Len is 0
+	Slot uint64           // the conduit's own word; for a reply it comes from Dispatch
+
+	held bool // core: an Src was set, so Commit must not copy
+}
+
+// Result is the outcome of Reserve. Having no room is an everyday result, not an error.
+type Result uint8
+
+const (
+	// Reserved: the windows are set and Commit must follow.
+	Reserved Result = iota
+	// NoRoom: nothing was taken; poll and try again.
+	NoRoom
+)
+
+// Limits are the sizes a conduit supports, constant once attached.
+type Limits struct {
+	MaxMediumRequest int // payload bytes of a Medium request, at least 512
+	MaxMediumReply   int // payload bytes of a Medium reply, at least 512
+	MaxLongRequest   int // payload bytes of a Long request, at least 512
+	MaxLongReply     int // payload bytes of a Long reply, at least 512
+	// Ordered reports that messages of one direction (request or reply) between a pair
+	// of ranks arrive in the order in which one context sent them. Clients may not rely
+	// on it; the conformance suite checks a claim.
+	Ordered bool
+}
+
+// Conduit is the contract a network implements: one value per rank and job.
+//
+// Concurrency: core never runs two Reserves of requests, nor two Polls, at once.
+// Reserve for a reply is only called below Dispatch, hence below Poll. In Many mode
+// Poll may run beside a request's Reserve and Commit, and several reserved requests may
+// await their Commits, which come from any goroutine in any order.
+type Conduit interface {
+	// Attach connects the ranks of the group and returns this rank's segment: a.Segment
+	// bytes outside the Go heap (or, under the race detector between goroutines, on
+	// it), page aligned. Collective; may use a.Boot's collectives, the same number of
+	// times on every rank. An error ends the job.
+	Attach(a *Attachment) (segment []byte, err error)
+
+	// Limits returns the sizes; called once, after Attach.
+	Limits() Limits
+
+	// Reserve finds room for op's message and sets op.Args and op.Data, or answers
+	// NoRoom. For a reply (op.Hdr.Reply) it never answers NoRoom and never waits: a
+	// conduit does not dispatch a request unless its reply has room. Until Commit the
+	// message occupies its place; Reserve must not poll.
+	Reserve(op *Op) Result
+
+	// Commit sends what was reserved. After it returns, the windows belong to the
+	// conduit. It must not poll or block.
+	Commit(op *Op)
+
+	// Poll delivers arrived messages by Endpoint.Dispatch, about budget at most, and
+	// returns how many it delivered. It never blocks.
+	Poll(budget int) int
+
+	// Sleeper returns the conduit's part in sleeping; nil under a model.
+	Sleeper() Sleeper
+
+	// Close releases everything. No call follows it. All ranks have passed the final
+	// barrier, or the job has failed.
+	Close() error
+}
+
+// Sleeper lets the one wait sleep until a conduit has something to do. The calls come
+// from one goroutine at a time, in the order Arm, (sleep on FD), Disarm.
+type Sleeper interface {
+	// Arm announces that this rank is going to sleep and then looks once more. It
+	// reports true if anything is there that could make a wait's condition true: a
+	// message or returned room. From Arm to Disarm, such an event makes FD readable.
+	Arm() (ready bool)
+	// FD returns the descriptor to sleep on, or -1 if the conduit cannot wake a sleeper.
+	FD() int
+	// Disarm ends what Arm began and consumes the wake-up.
+	Disarm()
+}
+
+// Attachment is what core hands to Conduit.Attach.
+type Attachment struct {
+	Boot     Bootstrap         // the job's collectives
+	Group    []Rank            // the ranks to connect, ascending, the caller's included
+	Segment  int               // bytes of this rank's segment, a multiple of the page size; 0: none
+	Sizes    []int             // segment bytes of every rank, indexed by rank; 0 outside the group
+	Endpoint *Endpoint         // where arrivals go
+	Proc     *vtime.Proc       // the rank's process under the model; nil live
+	Settings map[string]string // further conduit settings, e.g. "forced-scan": "off"
+	Threads  Threads           // Many: see Conduit for what may run at once
+}
+
+// Driver makes a kind of conduit known by name, as database/sql drivers are.
+type Driver struct {
+	Name     string                     // e.g. "sci"
+	Summary  string                     // one line for listings
+	Profiles []string                   // names the conduit accepts, the default first
+	Modelled bool                       // runs in virtual time
+	Check    func(boot Bootstrap) error // nil if usable; boot is nil when only listing
+	// New makes a rank's end. profile is one of Profiles, or "" for the first.
+	New func(profile string) Conduit
+}
+
+var drivers struct {
+	sync.Mutex
+	m map[string]Driver
+}
+
+// Register makes a conduit available under d.Name. It is meant for init functions and
+// panics if the name is empty or taken.
+func Register(d Driver) {
+	drivers.Lock()
+	defer drivers.Unlock()
+	if d.Name == "" || d.New == nil {
+		panic("core: Register needs a name and a constructor")
+	}
+	if _, dup := drivers.m[d.Name]; dup {
+		panic("core: conduit " + d.Name + " registered twice")
+	}
+	if drivers.m == nil {
+		drivers.m = make(map[string]Driver)
+	}
+	drivers.m[d.Name] = d
+}
+
+// Drivers returns the registered conduits in order of name.
+func Drivers() []Driver {
+	drivers.Lock()
+	defer drivers.Unlock()
+	ds := slices.Collect(maps.Values(drivers.m))
+	slices.SortFunc(ds, func(a, b Driver) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	return ds
+}
+
+// DriverByName returns the conduit registered under name, or an error that lists the
+// names there are.
+func DriverByName(name string) (Driver, error) {
+	drivers.Lock()
+	d, ok := drivers.m[name]
+	names := slices.Sorted(maps.Keys(drivers.m))
+	drivers.Unlock()
+	if !ok {
+		return Driver{}, fmt.Errorf("core: unknown conduit %q; known: %v", name, names)
+	}
+	return d, nil
+}

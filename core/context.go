@@ -1,0 +1,43 @@
+package core
+
+// Context is one goroutine's (or C thread's) access to an endpoint: it owns what GASNet
+// keeps per thread. A context is used by one goroutine at a time; it is cheap, and lives
+// as long as the endpoint.
+type Context struct {
+	ep         *Endpoint
+	op         Op
+	sends      uint32
+	restricted restriction
+	locks      *HSL // debug mode: the locks held, newest first
+	stage      negotiation
+	turn       chan struct{} // Many: wakes the context when it parked
+}
+
+// restriction says why a context may not communicate at the moment.
+type restriction uint8
+
+const (
+	inHandler restriction = 1 << iota // a handler is running on it
+	prepared                          // a request is prepared and not committed
+	locked                            // it holds an HSL (debug mode)
+)
+
+// NewContext returns another context on the endpoint. In Single mode contexts may only be
+// used by one goroutine at a time all together; in Many mode each by its own.
+func (ep *Endpoint) NewContext() *Context {
+	return &Context{ep: ep, turn: make(chan struct{}, 1)}
+}
+
+// Endpoint returns the endpoint the context belongs to. A handler may call it.
+func (c *Context) Endpoint() *Endpoint { return c.ep }
+
+// misplaced reports a call that the context's situation forbids.
+func (c *Context) misplaced(op string) error {
+	switch {
+	case c.restricted&inHandler != 0:
+		return c.ep.misuse(op, "called from the handler of a %v from rank %d; a handler may only reply", c.ep.token.hdr, c.ep.token.src)
+	case c.restricted&prepared != 0:
+		return c.ep.misuse(op, "a request is prepared on this context; commit it first")
+	}
+	return c.ep.misuse(op, "called while holding a handler-safe lock; release it first")
+}

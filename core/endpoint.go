@@ -1,0 +1,185 @@
+package core
+
+import (
+	"sync"
+
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// Endpoint is a rank's place in the communication: handler table, segment, and the default
+// Context, whose methods it has. Each job has one, made by Job.Attach.
+type Endpoint struct {
+	Context
+
+	job     *Job
+	conduit Conduit
+	sleeper Sleeper
+	proc    *vtime.Proc // nil live
+	single  bool        // no locking
+	debug   bool
+	shared  bool // other ranks live in this process
+	limits  Limits
+	group   []Rank
+	sizes   []int // segment bytes by rank
+	segment []byte
+	bell    int // eventfd that wakes a sleeping wait when the job fails
+
+	sending  sync.Mutex // Many: serialises Reserve of requests; taken after the progress lock
+	progress progress
+	idle     idleTimes
+	peers    []peer // by rank; what an injection touches
+	poller   *Context
+	table    handlerTable
+	token    Token
+	barrier  barrier
+}
+
+// peer counts the messages exchanged with one rank.
+type peer struct {
+	absent   bool   // not in the endpoint's group
+	requests uint64 // sent; written under sending
+	replies  uint64 // sent; written while polling
+	received uint64 // written while polling
+}
+
+// Counts are the messages that passed between this endpoint and one peer.
+type Counts struct{ Requests, Replies, Received uint64 }
+
+// Job returns the job the endpoint belongs to. A handler may call it.
+func (ep *Endpoint) Job() *Job { return ep.job }
+
+// Rank returns the caller's rank. A handler may call it.
+func (ep *Endpoint) Rank() Rank { return ep.job.rank }
+
+// Size returns the number of ranks of the job. A handler may call it.
+func (ep *Endpoint) Size() int { return ep.job.size }
+
+// Group returns the ranks this endpoint is connected to, ascending, its own included. The
+// slice is the endpoint's. A handler may call it.
+func (ep *Endpoint) Group() []Rank { return ep.group }
+
+// Segment returns the rank's own registered memory, valid until the job ends. Peers write
+// to it at any time by Longs. A handler may call it.
+func (ep *Endpoint) Segment() []byte { return ep.segment }
+
+// SegmentSize returns the bytes of rank's segment, 0 for a rank outside the group. A
+// handler may call it.
+func (ep *Endpoint) SegmentSize(rank Rank) int {
+	if uint(rank) >= uint(len(ep.sizes)) {
+		return 0
+	}
+	return ep.sizes[rank]
+}
+
+// Limits returns the payload limits, the same towards every peer and for every number of
+// arguments. A handler may call it.
+func (ep *Endpoint) Limits() Limits { return ep.limits }
+
+// MaxPayload returns the payload limit of a message to rank (GASNet-EX
+// gex_AM_Max{Request,Reply}{Medium,Long}), for a Long also bounded by rank's segment; 0
+// for a Short. A handler may call it.
+func (ep *Endpoint) MaxPayload(rank Rank, k Kind, reply bool) int {
+	l := ep.limits
+	switch {
+	case k == Medium && reply:
+		return l.MaxMediumReply
+	case k == Medium:
+		return l.MaxMediumRequest
+	case k == Long && reply:
+		return min(l.MaxLongReply, ep.SegmentSize(rank))
+	case k == Long:
+		return min(l.MaxLongRequest, ep.SegmentSize(rank))
+	}
+	return 0
+}
+
+// Counts returns how many messages went to rank and came from it. The figures are exact
+// when no other goroutine uses the endpoint.
+func (ep *Endpoint) Counts(rank Rank) Counts {
+	if uint(rank) >= uint(len(ep.peers)) {
+		return Counts{}
+	}
+	p := &ep.peers[rank]
+	return Counts{p.requests, p.replies, p.received}
+}
+
+// Dispatch delivers a Short or Medium that arrived from src: it runs the handler and
+// reports whether that replied (always false for a reply). Conduits call it from Poll
+// only. args and data need to stay unchanged until it returns; slot becomes the reply's
+// Op.Slot. A malformed message ends the job.
+func (ep *Endpoint) Dispatch(src Rank, h Header, args *[MaxArgs]uint32, data []byte, slot uint64) (replied bool) {
+	if h.Kind() > Medium {
+		ep.malformed(src, h, "category of a Short or Medium expected")
+		return false
+	}
+	return ep.run(src, h, args, data, 0, slot)
+}
+
+// DispatchLong is Dispatch for a Long whose n payload bytes lie at off of this rank's
+// segment already. A range outside the segment ends the job.
+func (ep *Endpoint) DispatchLong(src Rank, h Header, args *[MaxArgs]uint32, off, n, slot uint64) (replied bool) {
+	data, ok := ep.Window(off, n)
+	if h.Kind() != Long || !ok {
+		ep.malformed(src, h, "Long payload outside the segment")
+		return false
+	}
+	return ep.run(src, h, args, data, off, slot)
+}
+
+// Window returns n bytes at off of this rank's segment, or false if they are not all in
+// it: the check for conduits that place a Long's payload themselves.
+func (ep *Endpoint) Window(off, n uint64) ([]byte, bool) {
+	size := uint64(len(ep.segment))
+	if off > size || n > size-off {
+		return nil, false
+	}
+	return ep.segment[off : off+n : off+n], true
+}
+
+func (ep *Endpoint) run(src Rank, h Header, args *[MaxArgs]uint32, data []byte, off, slot uint64) (replied bool) {
+	fn := ep.table.fn[h.Handler()]
+	n := h.NArgs()
+	if fn == nil || n > MaxArgs {
+		ep.malformed(src, h, "no such handler, or too many arguments")
+		return false
+	}
+	if ep.debug {
+		if err := ep.table.entry[h.Handler()].check(h); err != nil {
+			ep.malformed(src, h, err.Error())
+			return false
+		}
+	}
+	t, c := &ep.token, ep.poller
+	t.src, t.hdr, t.off = src, h, off
+	t.op.Dst, t.op.Slot = src, slot
+	if t.state = tokenLive; h.Reply() {
+		t.state = tokenDone
+	}
+	c.restricted |= inHandler
+	fn(t, args[:n], data)
+	c.restricted &^= inHandler
+	replied = t.state == tokenDone && !h.Reply()
+	if t.state == tokenPrepared || c.locks != nil {
+		ep.unfinished(t, c)
+	}
+	t.state = tokenDead
+	ep.peers[src].received++
+	return replied
+}
+
+// malformed ends the job because of a message that no correct peer sends.
+func (ep *Endpoint) malformed(src Rank, h Header, what string) {
+	ep.job.abort(&ExitError{1, (&UsageError{ep.job.rank, "message from rank " + itoa(int(src)), h.String() + ": " + what}).Error()})
+}
+
+// unfinished diagnoses a handler that returned too early.
+func (ep *Endpoint) unfinished(t *Token, c *Context) {
+	if t.state == tokenPrepared {
+		ep.job.abort(ep.misuse("handler", "returned from a %v with a prepared reply not committed", t.hdr))
+		return
+	}
+	ep.misuse("handler", "returned from a %v holding a handler-safe lock", t.hdr)
+}
+
+// Fail ends the job with err as the reason; conduits call it when the network has failed.
+func (ep *Endpoint) Fail(err error) { ep.job.abort(err) }

@@ -1,0 +1,149 @@
+package core
+
+import "fmt"
+
+// Handler is what an active message runs at its destination. It runs inside a library
+// call of the destination, on the calling goroutine, one at a time per endpoint. It may
+// use the token to reply (requests only, at most once), query the endpoint and take an
+// HSL; it must not send requests, poll or wait. args and, for Medium, data belong to the
+// library and are valid until it returns, a reply notwithstanding. For Long, data is the
+// part of the segment that was written.
+type Handler func(t *Token, args []uint32, data []byte)
+
+// HandlerFlags restrict what may invoke a handler. They are checked in debug mode; zero
+// allows everything.
+type HandlerFlags uint8
+
+// Flags for HandlerEntry, to be combined: at least one category and one direction when
+// any is given.
+const (
+	AllowShort HandlerFlags = 1 << iota
+	AllowMedium
+	AllowLong
+	AllowRequest
+	AllowReply
+)
+
+// HandlerEntry describes one handler for registration.
+type HandlerEntry struct {
+	// Index is the place in the table, ClientHandlers or above; AnyHandler has one
+	// assigned and written back here. Equal tables give equal assignments on all ranks.
+	Index HandlerIndex
+	Func  Handler
+	Flags HandlerFlags
+	NArgs int    // with Flags: the argument count that is expected, checked in debug mode
+	Name  string // for diagnostics
+	Data  any    // the client's own, see Token.Entry
+}
+
+// handlerTable maps indices to handlers. The functions stand apart so that dispatch
+// touches one small array.
+type handlerTable struct {
+	fn    [256]Handler
+	entry [256]HandlerEntry
+}
+
+// register places the fixed entries, then gives the others free indices: from base
+// upwards, or from 255 downwards. On an error the table is unchanged.
+func (t *handlerTable) register(entries []HandlerEntry, base HandlerIndex, upwards bool) error {
+	next := *t
+	for i := range entries {
+		e := &entries[i]
+		if e.Func == nil {
+			return fmt.Errorf("handler entry %d (%s): no function", i, e.Name)
+		}
+		if e.NArgs < 0 || e.NArgs > MaxArgs {
+			return fmt.Errorf("handler entry %d (%s): %d arguments; at most %d", i, e.Name, e.NArgs, MaxArgs)
+		}
+		if e.Index == AnyHandler {
+			continue
+		}
+		if e.Index < base {
+			return fmt.Errorf("handler entry %d (%s): index %d is reserved; use %d to 255", i, e.Name, e.Index, base)
+		}
+		if old := next.fn[e.Index]; old != nil {
+			return fmt.Errorf("handler entry %d (%s): index %d is taken by %q", i, e.Name, e.Index, next.entry[e.Index].Name)
+		}
+		next.set(*e)
+	}
+	lo, hi := int(base), 255
+	assigned := make([]HandlerIndex, len(entries))
+	for i := range entries {
+		if entries[i].Index != AnyHandler {
+			continue
+		}
+		for lo <= hi && next.fn[lo] != nil {
+			lo++
+		}
+		for lo <= hi && next.fn[hi] != nil {
+			hi--
+		}
+		if lo > hi {
+			return fmt.Errorf("handler entry %d (%s): no index left between %d and 255", i, entries[i].Name, base)
+		}
+		e := entries[i]
+		if e.Index = HandlerIndex(hi); upwards {
+			e.Index = HandlerIndex(lo)
+		}
+		next.set(e)
+		assigned[i] = e.Index
+	}
+	for i, x := range assigned {
+		if x != AnyHandler {
+			entries[i].Index = x
+		}
+	}
+	*t = next
+	return nil
+}
+
+func (t *handlerTable) set(e HandlerEntry) {
+	t.fn[e.Index], t.entry[e.Index] = e.Func, e
+}
+
+// RegisterHandlers adds handlers to a running endpoint. Entries with index AnyHandler get
+// the highest free index, downwards in table order (GASNet-EX rule), written back into
+// entries. Not collective and no barrier: peers may send to the new indices only once
+// they know that registration is done. A handler may not call it. On an error nothing is
+// registered.
+func (ep *Endpoint) RegisterHandlers(entries []HandlerEntry) error {
+	return ep.registerFrom("RegisterHandlers", entries, ClientHandlers)
+}
+
+// RegisterExtended is RegisterHandlers for the Extended API's range, ExtendedHandlers up
+// to ClientHandlers-1; every index must be given.
+func (ep *Endpoint) RegisterExtended(entries []HandlerEntry) error {
+	for i := range entries {
+		if x := entries[i].Index; x < ExtendedHandlers || x >= ClientHandlers {
+			return ep.misuse("RegisterExtended", "index %d is outside %d to %d", x, ExtendedHandlers, ClientHandlers-1)
+		}
+	}
+	return ep.registerFrom("RegisterExtended", entries, ExtendedHandlers)
+}
+
+func (ep *Endpoint) registerFrom(op string, entries []HandlerEntry, base HandlerIndex) error {
+	var err error
+	ep.exclusively(func() { err = ep.table.register(entries, base, false) })
+	if err != nil {
+		return ep.misuse(op, "%v", err)
+	}
+	return nil
+}
+
+// check compares a message with what its handler was registered for.
+func (e *HandlerEntry) check(h Header) error {
+	if e.Flags == 0 {
+		return nil
+	}
+	dir := AllowRequest
+	if h.Reply() {
+		dir = AllowReply
+	}
+	if e.Flags&(AllowShort<<h.Kind()) == 0 || e.Flags&dir == 0 {
+		return fmt.Errorf("handler %d (%s) is not registered for a %v", h.Handler(), e.Name, h)
+	}
+	if e.NArgs != h.NArgs() {
+		return fmt.Errorf("handler %d (%s) is registered for %d arguments; the message has %d", h.Handler(), e.Name, e.NArgs, h.NArgs())
+	}
+	return nil
+}

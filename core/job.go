@@ -1,0 +1,234 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/aqueduct-go/aqueduct/internal/shm"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// Config says how a job runs. The zero value is a usable default for everything but
+// Conduit. It must be equal on all ranks, except for Log.
+type Config struct {
+	Conduit  string            // the registered name of the conduit
+	Profile  string            // a profile of the conduit; "" is its default
+	Settings map[string]string // further settings of the conduit
+	Segment  string            // default segment size: "64MB", "2GB", "50%"; "" is 64 MB
+	Threads  Threads           // Many (the default) or Single
+	Debug    bool              // check what handlers and callers may do; misuse ends the job
+	Stall    time.Duration     // report a live wait that takes longer; 0: never
+	Sleep    time.Duration     // how long a live wait stays on the CPU before it sleeps in the kernel; 0: 1 ms
+	Grace    time.Duration     // how long a rank may live on after the job has failed; 0: 1 s
+	Seed     uint64            // model only: seeds every random source
+	Log      *slog.Logger      // nil: slog.Default
+}
+
+// Job is a rank's membership in a running job, before and after it attaches.
+type Job struct {
+	boot  Bootstrap
+	cfg   Config
+	rank  Rank
+	size  int
+	start time.Time
+	log   *slog.Logger
+	ep    atomic.Pointer[Endpoint]
+	ended atomic.Pointer[error] // why the job is over, once it is
+	exit  func(status int)      // leaves the rank; does not return
+	proc  *vtime.Proc           // nil live
+	local bool                  // other ranks live in this process
+}
+
+// newJob joins the job that boot stands for.
+func newJob(boot Bootstrap, cfg Config) *Job {
+	j := &Job{boot: boot, cfg: cfg, rank: boot.Rank(), size: boot.Size(), start: time.Now(), log: cfg.Log}
+	if j.log == nil {
+		j.log = slog.Default()
+	}
+	return j
+}
+
+// Rank returns the caller's rank. A handler may call it.
+func (j *Job) Rank() Rank { return j.rank }
+
+// Size returns the number of ranks, fixed for the life of the job. A handler may call it.
+func (j *Job) Size() int { return j.size }
+
+// Local returns the ranks on the caller's host, ascending, the caller included.
+func (j *Job) Local() []Rank { return j.boot.Local() }
+
+// Config returns the configuration the job runs with.
+func (j *Job) Config() Config { return j.cfg }
+
+// Modelled reports whether the job runs in virtual time.
+func (j *Job) Modelled() bool { return j.proc != nil }
+
+// Endpoint returns the endpoint made by Attach, or nil before.
+func (j *Job) Endpoint() *Endpoint { return j.ep.Load() }
+
+// Now reads the job's clock: virtual time under a model, else the monotonic time since
+// this rank joined. A handler may call it.
+func (j *Job) Now() Time {
+	if j.proc != nil {
+		return j.proc.Now()
+	}
+	return vtime.FromDuration(time.Since(j.start))
+}
+
+// Exit ends the whole job with the status. It is not collective, may be called at any time
+// from any goroutine of the rank and from handlers, and does not return: a process exits
+// without running deferred calls, a goroutine or coroutine rank is unwound. Of several
+// calls the first wins, but non-zero beats zero.
+func (j *Job) Exit(status int) {
+	j.boot.Abort(status, fmt.Sprintf("rank %d called Exit(%d)", j.rank, status))
+	j.exit(status)
+}
+
+// failure returns why the job is over, or nil while it runs.
+func (j *Job) failure() error {
+	if p := j.ended.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// fail notes that the job is over and wakes every wait of this rank. The first cause stays.
+func (j *Job) fail(err error) {
+	if !j.ended.CompareAndSwap(nil, &err) {
+		return
+	}
+	if ep := j.ep.Load(); ep != nil && ep.proc == nil {
+		shm.Ring(ep.bell)
+		ep.progress.wakeAll(ep)
+	}
+}
+
+// abort ends the job because of err.
+func (j *Job) abort(err error) {
+	j.boot.Abort(StatusOf(err), err.Error())
+	j.fail(err)
+}
+
+// watch fails the job when the bootstrap says that it is over. A process that does not
+// leave by itself within the grace period is ended, also when it computes.
+func (j *Job) watch(process bool) {
+	err, ok := <-j.boot.Done()
+	if !ok {
+		return
+	}
+	j.fail(err)
+	if process {
+		time.AfterFunc(j.cfg.Grace, func() { os.Exit(max(1, StatusOf(err))) })
+	}
+}
+
+// finish is the good end of a rank: a barrier that keeps serving peers, then the release
+// of everything.
+func (j *Job) finish() error {
+	ep := j.ep.Load()
+	if ep != nil {
+		if err := ep.Barrier(); err != nil {
+			return err
+		}
+	}
+	if err := j.boot.Barrier(); err != nil {
+		return err
+	}
+	return errors.Join(j.release(), j.boot.Close())
+}
+
+// release closes the conduit and what core opened for it.
+func (j *Job) release() error {
+	ep := j.ep.Load()
+	if ep == nil {
+		return nil
+	}
+	err := ep.conduit.Close()
+	ep.segment = nil
+	if ep.proc == nil {
+		err = errors.Join(err, unix.Close(ep.bell))
+	}
+	return err
+}
+
+// Main runs body as the rank that boot stands for, as a process of its own, and returns
+// what ended it: nil when body and the final barrier succeeded on every rank. An error of
+// body ends the whole job with its StatusOf; a panic does with status 2. The caller then
+// leaves the process with StatusOf the result.
+func Main(boot Bootstrap, cfg Config, body func(*Job) error) error {
+	j := Join(boot, cfg)
+	returned := false
+	defer func() {
+		if !returned { // a panic or Goexit is passing: tell the peers, let it go on
+			j.boot.Abort(2, fmt.Sprintf("rank %d panicked or left its main function", j.rank))
+		}
+	}()
+	err := j.run(body)
+	returned = true
+	return err
+}
+
+// Join makes the calling process the rank that boot stands for. It is Main for callers
+// that keep their main function; they end with Leave.
+func Join(boot Bootstrap, cfg Config) *Job {
+	j := newJob(boot, cfg.withDefaults())
+	j.exit = os.Exit
+	go j.watch(true)
+	return j
+}
+
+// Alone returns the bootstrap of a job of one rank, the calling process.
+func Alone() Bootstrap { return newInProcess(1, nil).ranks[0] }
+
+// Leave ends the rank's part of a job that it joined with Join, as the return of err from
+// the body of Main does: for nil it enters the final barrier, serving peers. It returns
+// what ended the job.
+func (j *Job) Leave(err error) error {
+	return j.run(func(*Job) error { return err })
+}
+
+// run executes body and ends the rank's part of the job.
+func (j *Job) run(body func(*Job) error) error {
+	err := body(j)
+	if end := j.failure(); end != nil {
+		return end // whatever body returned is a consequence
+	}
+	if err == nil {
+		err = j.finish()
+		if err == nil {
+			return nil
+		}
+	}
+	if end := j.failure(); end != nil {
+		return end
+	}
+	var x *ExitError
+	if !errors.As(err, &x) {
+		err = &ExitError{1, fmt.Sprintf("rank %d: %v", j.rank, err)}
+	}
+	j.abort(err)
+	return err
+}
+
+// exitGoroutine leaves a rank that is a goroutine.
+func exitGoroutine(int) { runtime.Goexit() }
+
+func (c Config) withDefaults() Config {
+	if c.Sleep == 0 {
+		c.Sleep = defaultIdle
+	}
+	if c.Grace == 0 {
+		c.Grace = time.Second
+	}
+	return c
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

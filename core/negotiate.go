@@ -1,0 +1,206 @@
+package core
+
+// OffsetLater, as Offer.Off, leaves a Long's destination to CommitAt.
+const OffsetLater = ^uint64(0)
+
+// Offer describes a negotiated-payload message (GASNet-EX Prepare): the caller learns how
+// much payload it may send and where to assemble it, and fixes handler, arguments and
+// final length at Commit.
+type Offer struct {
+	Kind  Kind   // Medium or Long
+	Least int    // the size that is needed; at most the limit for the kind
+	Most  int    // the size that would be useful, at least Least; may exceed the limit
+	NArgs int    // the number of arguments that Commit will give
+	Buf   []byte // the caller's own buffer of at least Most bytes, or nil for one of the library
+	Off   uint64 // Long: offset in the destination's segment, or OffsetLater
+	// Immediate returns ErrNoRoom instead of waiting where room is taken at Prepare; a
+	// staged message (a buffer given, offset later, or Many) takes room at Commit and
+	// may wait there.
+	Immediate bool
+}
+
+// negotiation is a prepared message of a context or token.
+type negotiation struct {
+	offer  Offer
+	staged bool   // the payload lies in buf and is copied at Commit
+	buf    []byte // what the caller was given
+	own    []byte // the library's staging memory, kept for reuse
+}
+
+// Prepare opens a negotiated request to dst and returns the buffer to fill, Least to Most
+// bytes. Until Commit the context may do nothing else (as in a reply handler), and the
+// buffer belongs to the caller. May wait for room, polling. Not allowed in a handler.
+func (c *Context) Prepare(dst Rank, o Offer) ([]byte, error) {
+	ep := c.ep
+	if uint(dst) >= uint(len(ep.peers)) || ep.peers[dst].absent || c.restricted != 0 {
+		return nil, c.badRequest("Prepare", dst, 1, 0)
+	}
+	size, err := ep.checkOffer("Prepare", dst, &o, ep.limits.MaxMediumRequest, ep.limits.MaxLongRequest)
+	if err != nil {
+		return nil, err
+	}
+	op := &c.op
+	op.Dst, op.Len, op.Off = dst, size, o.Off
+	// In Many mode a reserved place that its owner is slow to fill would hold up the
+	// other contexts' messages behind it, so the payload is assembled privately.
+	c.stage.begin(o, size, !ep.single)
+	if !c.stage.staged {
+		op.Hdr = MakeHeader(0, o.Kind, false, o.NArgs)
+		if c.reserve(op) == NoRoom {
+			if o.Immediate {
+				return nil, ErrNoRoom
+			}
+			if err := c.waitForRoom(op); err != nil {
+				return nil, err
+			}
+		}
+		c.stage.buf = op.Data[:size:size]
+	}
+	c.restricted |= prepared
+	return c.stage.buf, nil
+}
+
+// Commit sends the prepared request with the first n bytes of its buffer. The number of
+// arguments must be the one prepared for. On an error the message stays prepared.
+func (c *Context) Commit(h HandlerIndex, n int, args ...uint32) error {
+	return c.CommitAt(h, n, c.stage.offer.Off, args...)
+}
+
+// CommitAt is Commit for a Long whose offset was left open.
+func (c *Context) CommitAt(h HandlerIndex, n int, off uint64, args ...uint32) error {
+	ep := c.ep
+	if c.restricted&prepared == 0 {
+		return ep.misuse("Commit", "no request is prepared")
+	}
+	if err := ep.checkCommit(&c.stage, c.op.Dst, h, n, off, len(args), ep.limits.MaxLongRequest); err != nil {
+		return err
+	}
+	op := &c.op
+	op.Hdr = MakeHeader(h, c.stage.offer.Kind, false, len(args))
+	op.Len, op.Off = n, off
+	c.restricted &^= prepared
+	if c.stage.staged {
+		if c.reserve(op) == NoRoom {
+			if err := c.waitForRoom(op); err != nil {
+				return err
+			}
+		}
+		copy(op.Data, c.stage.buf[:n])
+	}
+	for i, a := range args {
+		op.Args[i&(MaxArgs-1)] = a
+	}
+	ep.conduit.Commit(op)
+	return nil
+}
+
+// Prepare opens a negotiated reply; as Context.Prepare, but it never waits.
+func (t *Token) Prepare(o Offer) ([]byte, error) {
+	ep := t.ep
+	if t.state != tokenLive {
+		return nil, t.badReply("PrepareReply", 1, 0)
+	}
+	size, err := ep.checkOffer("PrepareReply", t.src, &o, ep.limits.MaxMediumReply, ep.limits.MaxLongReply)
+	if err != nil {
+		return nil, err
+	}
+	op := &t.op
+	op.Len, op.Off = size, o.Off
+	t.stage.begin(o, size, false)
+	if !t.stage.staged {
+		op.Hdr = MakeHeader(0, o.Kind, true, o.NArgs)
+		ep.conduit.Reserve(op)
+		t.stage.buf = op.Data[:size:size]
+	}
+	t.state = tokenPrepared
+	return t.stage.buf, nil
+}
+
+// Commit sends the prepared reply with the first n bytes of its buffer.
+func (t *Token) Commit(h HandlerIndex, n int, args ...uint32) error {
+	return t.CommitAt(h, n, t.stage.offer.Off, args...)
+}
+
+// CommitAt is Commit for a Long whose offset was left open.
+func (t *Token) CommitAt(h HandlerIndex, n int, off uint64, args ...uint32) error {
+	ep := t.ep
+	if t.state != tokenPrepared {
+		return ep.misuse("CommitReply", "no reply is prepared")
+	}
+	if err := ep.checkCommit(&t.stage, t.src, h, n, off, len(args), ep.limits.MaxLongReply); err != nil {
+		return err
+	}
+	op := &t.op
+	op.Hdr = MakeHeader(h, t.stage.offer.Kind, true, len(args))
+	op.Len, op.Off = n, off
+	if t.stage.staged {
+		ep.conduit.Reserve(op)
+		copy(op.Data, t.stage.buf[:n])
+	}
+	t.commit(args)
+	return nil
+}
+
+// begin notes the offer and, when the payload cannot be assembled in place, sets the
+// buffer: the caller's, or staging memory that is kept for reuse.
+func (g *negotiation) begin(o Offer, size int, private bool) {
+	g.offer = o
+	g.staged = private || o.Buf != nil || (o.Kind == Long && o.Off == OffsetLater)
+	switch {
+	case !g.staged:
+	case o.Buf != nil:
+		g.buf = o.Buf[:size]
+	default:
+		if cap(g.own) < size {
+			g.own = make([]byte, size)
+		}
+		g.buf = g.own[:size:size]
+	}
+	g.offer.Buf = nil
+}
+
+// checkOffer checks an offer and returns the size to grant.
+func (ep *Endpoint) checkOffer(op string, dst Rank, o *Offer, medium, long int) (int, error) {
+	limit := medium
+	switch o.Kind {
+	case Medium:
+	case Long:
+		limit = long
+		if o.Off != OffsetLater {
+			if err := ep.checkLong(op, dst, o.Off, o.Least, limit); err != nil {
+				return 0, err
+			}
+			limit = min(limit, ep.sizes[dst]-int(o.Off))
+		}
+	default:
+		return 0, ep.misuse(op, "a %v has no payload to negotiate", o.Kind)
+	}
+	switch {
+	case o.NArgs < 0 || o.NArgs > MaxArgs:
+		return 0, ep.misuse(op, "%d arguments; at most %d", o.NArgs, MaxArgs)
+	case o.Least < 0 || o.Most < o.Least:
+		return 0, ep.misuse(op, "least %d and most %d; need 0 ≤ least ≤ most", o.Least, o.Most)
+	case o.Least > limit:
+		return 0, ep.misuse(op, "least %d exceeds the limit of %d", o.Least, limit)
+	case o.Buf != nil && len(o.Buf) < o.Most:
+		return 0, ep.misuse(op, "the buffer has %d bytes; most is %d", len(o.Buf), o.Most)
+	}
+	return min(o.Most, limit), nil
+}
+
+// checkCommit checks what Commit adds to a prepared message.
+func (ep *Endpoint) checkCommit(g *negotiation, dst Rank, h HandlerIndex, n int, off uint64, nargs, long int) error {
+	switch {
+	case h == AnyHandler:
+		return ep.misuse("Commit", "handler index 0 is never a handler")
+	case nargs != g.offer.NArgs:
+		return ep.misuse("Commit", "%d arguments; the message was prepared for %d", nargs, g.offer.NArgs)
+	case n < 0 || n > len(g.buf):
+		return ep.misuse("Commit", "%d bytes; the buffer has %d", n, len(g.buf))
+	case g.offer.Kind == Long && g.offer.Off != OffsetLater && off != g.offer.Off:
+		return ep.misuse("Commit", "offset %d; the message was prepared for %d", off, g.offer.Off)
+	case g.offer.Kind == Long:
+		return ep.checkLong("Commit", dst, off, n, long)
+	}
+	return nil
+}

@@ -1,0 +1,198 @@
+package core
+
+// sendsPerPoll is how many requests a context sends before it polls once, so that a rank
+// that only sends still serves its peers. Waiting for room always polls.
+const sendsPerPoll = 16
+
+// Message describes a request in full, for Context.Request.
+type Message struct {
+	Kind    Kind
+	Handler HandlerIndex
+	Data    []byte // Medium, Long: the payload; read before Request returns unless LC or Async
+	Off     uint64 // Long: where in the destination's segment the payload goes
+
+	// LC, when not nil, lets the library keep Data: it counts one pending completion
+	// until Data may be reused (GASNet-EX local completion; one Completion for a single
+	// message is an event, for many a group). Nil: Data may be reused on return.
+	LC *Completion
+	// Async lets the library keep Data until the matching reply handler starts
+	// (AMRequestLongAsync): the request's handler must reply. Excludes LC.
+	Async bool
+	// Immediate returns ErrNoRoom instead of waiting for room (GEX_FLAG_IMMEDIATE).
+	Immediate bool
+}
+
+// RequestShort sends a Short request: handler h runs at dst with the arguments, at most
+// MaxArgs. It may wait for room, polling meanwhile, so handlers of this endpoint may run.
+// Not allowed in a handler. dst may be the caller's own rank.
+func (c *Context) RequestShort(dst Rank, h HandlerIndex, args ...uint32) error {
+	ep := c.ep
+	if uint(dst) >= uint(len(ep.peers)) || ep.peers[dst].absent || h == AnyHandler || len(args) > MaxArgs || c.restricted != 0 {
+		return c.badRequest("RequestShort", dst, h, len(args))
+	}
+	op := &c.op
+	op.Dst, op.Len = dst, 0
+	op.Hdr = MakeHeader(h, Short, false, len(args))
+	if c.reserve(op) == NoRoom {
+		if err := c.waitForRoom(op); err != nil {
+			return err
+		}
+	}
+	for i, a := range args {
+		op.Args[i&(MaxArgs-1)] = a
+	}
+	ep.conduit.Commit(op)
+	if c.sends++; c.sends%sendsPerPoll == 0 {
+		c.pollBetween()
+	}
+	return nil
+}
+
+// RequestMedium sends a Medium request. data, at most Limits.MaxMediumRequest bytes, may
+// be reused on return. Otherwise as RequestShort.
+func (c *Context) RequestMedium(dst Rank, h HandlerIndex, data []byte, args ...uint32) error {
+	return c.Request(dst, Message{Kind: Medium, Handler: h, Data: data}, args...)
+}
+
+// RequestLong sends a Long request: data, at most Limits.MaxLongRequest bytes, is written
+// at offset off of dst's segment before handler h runs there. data may be reused on
+// return. Otherwise as RequestShort.
+func (c *Context) RequestLong(dst Rank, h HandlerIndex, data []byte, off uint64, args ...uint32) error {
+	return c.Request(dst, Message{Kind: Long, Handler: h, Data: data, Off: off}, args...)
+}
+
+// RequestLongAsync is RequestLong for a payload that stays unchanged until the matching
+// reply handler starts; the request's handler must reply.
+func (c *Context) RequestLongAsync(dst Rank, h HandlerIndex, data []byte, off uint64, args ...uint32) error {
+	return c.Request(dst, Message{Kind: Long, Handler: h, Data: data, Off: off, Async: true}, args...)
+}
+
+// Request sends the message that m describes; RequestShort and the others are shorthands.
+func (c *Context) Request(dst Rank, m Message, args ...uint32) error {
+	ep := c.ep
+	if uint(dst) >= uint(len(ep.peers)) || ep.peers[dst].absent || m.Handler == AnyHandler || len(args) > MaxArgs || c.restricted != 0 {
+		return c.badRequest("Request", dst, m.Handler, len(args))
+	}
+	if err := ep.checkRequest("Request", dst, m.Kind, m.Off, len(m.Data)); err != nil {
+		return err
+	}
+	if m.Async && (m.LC != nil || m.Kind != Long) {
+		return ep.misuse("Request", "Async is for Long and excludes LC")
+	}
+	op := &c.op
+	op.Dst, op.Len, op.Off = dst, len(m.Data), m.Off
+	op.Hdr = MakeHeader(m.Handler, m.Kind, false, len(args))
+	if (m.LC != nil || m.Async) && op.Len > 0 {
+		op.Src, op.LC = m.Data, m.LC
+		if m.LC != nil {
+			m.LC.n.Add(1)
+		}
+	}
+	if c.reserve(op) == NoRoom {
+		var err error
+		if m.Immediate {
+			err = ErrNoRoom
+		} else {
+			err = c.waitForRoom(op)
+		}
+		if err != nil {
+			c.copied(op)
+			return err
+		}
+	}
+	if op.Len > 0 && (op.Src == nil || op.Data != nil) {
+		copy(op.Data, m.Data)
+		c.copied(op)
+	}
+	for i, a := range args {
+		op.Args[i&(MaxArgs-1)] = a
+	}
+	ep.conduit.Commit(op)
+	op.Src, op.LC = nil, nil
+	if c.sends++; c.sends%sendsPerPoll == 0 {
+		c.pollBetween()
+	}
+	return nil
+}
+
+// copied settles an op whose payload the conduit does not need any more.
+func (c *Context) copied(op *Op) {
+	if op.LC != nil {
+		op.LC.Complete()
+	}
+	op.Src, op.LC = nil, nil
+}
+
+// reserve asks the conduit for room once, serialised with the other contexts.
+func (c *Context) reserve(op *Op) Result {
+	ep := c.ep
+	op.Data = nil
+	if ep.single {
+		r := ep.conduit.Reserve(op)
+		if r == Reserved {
+			ep.peers[op.Dst].requests++
+		}
+		return r
+	}
+	ep.sending.Lock()
+	r := ep.conduit.Reserve(op)
+	if r == Reserved {
+		ep.peers[op.Dst].requests++
+	}
+	ep.sending.Unlock()
+	return r
+}
+
+// waitForRoom polls until the conduit has room for op.
+func (c *Context) waitForRoom(op *Op) error {
+	return c.wait("room to send", func() bool { return c.reserve(op) == Reserved })
+}
+
+// pollBetween polls once on behalf of a context that keeps sending.
+func (c *Context) pollBetween() { _ = c.Poll() }
+
+// checkRequest checks a request's category and payload against the limits.
+func (ep *Endpoint) checkRequest(op string, dst Rank, k Kind, off uint64, n int) error {
+	switch k {
+	case Short:
+		if n != 0 {
+			return ep.misuse(op, "a Short carries no payload; %d bytes given", n)
+		}
+	case Medium:
+		if n > ep.limits.MaxMediumRequest {
+			return ep.misuse(op, "Medium payload of %d bytes; the limit is %d", n, ep.limits.MaxMediumRequest)
+		}
+	case Long:
+		return ep.checkLong(op, dst, off, n, ep.limits.MaxLongRequest)
+	default:
+		return ep.misuse(op, "unknown category %v", k)
+	}
+	return nil
+}
+
+// checkLong checks that a Long of n bytes at off fits dst's segment.
+func (ep *Endpoint) checkLong(op string, dst Rank, off uint64, n, limit int) error {
+	if n > limit {
+		return ep.misuse(op, "Long payload of %d bytes; the limit is %d", n, limit)
+	}
+	if size := uint64(ep.sizes[dst]); off > size || uint64(n) > size-off {
+		return ep.misuse(op, "bytes %d to %d lie outside rank %d's segment of %d bytes", off, off+uint64(n), dst, size)
+	}
+	return nil
+}
+
+// badRequest says what is wrong with a request that was refused.
+func (c *Context) badRequest(op string, dst Rank, h HandlerIndex, nargs int) error {
+	ep := c.ep
+	switch {
+	case c.restricted != 0:
+		return c.misplaced(op)
+	case uint(dst) >= uint(len(ep.peers)):
+		return ep.misuse(op, "no rank %d in a job of %d", dst, len(ep.peers))
+	case ep.peers[dst].absent:
+		return ep.misuse(op, "rank %d is not in this endpoint's group %v", dst, ep.group)
+	case h == AnyHandler:
+		return ep.misuse(op, "handler index 0 is never a handler")
+	}
+	return ep.misuse(op, "%d arguments; at most %d", nargs, MaxArgs)
+}

@@ -1,0 +1,219 @@
+package core
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/aqueduct-go/aqueduct/internal/cpu"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
+)
+
+// pollBudget bounds the messages that one poll handles, so that conditions are looked at
+// in between.
+const pollBudget = 32
+
+// The ladder of a live wait: polls at full speed, polls with a PAUSE, then yields, then a
+// sleep in the kernel after idleTimes.sleep.
+const (
+	hotPolls   = 64
+	pausePolls = 16
+)
+
+// idleTimes are the times after which an idle wait changes its behaviour.
+type idleTimes struct {
+	sleep time.Duration // yield until then, sleep afterwards
+	stall time.Duration // report who waits for what; 0: never
+}
+
+// WaitUntil polls until cond is true: the one way to wait for what handlers do
+// (GASNET_BLOCKUNTIL). cond is evaluated on the calling goroutine, only while no handler
+// runs, first before any poll; only handlers may make it true, and since one poll may run
+// many handlers it must be monotone: >=, not ==. It must not call the library. WaitUntil
+// returns the job's failure as soon as there is one, and never hangs on a dead peer. It
+// may not be called in a handler.
+func (c *Context) WaitUntil(cond func() bool) error { return c.wait("WaitUntil", cond) }
+
+// Poll runs the handlers of messages that have arrived, some at most, and returns the
+// job's failure if there is one. In Many mode it does nothing while another context
+// polls. Not allowed in a handler.
+func (c *Context) Poll() error {
+	ep := c.ep
+	if c.restricted != 0 {
+		return c.misplaced("Poll")
+	}
+	if ep.single {
+		ep.poller = c
+		ep.conduit.Poll(pollBudget)
+	} else if ep.progress.enter() {
+		ep.poller = c
+		n := ep.conduit.Poll(pollBudget)
+		ep.progress.leave()
+		if n > 0 {
+			ep.progress.wakeAll(ep)
+		} else {
+			ep.progress.wakeOne()
+		}
+	}
+	return ep.job.failure()
+}
+
+// wait is where everything that blocks ends up; what names the wait in reports.
+func (c *Context) wait(what string, cond func() bool) error {
+	switch ep := c.ep; {
+	case c.restricted != 0:
+		return c.misplaced(what)
+	case ep.proc != nil:
+		return c.waitModelled(what, cond)
+	case ep.single:
+		return c.waitSingle(what, cond)
+	default:
+		return c.waitMany(what, cond)
+	}
+}
+
+// waitSingle is the wait of a rank with one calling goroutine.
+func (c *Context) waitSingle(what string, cond func() bool) error {
+	if cond() {
+		return nil
+	}
+	ep := c.ep
+	ep.poller = c
+	l := ladder{ep: ep, what: what}
+	for {
+		n := ep.conduit.Poll(pollBudget)
+		if cond() {
+			return nil
+		}
+		if n > 0 {
+			l.reset()
+			continue
+		}
+		if err := ep.job.failure(); err != nil {
+			return err
+		}
+		if l.step() {
+			if !ep.sleeper.Arm() {
+				l.sleep()
+			}
+			ep.sleeper.Disarm()
+		}
+	}
+}
+
+// waitModelled is the wait of a coroutine: it parks at the first empty poll, and a wake-up
+// falls on the grid of polls that spinning would have made.
+func (c *Context) waitModelled(what string, cond func() bool) error {
+	ep, p := c.ep, c.ep.proc
+	ep.poller = c
+	for {
+		arrivals := p.Arrivals
+		if cond() {
+			return nil
+		}
+		if err := ep.job.failure(); err != nil {
+			return err
+		}
+		before := p.Now()
+		if ep.conduit.Poll(pollBudget) > 0 || p.Arrivals != arrivals {
+			continue
+		}
+		p.SetWaiting(what)
+		p.Park(p.Now() - before)
+		p.SetWaiting("")
+	}
+}
+
+// ladder decides how an idle live wait spends its time.
+type ladder struct {
+	ep       *Endpoint
+	what     string
+	n        int       // idle polls since the last productive one
+	since    time.Time // when yielding began
+	reported bool      // the stall was reported
+}
+
+func (l *ladder) reset() { l.n = 0 }
+
+// step passes one idle turn; it reports true when it is time to sleep in the kernel.
+func (l *ladder) step() (sleep bool) {
+	l.n++
+	switch {
+	case l.n <= hotPolls:
+		return false
+	case l.n <= hotPolls+pausePolls:
+		cpu.Pause()
+		return false
+	case l.n == hotPolls+pausePolls+1:
+		l.since = time.Now()
+	}
+	if l.ep.shared || l.ep.progress.crowded() || l.n%32 == 0 {
+		runtime.Gosched()
+	} else {
+		cpu.Yield()
+	}
+	if time.Since(l.since) < l.ep.idle.sleep {
+		return false
+	}
+	if panicking() {
+		// A deferred call waits while a panic is on its way out: let it pass.
+		l.ep.job.fail(&ExitError{2, fmt.Sprintf("rank %d is panicking", l.ep.job.rank)})
+		return false
+	}
+	return true
+}
+
+// sleep blocks until the conduit or the job wakes this rank, or a stall report is due.
+func (l *ladder) sleep() {
+	ep := l.ep
+	fds := [2]unix.PollFd{{Fd: int32(ep.bell), Events: unix.POLLIN}, {Fd: int32(ep.sleeper.FD()), Events: unix.POLLIN}}
+	var timeout *unix.Timespec
+	if fds[1].Fd < 0 {
+		timeout = &unix.Timespec{Nsec: int64(time.Millisecond)}
+	}
+	if stall := ep.idle.stall; stall > 0 && !l.reported {
+		left := max(0, stall-time.Since(l.since))
+		if ts := unix.NsecToTimespec(int64(left)); timeout == nil {
+			timeout = &ts
+		}
+		if left == 0 {
+			l.reported = true
+			ep.reportStall(l.what, time.Since(l.since))
+		}
+	}
+	if ep.job.failure() == nil {
+		_, _ = unix.Ppoll(fds[:], timeout, nil) // interrupted or not, the caller looks again
+	}
+	if ep.job.failure() == nil {
+		shm.Silence(ep.bell)
+	}
+}
+
+// panicking reports whether a panic is unwinding the calling goroutine.
+func panicking() bool {
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	for {
+		f, more := frames.Next()
+		if f.Function == "runtime.gopanic" {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
+}
+
+// reportStall logs a wait that takes long, with the message counts of every peer.
+func (ep *Endpoint) reportStall(what string, since time.Duration) {
+	var b strings.Builder
+	for r := range ep.peers {
+		if p := ep.Counts(Rank(r)); p != (Counts{}) {
+			fmt.Fprintf(&b, " rank %d: %d requests and %d replies sent, %d received;", r, p.Requests, p.Replies, p.Received)
+		}
+	}
+	ep.job.log.Warn("stalled", "rank", ep.job.rank, "waiting_for", what, "seconds", since.Seconds(), "traffic", b.String())
+}

@@ -1,0 +1,75 @@
+// Package vtime is the deterministic discrete-event kernel below modelled
+// jobs: a clock in picoseconds, a queue of events, and procs, the coroutines
+// in which the ranks of a job run.
+//
+// # Time
+//
+// A [Kernel] takes what is due from its queue, earliest first, and sets its
+// clock to each. Two kinds of thing are due: events, which are calls of a
+// [Target] that run to their end (a message arrives, a link falls idle, a timer
+// expires), and the wake-ups of procs. What is due at the same time happens by
+// a fixed rule:
+//
+//   - events before procs, so that a proc sees all that arrives at its time;
+//   - events in the order in which they were scheduled;
+//   - procs in the order in which they were spawned.
+//
+// Nothing else has a say, neither the Go scheduler nor the wall clock, and
+// random numbers come from [Kernel.Rand]. One seed gives one run.
+//
+// # Procs run ahead
+//
+// The body of a [Proc] is ordinary Go code, for which no time passes except by
+// [Proc.Charge]. That only adds to the proc's lag: the proc is then ahead of
+// the kernel, and stamps what it does with its own time, [Proc.Now]:
+//
+//	p.Charge(headerBuild)
+//	k.At(p.Now()+latency, link, dst, n)
+//
+// Before it looks at anything that events or other procs change, it calls
+// [Proc.Sync], which brings the kernel to the proc's time. So between two looks
+// a proc costs nothing but the code it runs, a Sync with nothing due is a
+// comparison, and events are fired on the stack of whichever proc waits;
+// coroutines are switched only when another proc is due.
+//
+// # Waiting
+//
+// A rank that waits polls, and each empty poll costs some time. Instead of
+// modelling a million empty polls, it parks after the first:
+//
+//	for {
+//		seen := p.Arrivals // before looking
+//		if done() {
+//			return
+//		}
+//		t0 := p.Now()
+//		if poll() > 0 || p.Arrivals != seen {
+//			continue // something may have come while the poll was in Sync
+//		}
+//		p.Park(p.Now() - t0) // the period is what the empty poll cost
+//	}
+//
+// Every event that could end a wait calls [Proc.Arrive]. That wakes a parked
+// proc on its poll grid: at the time of the first poll that would have seen
+// the arrival. As long as empty polls cost the same, parking is therefore the
+// same as spinning, to the picosecond and in every tie, with one exception: if
+// two procs act at the same picosecond and one reaches the other with no delay
+// at all, a spinning proc that has already had its turn would notice one poll
+// later than a parked one.
+//
+// No arrival is lost: nothing happens in the kernel between the comparison of
+// Arrivals and the parking, and what falls due in between, because the poll
+// was charged for after it looked, wakes the proc at the start of its grid.
+//
+// A poll must cost something. A loop around a free one never lets time pass.
+//
+// # The end
+//
+// [Kernel.Run] returns when every body has returned. It ends early when nothing
+// is left to happen but procs are parked (a [DeadlockError] names each and what
+// it waits for), when a body or an event panics (a [PanicError]), or when
+// something calls [Kernel.Unwind]. Then all coroutines are unwound, one after
+// the other: the deferred calls of each run, and recover returns nil in them,
+// as after runtime.Goexit. If a deferred call wants to wait it is cut short,
+// and the next one runs. Nothing hangs, and no goroutine is left.
+package vtime

@@ -1,0 +1,94 @@
+package vtime
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+)
+
+// Target is the receiver of events. Fire runs to its end, and no time passes
+// in it: it may schedule events, call Arrive and Unwind, but it is no proc, so
+// it cannot wait. The words a and b are those given to At.
+type Target interface {
+	Fire(a, b uint64)
+}
+
+// Kernel holds one modelled job: its clock, its events and its procs. A
+// kernel with its procs and targets belongs to one logical thread; different
+// kernels share nothing and may run in parallel.
+type Kernel struct {
+	now    Time
+	queue  queue
+	seq    uint64   // events scheduled so far
+	fired  uint64   // entries taken from the queue so far
+	events []event  // what the slots of entries refer to
+	free   []uint32 // slots without an event
+
+	procs   []*Proc
+	running *Proc // has the turn; nil while events fire
+	next    *Proc // gets the turn next; nil if no proc is due
+
+	seed    uint64
+	started bool
+	over    bool  // no event fires and no proc waits any more
+	cause   error // what Run returns
+}
+
+// event is what happens when an entry of the queue is due.
+type event struct {
+	to   Target
+	a, b uint64
+}
+
+// New returns a kernel at time 0. The seed decides all that is random in it.
+func New(seed uint64) *Kernel {
+	return &Kernel{seed: seed}
+}
+
+// Now returns the kernel's time: that of the event which fires, or the one up
+// to which the running proc has synchronised. See Proc.Now for a proc's own.
+func (k *Kernel) Now() Time { return k.now }
+
+// Events returns how many events and wake-ups have been taken from the queue.
+func (k *Kernel) Events() uint64 { return k.fired }
+
+// At schedules to.Fire(a, b) for time t. Events of one time fire in the order
+// in which they were scheduled. It panics if t has passed. It allocates only
+// when more events are scheduled at once than ever before.
+func (k *Kernel) At(t Time, to Target, a, b uint64) {
+	if t < k.now {
+		panic(fmt.Sprintf("vtime: event for %T scheduled at %v, but it is already %v", to, t, k.now))
+	}
+	k.queue.push(entry{at: t, key: k.seq, slot: k.put(event{to, a, b})})
+	k.seq++
+}
+
+// put stores an event in a free slot.
+func (k *Kernel) put(ev event) uint32 {
+	last := len(k.free) - 1
+	if last < 0 {
+		k.events = append(k.events, ev)
+		return uint32(len(k.events) - 1)
+	}
+	slot := k.free[last]
+	k.free = k.free[:last]
+	k.events[slot] = ev
+	return slot
+}
+
+// take empties a slot, so that the table keeps no target alive.
+func (k *Kernel) take(slot uint32) event {
+	ev := k.events[slot]
+	k.events[slot].to = nil
+	k.free = append(k.free, slot)
+	return ev
+}
+
+// Rand returns a new generator. Its numbers depend on the kernel's seed and on
+// purpose alone, so that one more user of chance does not change what the
+// others see. Asking twice for one purpose gives the same numbers twice.
+func (k *Kernel) Rand(purpose string) *rand.Rand {
+	text := append(binary.LittleEndian.AppendUint64(nil, k.seed), purpose...)
+	return rand.New(rand.NewChaCha8(sha256.Sum256(text)))
+}

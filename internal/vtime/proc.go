@@ -1,0 +1,184 @@
+package vtime
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+)
+
+// Proc is a coroutine with a time of its own: a rank of a modelled job. Its
+// methods are for its own body, apart from Arrive and the plain getters.
+type Proc struct {
+	// Arrivals counts the calls of Arrive. Whoever waits notes it before
+	// looking for what it waits for; see the package documentation.
+	Arrivals uint64
+
+	kernel *Kernel
+	name   string
+	key    uint64 // of its wake-ups in the queue
+	lag    Time   // how far it is ahead of the kernel
+
+	parked bool   // waits for Arrive
+	since  Time   // when it parked last
+	period Time   // of the poll grid on which it wakes
+	op     string // what it waits for
+	stuck  *Wait  // its entry in the deadlock report
+
+	body   func(*Proc)
+	yield  func(struct{}) bool     // gives the turn back; false: the run is over
+	resume func() (struct{}, bool) // gives p the turn; false: p has ended
+	stop   func()                  // makes yield return false, now and for ever
+	ended  bool
+}
+
+// Kernel returns the kernel that p belongs to.
+func (p *Proc) Kernel() *Kernel { return p.kernel }
+
+// Name returns the name given to Spawn.
+func (p *Proc) Name() string { return p.name }
+
+// Now returns p's own time: the kernel's, and by how much p is ahead of it.
+func (p *Proc) Now() Time { return p.kernel.now + p.lag }
+
+// Charge lets d pass for p alone. It panics if d is negative. A nil p is a
+// rank that runs live, and nothing is charged.
+func (p *Proc) Charge(d Time) {
+	if p == nil {
+		return
+	}
+	if d < 0 {
+		panic("vtime: negative time charged")
+	}
+	p.lag += d
+}
+
+// Sync brings the kernel to p's own time: all that is due before, and every
+// event due at that very time, has then happened, so that ordinary loads see
+// what the rank would see. It switches coroutines only if another proc is due
+// first. A nil p is a rank that runs live, and nothing happens.
+func (p *Proc) Sync() {
+	if p == nil {
+		return
+	}
+	p.mayWait("Sync")
+	k := p.kernel
+	e := entry{at: k.now + p.lag, key: p.key}
+	p.lag = 0
+	if len(k.queue) == 0 || e.before(&k.queue[0]) != 0 {
+		k.now = e.at
+		return
+	}
+	k.queue.push(e)
+	p.wait()
+}
+
+// Park waits for Arrive. The poll grid starts at p's own time and has the given
+// period; p wakes at its first point, the start included, that is not before
+// the arrival: when it would have seen it, had it gone on polling. With period
+// 0 it wakes at the arrival. What arrived before the call does not count; the
+// package documentation has the loop in which nothing is lost.
+func (p *Proc) Park(period Time) {
+	p.mayWait("Park")
+	if period < 0 {
+		panic("vtime: negative poll period")
+	}
+	p.parked, p.since, p.period = true, p.Now(), period
+	p.lag = 0
+	p.wait()
+}
+
+// Arrive tells p that something has come that may end its waiting. Events call
+// it, and procs may, p among them. If the caller is another proc and ahead of
+// the kernel, the arrival happens when the kernel reaches the caller's time.
+func (p *Proc) Arrive() {
+	k := p.kernel
+	if r := k.running; r != nil && r != p && r.lag > 0 {
+		k.At(r.Now(), arrival{p}, 0, 0)
+		return
+	}
+	p.Arrivals++
+	if p.parked {
+		p.parked = false
+		k.queue.push(entry{at: p.nextPoll(), key: p.key})
+	}
+}
+
+// arrival is an Arrive put off to the time of the proc that called it.
+type arrival struct{ p *Proc }
+
+func (a arrival) Fire(_, _ uint64) { a.p.Arrive() }
+
+// nextPoll returns the first point of p's poll grid that is not in the past.
+func (p *Proc) nextPoll() Time {
+	late := p.kernel.now - p.since
+	switch {
+	case late <= 0:
+		return p.since
+	case p.period == 0:
+		return p.kernel.now
+	}
+	polls := (late + p.period - 1) / p.period
+	return p.since + polls*p.period
+}
+
+// SetWaiting says what p waits for, in case a deadlock is reported; it holds
+// until the next call.
+func (p *Proc) SetWaiting(op string) { p.op = op }
+
+// mayWait guards the calls that wait. When the run is over it does not return.
+func (p *Proc) mayWait(method string) {
+	if p.kernel.running != p {
+		panic(fmt.Sprintf("vtime: %s of proc %q called by an event or another proc; only its own body may wait", method, p.name))
+	}
+	if p.kernel.over {
+		runtime.Goexit()
+	}
+}
+
+// wait returns when p is due. Events fire on p's own stack meanwhile, and no
+// coroutine is switched if p is the first proc due.
+func (p *Proc) wait() {
+	k := p.kernel
+	k.next = k.due()
+	if k.next != p {
+		p.pause()
+	}
+	k.running = p
+}
+
+// pause gives the turn to k.next and returns when p has it again. If the run is
+// over it ends p. It does so by Goexit, not by a panic: no recover can stop
+// that, nor mistake it for a failure of the program.
+func (p *Proc) pause() {
+	if p.yield(struct{}{}) {
+		return
+	}
+	if p.stuck != nil {
+		p.stuck.notePanic()
+	}
+	runtime.Goexit()
+}
+
+// coroutine is the sequence that iter.Pull runs.
+func (p *Proc) coroutine(yield func(struct{}) bool) {
+	p.yield = yield
+	defer func() {
+		if v := recover(); v != nil {
+			p.kernel.end(&PanicError{Proc: p.name, At: p.Now(), Value: v, Stack: debug.Stack()})
+		}
+	}()
+	p.body(p)
+	p.Sync() // it ends at its own time
+}
+
+// unwind makes p end. iter.Pull passes the Goexit of a coroutine on to the
+// goroutine that stops it, which is therefore one of its own.
+func (p *Proc) unwind() {
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		p.stop()
+	}()
+	<-gone
+	p.ended = true
+}

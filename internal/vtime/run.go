@@ -1,0 +1,133 @@
+package vtime
+
+import (
+	"fmt"
+	"iter"
+	"runtime"
+	"runtime/debug"
+)
+
+// Spawn adds a proc that runs body from time 0; its name is for reports. All
+// procs are spawned before Run. A body waits through Park alone (whoever waits
+// for another proc in any other way stops the whole kernel), and must not lock
+// its OS thread.
+func (k *Kernel) Spawn(name string, body func(*Proc)) *Proc {
+	if k.started {
+		panic(fmt.Sprintf("vtime: proc %q spawned after Run was called", name))
+	}
+	p := &Proc{kernel: k, name: name, body: body, key: wakeup | uint64(len(k.procs))}
+	k.procs = append(k.procs, p)
+	return p
+}
+
+// Run runs the job. It returns nil when every proc's body has returned, each
+// at its own time, or, in a kernel without procs, when no event is left;
+// events that are still to come then do not fire. It returns the cause given
+// to Unwind, a *PanicError if a body or an event panicked, or a *DeadlockError
+// if no event was left while procs were parked. In every case all procs have
+// ended and their deferred calls have run. If a body or an event calls
+// runtime.Goexit, as a test's FailNow does, Run passes it on to its caller.
+// A kernel runs once.
+func (k *Kernel) Run() error {
+	if k.started {
+		panic("vtime: Run called twice on one kernel")
+	}
+	k.started = true
+	// The coroutines are made and switched on goroutines of the kernel's own:
+	// the caller's may be locked to its thread, and that must be the same for
+	// all of them.
+	ended, exited := make(chan struct{}), true
+	go func() {
+		defer close(ended)
+		defer k.unwind()
+		k.loop()
+		exited = false
+	}()
+	<-ended
+	if exited {
+		runtime.Goexit()
+	}
+	return k.cause
+}
+
+// loop gives the turn to one proc after the other until none is due.
+func (k *Kernel) loop() {
+	for _, p := range k.procs {
+		p.resume, p.stop = iter.Pull(p.coroutine)
+		k.queue.push(entry{at: k.now, key: p.key})
+	}
+	live := len(k.procs)
+	for k.next = k.due(); k.next != nil; {
+		p := k.next
+		k.running = p
+		if _, alive := p.resume(); alive {
+			continue // p waits, and has set k.next
+		}
+		p.ended = true
+		live--
+		if live == 0 {
+			return
+		}
+		k.next = k.due()
+	}
+	if live > 0 && !k.over {
+		k.end(k.deadlock())
+	}
+}
+
+// due fires events until a proc is due, and returns that; nil if the run is
+// over or nothing is left to happen. Procs that wait call it, too.
+func (k *Kernel) due() *Proc {
+	k.running = nil
+	defer k.catchEvent()
+	for len(k.queue) > 0 && !k.over {
+		e := k.queue.pop()
+		k.now = e.at
+		k.fired++
+		if e.key&wakeup != 0 {
+			return k.procs[e.key&^wakeup]
+		}
+		ev := k.take(e.slot)
+		ev.to.Fire(ev.a, ev.b)
+	}
+	return nil
+}
+
+// catchEvent is deferred by due. It keeps an event's panic from the proc on
+// whose stack the event happened to fire.
+func (k *Kernel) catchEvent() {
+	if v := recover(); v != nil {
+		k.end(&PanicError{At: k.now, Value: v, Stack: debug.Stack()})
+	}
+}
+
+// end marks the run as over. The first cause counts.
+func (k *Kernel) end(cause error) {
+	if !k.over {
+		k.over, k.cause = true, cause
+	}
+}
+
+// Unwind ends the run: nothing fires any more, the deferred calls of every proc
+// run, proc by proc in the order of Spawn, and Run returns cause, which may be
+// nil. The first call decides. From a proc's body it does not return; from an
+// event, or before Run, it does.
+func (k *Kernel) Unwind(cause error) {
+	k.end(cause)
+	if k.running != nil {
+		k.next = nil
+		k.running.pause()
+	}
+}
+
+// unwind ends every coroutine that has not ended by itself.
+func (k *Kernel) unwind() {
+	k.over = true
+	for _, p := range k.procs {
+		if !p.ended {
+			k.running = p
+			p.unwind()
+		}
+	}
+	k.running = nil
+}

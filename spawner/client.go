@@ -1,0 +1,339 @@
+package spawner
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+// ErrNotLaunched is what Connect returns in a process that no launcher has started.
+var ErrNotLaunched = errors.New("spawner: this process was not started by aqrun")
+
+// joinTime is how long a rank waits to be let in.
+const joinTime = 30 * time.Second
+
+// Connect joins the job whose launcher started this process and returns the rank's
+// Bootstrap, which also is a core.DescriptorSharer. It may be called once; it removes the
+// job's secret from the environment.
+//
+// From then until Close, SIGQUIT makes the process print the stacks of all goroutines and
+// exit with status 2.
+//
+// The error is ErrNotLaunched if there is no launcher. It is another if the environment is
+// malformed, or if another launcher has started several processes that cannot form a job.
+func Connect() (core.Bootstrap, error) {
+	id, err := readIdentity()
+	if err != nil {
+		return nil, err
+	}
+	l, err := id.join()
+	if err != nil {
+		return nil, fmt.Errorf("spawner: rank %d cannot join its job through %s: %w", id.rank, id.socket, err)
+	}
+	c := &client{
+		link: l, rank: id.rank, size: id.size,
+		results: make(chan result, 1), failed: make(chan struct{}), done: make(chan error, 1),
+	}
+	c.undo = dumpOnQuit(id.rank)
+	go c.watch()
+	return c, nil
+}
+
+// jobID is what the environment says about the job.
+type jobID struct {
+	rank, size int
+	socket     string
+	secret     []byte
+}
+
+// readIdentity reads the environment and removes the secret from it.
+func readIdentity() (*jobID, error) {
+	secret := os.Getenv(EnvSecret)
+	os.Unsetenv(EnvSecret)
+	var missing []string
+	for _, v := range []struct{ name, value string }{
+		{EnvRank, os.Getenv(EnvRank)}, {EnvSize, os.Getenv(EnvSize)},
+		{EnvSocket, os.Getenv(EnvSocket)}, {EnvSecret, secret},
+	} {
+		if v.value == "" {
+			missing = append(missing, v.name)
+		}
+	}
+	switch len(missing) {
+	case 0:
+	case 4:
+		if err := checkBatch(); err != nil {
+			return nil, err
+		}
+		return nil, ErrNotLaunched
+	default:
+		return nil, fmt.Errorf("spawner: the environment of a job is incomplete: %s not set; start the program with aqrun, and once per rank",
+			strings.Join(missing, ", "))
+	}
+	bad := func(name, want string) error {
+		return fmt.Errorf("spawner: %s=%q is not %s; start the program with aqrun", name, os.Getenv(name), want)
+	}
+	id := &jobID{socket: os.Getenv(EnvSocket)}
+	var err error
+	if id.size, err = strconv.Atoi(os.Getenv(EnvSize)); err != nil || id.size < 1 || id.size > MaxRanks {
+		return nil, bad(EnvSize, fmt.Sprintf("a number of ranks from 1 to %d", MaxRanks))
+	}
+	if id.rank, err = strconv.Atoi(os.Getenv(EnvRank)); err != nil || id.rank < 0 || id.rank >= id.size {
+		return nil, bad(EnvRank, fmt.Sprintf("a rank of a job of %d", id.size))
+	}
+	if id.secret, err = hex.DecodeString(secret); err != nil || len(id.secret) != secretSize {
+		return nil, fmt.Errorf("spawner: %s does not hold %d bytes in hexadecimal; start the program with aqrun", EnvSecret, secretSize)
+	}
+	return id, nil
+}
+
+// join connects to the launcher and is let in.
+func (id *jobID) join() (*link, error) {
+	c, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: id.socket, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	c.SetDeadline(time.Now().Add(joinTime))
+	l := newLink(c)
+	if err := id.introduce(l); err != nil {
+		c.Close()
+		return nil, err
+	}
+	c.SetDeadline(time.Time{})
+	return l, nil
+}
+
+// introduce performs the rank's side of the handshake.
+func (id *jobID) introduce(l *link) error {
+	expect, err := respond(l.conn, id.secret, id.rank)
+	if err != nil {
+		return fmt.Errorf("handshake: %w", err)
+	}
+	body, err := l.receive()
+	if err != nil {
+		return fmt.Errorf("the launcher did not let it in (%w)", err)
+	}
+	m, err := decode(body)
+	if err != nil || m.kind != kindWelcome || !hmac.Equal(m.blob, expect) {
+		return errors.New("the other end does not know the secret of the job")
+	}
+	return nil
+}
+
+// client is a rank's Bootstrap.
+type client struct {
+	link       *link
+	rank, size int
+	undo       func() // of dumpOnQuit
+
+	call    sync.Mutex // held during a collective call
+	results chan result
+
+	send    sync.Mutex // held while sending; guards closed
+	closed  bool
+	failed  chan struct{} // closed when cause is set
+	cause   error
+	done    chan error
+	partial result // watch: what has come of a result in pieces
+}
+
+// result is the outcome of a collective call.
+type result struct {
+	blobs [][]byte
+	fds   []int
+	n     int // pieces
+	err   error
+}
+
+// Rank implements core.Bootstrap.
+func (c *client) Rank() core.Rank { return core.Rank(c.rank) }
+
+// Size implements core.Bootstrap.
+func (c *client) Size() int { return c.size }
+
+// Local implements core.Bootstrap: all ranks are on the launcher's host.
+func (c *client) Local() []core.Rank {
+	ranks := make([]core.Rank, c.size)
+	for i := range ranks {
+		ranks[i] = core.Rank(i)
+	}
+	return ranks
+}
+
+// Done implements core.Bootstrap. The error is a *core.ExitError if the job has failed.
+func (c *client) Done() <-chan error { return c.done }
+
+// Exchange implements core.Bootstrap; b has at most MaxExchange bytes.
+func (c *client) Exchange(b []byte) ([][]byte, error) {
+	if len(b) > MaxExchange {
+		return nil, fmt.Errorf("spawner: rank %d: Exchange of %d bytes; the most is %d", c.rank, len(b), MaxExchange)
+	}
+	r, err := c.collective(appendFrame(nil, kindExchange, func(f []byte) []byte { return append(f, b...) }))
+	return r.blobs, err
+}
+
+// Barrier implements core.Bootstrap.
+func (c *client) Barrier() error {
+	_, err := c.collective(appendFrame(nil, kindBarrier, nil))
+	return err
+}
+
+// ShareFD implements core.DescriptorSharer.
+func (c *client) ShareFD(fd int) ([]int, error) {
+	r, err := c.collective(appendFrame(nil, kindShare, nil), fd)
+	if err != nil {
+		return nil, err
+	}
+	return r.fds, nil
+}
+
+// collective sends this rank's part of a call and waits for its result.
+func (c *client) collective(frame []byte, fds ...int) (result, error) {
+	c.call.Lock()
+	defer c.call.Unlock()
+	if err := c.transmit(frame, fds...); err != nil {
+		return result{}, err
+	}
+	select {
+	case r := <-c.results:
+		if r.err != nil {
+			return result{}, fmt.Errorf("spawner: rank %d: %w", c.rank, r.err)
+		}
+		return r, nil
+	case <-c.failed:
+		return result{}, c.cause
+	}
+}
+
+// transmit sends a frame unless the job is over.
+func (c *client) transmit(frame []byte, fds ...int) error {
+	c.send.Lock()
+	defer c.send.Unlock()
+	select {
+	case <-c.failed:
+		return c.cause
+	default:
+	}
+	if c.closed {
+		return fmt.Errorf("spawner: rank %d: a call after Close", c.rank)
+	}
+	if err := c.link.send(frame, fds...); err != nil {
+		return fmt.Errorf("spawner: rank %d: sending to the launcher: %w", c.rank, err)
+	}
+	return nil
+}
+
+// Abort implements core.Bootstrap. Of the reason, the first 64 KiB count.
+func (c *client) Abort(status int, reason string) {
+	// An error means that the job is over or its launcher gone: there is nobody to tell.
+	_ = c.transmit(appendVerdict(nil, kindAbort, status, reason))
+}
+
+// Close implements core.Bootstrap.
+func (c *client) Close() error {
+	err := c.transmit(appendFrame(nil, kindLeave, nil))
+	c.send.Lock()
+	first := !c.closed
+	c.closed = true
+	c.send.Unlock()
+	if first {
+		c.link.close()
+		c.undo()
+	}
+	return err
+}
+
+// watch receives until the connection ends, which is what ends the job for this rank.
+func (c *client) watch() {
+	err := c.receive()
+	c.link.close()
+	c.link.drop()
+	closeFDs(c.partial.fds)
+	c.send.Lock()
+	closed := c.closed
+	c.send.Unlock()
+	if closed {
+		err = fmt.Errorf("spawner: rank %d has called Close", c.rank)
+	} else {
+		c.done <- err
+	}
+	c.cause = err
+	close(c.failed)
+	close(c.done)
+}
+
+// receive takes in what the launcher sends and returns the error the job ends with here.
+func (c *client) receive() error {
+	for {
+		body, err := c.link.receive()
+		if err != nil {
+			return fmt.Errorf("spawner: rank %d has lost its launcher: %w", c.rank, err)
+		}
+		m, err := decode(body)
+		if err == nil && m.kind == kindEnd {
+			return &core.ExitError{Status: m.status, Reason: m.reason}
+		}
+		if err == nil {
+			err = c.take(m)
+		}
+		if err != nil {
+			return fmt.Errorf("spawner: rank %d: the launcher sent nonsense: %w", c.rank, err)
+		}
+	}
+}
+
+// take adds a message to the result of the collective call in progress.
+func (c *client) take(m message) error {
+	p := &c.partial
+	switch m.kind {
+	case kindPassed:
+		p.n = c.size
+	case kindPart:
+		if m.rank != p.n || m.rank >= c.size {
+			return fmt.Errorf("contribution of rank %d out of order", m.rank)
+		}
+		p.blobs = append(p.blobs, bytes.Clone(m.blob))
+		p.n++
+	case kindFDs:
+		if m.first != p.n || m.count < 1 || m.count > c.size-p.n {
+			return fmt.Errorf("descriptors %d to %d out of order", m.first, m.first+m.count)
+		}
+		fds, err := c.link.claim(m.count)
+		if err != nil {
+			p.err = err // the caller's to report; the other ranks go on
+		}
+		p.fds = append(p.fds, fds...)
+		p.n += m.count
+		if err := c.transmit(appendFrame(nil, kindTaken, nil)); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("message of %v", m.kind)
+	}
+	if p.n < c.size {
+		return nil
+	}
+	r := *p
+	*p = result{}
+	if r.err != nil {
+		closeFDs(r.fds)
+		r.fds = nil
+	}
+	select {
+	case c.results <- r:
+		return nil
+	default:
+		return errors.New("a result that nobody waits for")
+	}
+}
+

@@ -1,0 +1,42 @@
+// Package spawner starts the ranks of a job as processes of this host, brings them
+// together and ends them together.
+//
+// The launcher side is Start, Job and Spec; aqrun is a command line in front of them. The
+// rank side is Connect, which gives the core.Bootstrap (and core.DescriptorSharer) of a
+// process that a launcher started.
+//
+// # How the ranks meet
+//
+// The launcher listens on a UNIX stream socket in a fresh directory of mode 0700, which it
+// removes when the last rank has joined. Whoever connects must run under the launcher's
+// user id (SO_PEERCRED) and prove, against a fresh nonce, that it knows the 32-byte secret
+// of the job, which travels in the ranks' environment and never in an argument list; the
+// launcher proves the same in turn. Strangers are refused, counted and reported; they hold
+// one of a few slots for a few seconds at most and cannot harm the job.
+//
+// Exchange, Barrier and ShareFD then go through the launcher. They are for setting a job
+// up, not for its inner loops.
+//
+// # How the job ends
+//
+//   - The first failure decides: a rank that exits with a status other than 0, dies by a
+//     signal (status 128 + signal) or calls Abort. Non-zero beats zero: an Abort with a
+//     status replaces an earlier end with status 0.
+//   - The other ranks learn of it on Bootstrap.Done and have Spec.Grace to leave; ranks
+//     that never joined get SIGTERM. What then still lives is killed, with its process
+//     group. Exit statuses that arrive after the decision are consequences and do not count.
+//   - A rank that exits with status 0 without Bootstrap.Close while peers still take part
+//     ends the job as exit(0) does in a program of one process: with status 0, and a line
+//     that names the rank.
+//   - A rank that is gone (closed, or exited before it joined) while others wait in a
+//     collective call fails the job with status 1, and so do ranks whose collective calls do
+//     not match.
+//   - After Spec.Timeout every rank gets SIGQUIT, upon which it prints its goroutines; the
+//     status is 124.
+//   - The ranks die with the launcher: the kernel kills them when the thread that started
+//     them ends (PR_SET_PDEATHSIG), and Done reports the lost connection to those that a
+//     wrapper shields from that.
+//
+// Statuses of the launcher's own: 125 it failed itself, 126 the program cannot be
+// executed, 127 there is no such program.
+package spawner

@@ -1,0 +1,43 @@
+package spawner
+
+import (
+	"fmt"
+	"io"
+)
+
+// Describe writes what Start would execute: per process one line that a shell would take,
+// with the settings on top of the launcher's own environment. What only a running launcher
+// has is shown as a placeholder; the secret is masked. It fails where Start would refuse
+// the Spec, with the same error.
+func Describe(w io.Writer, spec Spec) error {
+	if err := spec.check(); err != nil {
+		return err
+	}
+	_, argv, err := spec.resolve()
+	if err != nil {
+		return err
+	}
+	var cpus []int
+	if spec.Bind == BindCore {
+		if cpus, err = allowedCPUs(); err != nil {
+			return failure(statusSelf, "%v", err)
+		}
+	}
+	for rank := range spec.processes() {
+		line := ""
+		if spec.Dir != "" {
+			line += "cd " + quote([]string{spec.Dir}) + " && "
+		}
+		line += "env "
+		for _, s := range mergeEnv(nil, spec.settings(), spec.Env, spec.identityOf(rank, "SOCKET", "********")) {
+			line += quote([]string{s}) + " "
+		}
+		if len(cpus) > 0 {
+			line += fmt.Sprintf("taskset -c %d ", cpus[rank%len(cpus)])
+		}
+		if _, err := fmt.Fprintln(w, line+quote(spec.forRank(argv, rank))); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package spawner
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// dumpTime is how long ranks may take to print their goroutines after a timeout, at least.
+const dumpTime = 5 * time.Second
+
+// The functions of this file run on the goroutine of Job.run.
+
+// exited notes that a rank's process has ended.
+func (j *Job) exited(rank int, ws syscall.WaitStatus) {
+	m := &j.members[rank]
+	m.exited, m.ws = true, ws
+	j.running--
+	if j.spec.Verbose {
+		j.out.report("%s %s", j.name(rank), describe(ws))
+	}
+	if m.conn != nil && !m.lost {
+		// What it sent last may still be unread; somebody else may hold the connection.
+		m.conn.link.conn.SetReadDeadline(time.Now().Add(strayTime))
+	}
+	j.settle(rank)
+}
+
+// disconnected notes that a rank's connection has ended, with the error if it is not an
+// ordinary end.
+func (j *Job) disconnected(rank int, err error) {
+	m := &j.members[rank]
+	m.lost = true
+	j.linked--
+	switch {
+	case err != nil && !m.exited:
+		j.end(1, fmt.Sprintf("rank %d broke the bootstrap protocol: %v", rank, err))
+	case !m.left && !m.exited:
+		j.after(max(j.spec.grace(), strayTime), func() {
+			if !m.exited {
+				j.end(1, fmt.Sprintf("rank %d closed its connection but its process %d still runs", rank, j.procs.pid(rank)))
+			}
+		})
+	}
+	j.settle(rank)
+}
+
+// settle judges a rank that has ended, once its process has and all it sent is read.
+func (j *Job) settle(rank int) {
+	m := &j.members[rank]
+	if !m.exited || m.conn != nil && !m.lost {
+		return
+	}
+	switch {
+	case statusOf(m.ws) != 0:
+		j.end(statusOf(m.ws), fmt.Sprintf("%s %s", j.name(rank), describe(m.ws)))
+	case m.conn != nil && !m.left && j.taking() > 0:
+		j.end(0, fmt.Sprintf("rank %d exited with status 0 without finishing the job, which %d ranks were taking part in", rank, j.taking()))
+	default:
+		j.checkWaiters()
+	}
+}
+
+// name returns what to call a rank's process.
+func (j *Job) name(rank int) string {
+	if j.spec.Mode != Processes {
+		return "the process of all ranks"
+	}
+	return fmt.Sprintf("rank %d", rank)
+}
+
+// taking returns how many ranks have neither left nor ended.
+func (j *Job) taking() int {
+	n := 0
+	for i := range j.members {
+		if m := &j.members[i]; !m.left && !m.exited {
+			n++
+		}
+	}
+	return n
+}
+
+// checkWaiters fails the job if ranks wait in a collective call for one that is gone.
+func (j *Job) checkWaiters() {
+	call, first, ok := j.calls.waiting()
+	if !ok {
+		return
+	}
+	for rank := range j.members {
+		switch m := &j.members[rank]; {
+		case j.calls.in[rank]: // it made the call before it ended
+		case m.left:
+			j.end(1, fmt.Sprintf("rank %d left the job while rank %d waits in %v", rank, first, call))
+		case m.conn == nil && m.exited:
+			j.end(1, fmt.Sprintf("rank %d %s before it joined the job, while rank %d waits in %v", rank, describe(m.ws), first, call))
+		}
+	}
+}
+
+// end ends the job for a reason, unless its end is decided already.
+func (j *Job) end(status int, reason string) {
+	j.decide(status, reason, reason+"; ending the job")
+}
+
+// decide notes how the job ends, announces it, and has the ranks end.
+func (j *Job) decide(status int, reason, announce string) {
+	first, counts := j.verdict.record(status, reason)
+	if counts && announce != "" && j.verdict.signal == 0 {
+		j.out.report("%s", announce)
+	}
+	if first {
+		j.endRanks()
+	}
+}
+
+// endRanks tells the ranks that the job has ended and kills them when they had time to.
+func (j *Job) endRanks() {
+	frame := appendVerdict(nil, kindEnd, j.verdict.status, j.verdict.reason)
+	for rank := range j.members {
+		switch m := &j.members[rank]; {
+		case m.conn != nil:
+			m.conn.send(frame)
+		case !m.exited:
+			j.procs.signalRank(rank, unix.SIGTERM) // there is no other way to tell it
+		}
+	}
+	j.after(j.spec.grace(), func() { j.kill(j.spec.grace()) })
+}
+
+// expire ends the job because its time is up.
+func (j *Job) expire() {
+	reason := fmt.Sprintf("the job reached its time limit of %v", j.spec.Timeout)
+	if first, _ := j.verdict.record(statusTimeout, reason); !first {
+		return
+	}
+	j.out.report("%s; asking every rank for its goroutines", reason)
+	j.out.tagLines()
+	j.procs.signal(unix.SIGQUIT)
+	wait := max(j.spec.grace(), dumpTime)
+	j.after(wait, func() { j.kill(wait) })
+}
+
+// kill kills the ranks that still live after they had the given time to end.
+func (j *Job) kill(given time.Duration) {
+	ranks := j.procs.living()
+	if len(ranks) == 0 {
+		return
+	}
+	if given > 0 {
+		j.out.report("killing what did not end within %v: %s", given, rankList(ranks))
+	}
+	j.procs.signal(unix.SIGKILL)
+}
+
+// rankList names ranks, a few of many.
+func rankList(ranks []int) string {
+	const most = 8
+	names := make([]string, 0, most)
+	for _, r := range ranks[:min(len(ranks), most)] {
+		names = append(names, fmt.Sprint(r))
+	}
+	s := "rank " + strings.Join(names, ", ")
+	if len(ranks) > 1 {
+		s = "ranks" + s[len("rank"):]
+	}
+	if more := len(ranks) - most; more > 0 {
+		s += fmt.Sprintf(" and %d more", more)
+	}
+	return s
+}

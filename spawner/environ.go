@@ -1,0 +1,76 @@
+package spawner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Variables by which a launcher tells a rank who it is. EnvSecret is removed from the
+// rank's environment by Connect, so that its own children do not inherit it.
+const (
+	EnvRank   = "AQUEDUCT_RANK"   // decimal, 0 ≤ rank < size
+	EnvSize   = "AQUEDUCT_SIZE"   // decimal, ranks of the job
+	EnvSocket = "AQUEDUCT_SOCKET" // path of the launcher's UNIX socket
+	EnvSecret = "AQUEDUCT_SECRET" // 32 bytes in hexadecimal
+)
+
+// Variables of a job whose ranks all live in the one process that is started.
+const (
+	EnvRanks = "AQUEDUCT_RANKS" // decimal, ranks of the job
+	EnvMode  = "AQUEDUCT_MODE"  // a Mode: "goroutines" or "model"
+)
+
+// Variables that choose how the job runs. They are inherited from the launcher's own
+// environment unless the Spec says otherwise.
+const (
+	EnvConduit = "AQUEDUCT_CONDUIT" // name of a registered conduit
+	EnvProfile = "AQUEDUCT_PROFILE" // one of the conduit's profiles
+	EnvSegment = "AQUEDUCT_SEGMENT" // segment size as core.ParseSize reads it
+	EnvGrace   = "AQUEDUCT_GRACE"   // a Go duration: how long a rank may outlive its job
+)
+
+// identity holds the variables that only a launcher may set: a rank must not take those
+// of another job, which its launcher may have in its own environment, for its own.
+var identity = []string{EnvRank, EnvSize, EnvSocket, EnvSecret, EnvRanks, EnvMode}
+
+// checkEnv refuses settings that no process could have or that only a launcher may make.
+func checkEnv(settings []string) error {
+	for _, s := range settings {
+		name, _, ok := strings.Cut(s, "=")
+		switch {
+		case !ok || name == "" || strings.ContainsRune(s, 0):
+			return fmt.Errorf("environment setting %q is not of the form NAME=value", s)
+		case slices.Contains(identity, name):
+			return fmt.Errorf("%s is set by the launcher and cannot be set for it", name)
+		}
+	}
+	return nil
+}
+
+// mergeEnv joins environments; the last setting of a name wins, in the place of its first.
+// Identity variables are dropped from the first list.
+func mergeEnv(inherited []string, more ...[]string) []string {
+	var env []string
+	at := make(map[string]int)
+	add := func(s string) {
+		name, _, _ := strings.Cut(s, "=")
+		if i, ok := at[name]; ok {
+			env[i] = s
+			return
+		}
+		at[name] = len(env)
+		env = append(env, s)
+	}
+	for _, s := range inherited {
+		if name, _, _ := strings.Cut(s, "="); !slices.Contains(identity, name) {
+			add(s)
+		}
+	}
+	for _, list := range more {
+		for _, s := range list {
+			add(s)
+		}
+	}
+	return env
+}

@@ -1,0 +1,279 @@
+package spawner
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/aqueduct-go/aqueduct/core"
+	"golang.org/x/sys/unix"
+)
+
+// Job is a job that has been started. Its methods may be called from any goroutine.
+type Job struct {
+	spec   Spec
+	out    *output
+	procs  *procs
+	secret []byte
+	server *server // nil if the ranks share a process
+
+	// What follows belongs to the goroutine of run; others post it functions.
+	members []member
+	running int // processes that have not ended
+	linked  int // connections that have not ended
+	absent  int // ranks that have not joined
+	calls   *rendezvous
+	dealer  dealer
+	verdict verdict
+	strange int // connections refused
+	timers  []*time.Timer
+
+	events chan func()
+	over   chan struct{} // closed when run takes no more events
+	group  sync.WaitGroup
+	done   chan struct{} // closed when everything is released
+}
+
+// member is what the launcher knows of a rank.
+type member struct {
+	conn   *conn // nil until it has joined
+	left   bool  // it has called Close
+	lost   bool  // its connection has ended
+	exited bool
+	ws     syscall.WaitStatus // once it has exited
+}
+
+// Start starts the job that spec describes and returns when all its processes run. If it
+// cannot, the error is a *core.ExitError with the status for a launcher to exit with, and
+// nothing is left. When ctx ends the job is ended as by a failure.
+func Start(ctx context.Context, spec Spec) (*Job, error) {
+	if err := spec.check(); err != nil {
+		return nil, err
+	}
+	path, argv, err := spec.resolve()
+	if err != nil {
+		return nil, err
+	}
+	n := spec.processes()
+	j := &Job{
+		spec: spec, procs: newProcs(n), secret: fresh(secretSize),
+		members: make([]member, n), running: n, absent: n, calls: newRendezvous(n),
+		events: make(chan func()), over: make(chan struct{}), done: make(chan struct{}),
+	}
+	j.out, err = newOutput(&spec, func(err error) {
+		j.post(func() { j.end(statusSelf, fmt.Sprintf("writing the job's output failed: %v", err)) })
+	})
+	if err != nil {
+		return nil, failure(statusSelf, "%v", err)
+	}
+	if spec.Mode == Processes {
+		if err := j.listen(); err != nil {
+			j.out.finish()
+			return nil, failure(statusSelf, "%v", err)
+		}
+	}
+	started := make(chan bool)
+	go j.run(ctx, started)
+	err = j.launch(path, argv)
+	started <- err == nil
+	if err != nil {
+		<-j.done
+		return nil, err
+	}
+	return j, nil
+}
+
+// listen opens the rendezvous point.
+func (j *Job) listen() error {
+	point, err := listen()
+	if err != nil {
+		return err
+	}
+	j.server = &server{
+		point: point, secret: j.secret, size: j.spec.N, uid: os.Geteuid(), patience: patience,
+		joined:  j.admit,
+		refused: func(reason string) { j.post(func() { j.refused(reason) }) },
+		failed:  func(err error) { j.post(func() { j.end(statusSelf, err.Error()) }) },
+	}
+	j.server.start()
+	return nil
+}
+
+// launch starts the processes.
+func (j *Job) launch(path string, argv []string) error {
+	var cpus []int
+	if j.spec.Bind == BindCore {
+		var err error
+		if cpus, err = allowedCPUs(); err != nil {
+			return failure(statusSelf, "%v", err)
+		}
+	}
+	socket := ""
+	if j.server != nil {
+		socket = j.server.point.path
+	}
+	inherited, secret := os.Environ(), hex.EncodeToString(j.secret)
+	build := func(rank int) (c command, err error) {
+		c = command{path: path, argv: j.spec.forRank(argv, rank), dir: j.spec.Dir, cpu: -1}
+		if len(cpus) > 0 {
+			c.cpu = cpus[rank%len(cpus)]
+		}
+		c.env = mergeEnv(inherited, j.spec.settings(), j.spec.Env, j.spec.identityOf(rank, socket, secret))
+		stdin, err := j.spec.input(rank)
+		if err != nil {
+			return c, failure(statusSelf, "rank %d: standard input: %v", rank, err)
+		}
+		stdout, stderr, err := j.out.attach(rank)
+		if err != nil {
+			stdin.Close()
+			return c, failure(statusSelf, "rank %d: output: %v", rank, err)
+		}
+		c.files = []*os.File{stdin, stdout, stderr}
+		return c, nil
+	}
+	err := j.procs.launch(build, func(rank int, ws syscall.WaitStatus) {
+		j.post(func() { j.exited(rank, ws) })
+	})
+	if err == nil && j.spec.Verbose {
+		for rank := range j.members {
+			j.out.report("%s is process %d: %s", j.name(rank), j.procs.pid(rank), quote(j.spec.forRank(argv, rank)))
+		}
+	}
+	return err
+}
+
+// run is the life of the job: it executes what others post until all has ended, then
+// releases everything.
+func (j *Job) run(ctx context.Context, started <-chan bool) {
+	unwatch := context.AfterFunc(ctx, func() {
+		j.post(func() { j.end(statusSelf, fmt.Sprintf("the job was cancelled: %v", context.Cause(ctx))) })
+	})
+	alive := j.awaitLaunch(started)
+	for alive && j.running+j.linked > 0 {
+		(<-j.events)()
+	}
+	close(j.over)
+
+	unwatch()
+	for _, t := range j.timers {
+		t.Stop()
+	}
+	if j.server != nil {
+		j.server.stop()
+		j.server.group.Wait()
+	}
+	for i := range j.members {
+		if c := j.members[i].conn; c != nil {
+			c.stop()
+		}
+	}
+	j.group.Wait()
+	closeFDs(j.calls.held())
+	closeFDs(j.dealer.fds)
+	if j.strange > strangersNamed {
+		j.out.report("refused %d connections in all", j.strange)
+	}
+	j.out.finish()
+	close(j.done)
+}
+
+// awaitLaunch serves the ranks that run already until all do, and reports whether that
+// succeeded.
+func (j *Job) awaitLaunch(started <-chan bool) bool {
+	for {
+		select {
+		case f := <-j.events:
+			f()
+		case alive := <-started:
+			if alive && j.spec.Timeout > 0 {
+				j.after(j.spec.Timeout, j.expire)
+			}
+			if alive && j.verdict.ending {
+				j.endRanks() // those that started after the end know nothing of it
+			}
+			return alive
+		}
+	}
+}
+
+// post has run execute f, and reports whether it will: not when the job is over.
+func (j *Job) post(f func()) bool {
+	select {
+	case j.events <- f:
+		return true
+	case <-j.over:
+		return false
+	}
+}
+
+// after posts f when d has passed.
+func (j *Job) after(d time.Duration, f func()) {
+	j.timers = append(j.timers, time.AfterFunc(d, func() { j.post(f) }))
+}
+
+// Wait returns when every process of the job has ended and all their output is delivered.
+// The status is the one for a launcher to exit with; unless it is 0, err is a
+// *core.ExitError that says what ended the job.
+func (j *Job) Wait() (status int, err error) {
+	<-j.done
+	return j.verdict.result()
+}
+
+// Pid returns the process id of a rank, or of the wrapper in which Spec.Prefix started it.
+// When the ranks share a process, rank 0 stands for all.
+func (j *Job) Pid(rank core.Rank) int { return j.procs.pid(int(rank)) }
+
+// Kill kills the process group of one rank with SIGKILL; the job then ends as it does when
+// a rank dies by itself.
+func (j *Job) Kill(rank core.Rank) error {
+	if rank < 0 || int(rank) >= len(j.members) {
+		return fmt.Errorf("spawner: Kill: rank %d of a job of %d processes", rank, len(j.members))
+	}
+	if !j.procs.signalRank(int(rank), unix.SIGKILL) {
+		return fmt.Errorf("spawner: Kill: rank %d has ended", rank)
+	}
+	return nil
+}
+
+// Signal sends a signal to every rank, with its process group. SIGINT and SIGTERM also
+// decide the job's status, 128 + signal; after one of them, a SIGINT kills all ranks.
+func (j *Job) Signal(sig syscall.Signal) {
+	j.post(func() {
+		again := j.verdict.signal != 0
+		switch {
+		case sig == unix.SIGINT && again:
+			j.out.report("%s again: killing all ranks", unix.SignalName(sig))
+			sig = unix.SIGKILL
+		case sig == unix.SIGINT, sig == unix.SIGTERM:
+			j.verdict.interrupt(sig)
+			j.out.report("%s is passed to all ranks; SIGINT kills them", unix.SignalName(sig))
+		}
+		j.procs.signal(sig)
+	})
+}
+
+// quote makes a command line that a shell would read as argv.
+func quote(argv []string) string {
+	var b strings.Builder
+	for i, a := range argv {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		if a != "" && !strings.ContainsFunc(a, special) {
+			b.WriteString(a)
+			continue
+		}
+		b.WriteString("'" + strings.ReplaceAll(a, "'", `'\''`) + "'")
+	}
+	return b.String()
+}
+
+// special reports whether a shell might not take the character as it is.
+func special(r rune) bool {
+	return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_", r)
+}

@@ -1,0 +1,207 @@
+package spawner
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// command is one process to start.
+type command struct {
+	path  string
+	argv  []string
+	env   []string
+	dir   string
+	cpu   int        // the one CPU it may use, or -1
+	files []*os.File // its descriptors 0, 1, 2; closed in the launcher once it runs
+}
+
+// procs starts the processes of a job, each leading a process group, and reaps them.
+//
+// All of that happens on one OS thread, which lives as long as any of them: the kernel
+// kills them when the thread that started them ends, and waits on that thread see no other
+// children of this program.
+type procs struct {
+	mu    sync.Mutex
+	pids  []int // by rank; 0: not started
+	alive []bool
+}
+
+func newProcs(n int) *procs {
+	return &procs{pids: make([]int, n), alive: make([]bool, n)}
+}
+
+// launch starts a process per rank and returns when all run. Each end is reported to
+// exited, on another goroutine. On error none is left.
+func (p *procs) launch(build func(rank int) (command, error), exited func(rank int, ws syscall.WaitStatus)) error {
+	started := make(chan error)
+	go p.parent(build, exited, started)
+	return <-started
+}
+
+// parent is the life of the parent thread.
+func (p *procs) parent(build func(int) (command, error), exited func(int, syscall.WaitStatus), started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := p.startAll(build)
+	if err == nil {
+		started <- nil
+	} else {
+		p.signal(unix.SIGKILL)
+	}
+	for {
+		rank, ws, ok := p.reap()
+		if !ok {
+			break
+		}
+		if err == nil {
+			exited(rank, ws)
+		}
+	}
+	if err != nil {
+		started <- err
+	}
+}
+
+func (p *procs) startAll(build func(int) (command, error)) error {
+	for rank := range p.pids {
+		c, err := build(rank)
+		if err != nil {
+			return err
+		}
+		pid, err := c.start(rank)
+		for _, f := range c.files {
+			f.Close()
+		}
+		if err != nil {
+			return err
+		}
+		p.mu.Lock()
+		p.pids[rank], p.alive[rank] = pid, true
+		p.mu.Unlock()
+	}
+	return nil
+}
+
+// start executes the command. The calling thread becomes the one whose end kills it.
+func (c *command) start(rank int) (pid int, err error) {
+	if c.cpu >= 0 {
+		restore, err := bindThread(c.cpu)
+		if err != nil {
+			return 0, failure(statusSelf, "cannot bind rank %d to CPU %d: %v; use binding %q", rank, c.cpu, err, BindNone)
+		}
+		defer restore()
+	}
+	fds := make([]uintptr, len(c.files))
+	for i, f := range c.files {
+		fds[i] = f.Fd()
+	}
+	pid, err = syscall.ForkExec(c.path, c.argv, &syscall.ProcAttr{
+		Dir: c.dir, Env: c.env, Files: fds,
+		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
+	})
+	runtime.KeepAlive(c.files)
+	if err != nil {
+		return 0, startFailure(rank, c.path, err)
+	}
+	return pid, nil
+}
+
+// startFailure explains why a program could not be started.
+func startFailure(rank int, path string, err error) error {
+	switch {
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR):
+		return failure(statusMissing, "program %s, or the interpreter it names, does not exist", path)
+	case errors.Is(err, unix.ENOEXEC):
+		return failure(statusExec, "program %s is in no format the kernel can execute; does a script lack its #! line?", path)
+	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.ENOMEM):
+		return failure(statusSelf, "starting rank %d: %v; raise `ulimit -u` or the pids limit of the container, or start fewer ranks", rank, err)
+	case errors.Is(err, unix.E2BIG):
+		return failure(statusExec, "arguments and environment of program %s are too long", path)
+	}
+	return failure(statusExec, "program %s cannot be executed: %v", path, err)
+}
+
+// bindThread restricts the calling thread, and what it starts, to one CPU until restored.
+func bindThread(cpu int) (restore func(), err error) {
+	var before, one unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &before); err != nil {
+		return nil, err
+	}
+	one.Set(cpu)
+	if err := unix.SchedSetaffinity(0, &one); err != nil {
+		return nil, err
+	}
+	return func() { unix.SchedSetaffinity(0, &before) }, nil
+}
+
+// reap waits for the next process to end, and kills what is left of its process group; ok
+// is false when none is left.
+func (p *procs) reap() (rank int, ws syscall.WaitStatus, ok bool) {
+	pid, ok := nextEnded()
+	if !ok {
+		return 0, 0, false
+	}
+	// The process is a zombie until Wait4, so its number cannot mean anything else yet.
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	unix.Kill(-pid, unix.SIGKILL)
+	for {
+		_, err := syscall.Wait4(pid, &ws, 0, nil)
+		if err != syscall.EINTR {
+			break
+		}
+	}
+	for r := range p.pids {
+		if p.pids[r] == pid && p.alive[r] {
+			p.alive[r] = false
+			return r, ws, true
+		}
+	}
+	panic(fmt.Sprintf("spawner: reaped process %d, which is no rank", pid))
+}
+
+// signal sends a signal to the process group of every rank that lives.
+func (p *procs) signal(sig syscall.Signal) {
+	for rank := range p.pids {
+		p.signalRank(rank, sig)
+	}
+}
+
+// signalRank sends a signal to the process group of one rank and reports whether it lives.
+func (p *procs) signalRank(rank int, sig syscall.Signal) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.alive[rank] {
+		return false
+	}
+	if unix.Kill(-p.pids[rank], sig) != nil {
+		unix.Kill(p.pids[rank], sig) // it has left its group
+	}
+	return true
+}
+
+// pid returns the process id of a rank, 0 before it is started.
+func (p *procs) pid(rank int) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.pids[rank]
+}
+
+// living returns the ranks whose processes live.
+func (p *procs) living() []int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var ranks []int
+	for r, alive := range p.alive {
+		if alive {
+			ranks = append(ranks, r)
+		}
+	}
+	return ranks
+}

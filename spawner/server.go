@@ -1,0 +1,125 @@
+package spawner
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+const (
+	// pendingMax is how many connections may be in the handshake at once; others wait in
+	// the socket's backlog.
+	pendingMax = 64
+	// patience is how long a connection may take for the handshake. Ranks need a
+	// millisecond; this is for machines that are overloaded a thousandfold.
+	patience = 10 * time.Second
+)
+
+// server lets the ranks of a job in and keeps everybody else out.
+type server struct {
+	point    *rendezvousPoint
+	secret   []byte
+	size     int
+	uid      int
+	patience time.Duration
+	// joined takes over the connection of a rank that has proved itself and is to be
+	// welcomed with the given proof, unless it returns an error.
+	joined func(rank int, l *link, welcome []byte) error
+	// refused hears of every connection that was turned away.
+	refused func(reason string)
+	// failed hears that nobody can be let in any more.
+	failed func(err error)
+
+	slots   chan struct{} // one per connection in the handshake
+	once    sync.Once
+	group   sync.WaitGroup
+	mu      sync.Mutex
+	closed  bool
+	pending map[*net.UnixConn]bool
+}
+
+// start begins to accept connections.
+func (s *server) start() {
+	s.slots = make(chan struct{}, pendingMax)
+	s.pending = make(map[*net.UnixConn]bool)
+	s.group.Go(s.accept)
+}
+
+// stop turns everybody away from now on. It does not wait; group does.
+func (s *server) stop() {
+	s.once.Do(func() {
+		s.mu.Lock()
+		s.closed = true
+		for c := range s.pending {
+			c.Close()
+		}
+		s.mu.Unlock()
+		s.point.remove()
+	})
+}
+
+func (s *server) accept() {
+	for {
+		s.slots <- struct{}{}
+		c, err := s.point.listener.AcceptUnix()
+		if err != nil {
+			if !errors.Is(err, net.ErrClosed) {
+				s.failed(fmt.Errorf("accepting connections of ranks: %w", err))
+			}
+			return
+		}
+		s.group.Go(func() {
+			s.admit(c)
+			<-s.slots
+		})
+	}
+}
+
+// admit performs the handshake on a new connection.
+func (s *server) admit(c *net.UnixConn) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		c.Close()
+		return
+	}
+	s.pending[c] = true
+	s.mu.Unlock()
+
+	pid, err := s.examine(c)
+
+	s.mu.Lock()
+	delete(s.pending, c)
+	s.mu.Unlock()
+	if err != nil {
+		c.Close()
+		s.refused(fmt.Sprintf("process %d: %v", pid, err))
+	}
+}
+
+// examine lets the peer in or returns why not, and the process id of whoever connected.
+func (s *server) examine(c *net.UnixConn) (pid int, err error) {
+	cred, err := peerOf(c)
+	if err != nil {
+		return 0, err
+	}
+	if int(cred.Uid) != s.uid {
+		return int(cred.Pid), fmt.Errorf("it runs under user id %d, the job under %d", cred.Uid, s.uid)
+	}
+	c.SetDeadline(time.Now().Add(s.patience))
+	rank, welcome, err := challenge(c, s.secret, s.size)
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		err = fmt.Errorf("no proof within %v", s.patience)
+	case errors.Is(err, net.ErrClosed):
+		err = errors.New("no proof before all ranks had joined or the job was over")
+	}
+	if err != nil {
+		return int(cred.Pid), err
+	}
+	c.SetDeadline(time.Time{})
+	return int(cred.Pid), s.joined(rank, newLink(c), welcome)
+}

@@ -1,0 +1,211 @@
+package spawner
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+// Mode says where the ranks of a job live.
+type Mode string
+
+// The modes.
+const (
+	Processes  Mode = ""           // every rank is a process
+	Goroutines Mode = "goroutines" // one process, whose ranks are goroutines
+	Modelled   Mode = "model"      // one process, whose ranks are coroutines in virtual time
+)
+
+// Binding says which CPUs a rank may use.
+type Binding string
+
+// The bindings.
+const (
+	BindNone Binding = "none" // all that the launcher may use; "" means the same
+	BindCore Binding = "core" // rank i only the i-th of them, counted round
+)
+
+// DefaultGrace is how long ranks may live on after the job has failed, if a Spec does not
+// say.
+const DefaultGrace = time.Second
+
+// Spec describes a job to start. The zero value of every field but N and Prog is a usable
+// default.
+type Spec struct {
+	N    int      // ranks, 1 to MaxRanks
+	Prog string   // program: a path (relative to Dir) or a name to find in PATH
+	Args []string // its arguments, passed on untouched
+	Env  []string // NAME=value, on top of the launcher's environment
+	Dir  string   // working directory of the ranks; "" is the launcher's
+
+	// Prefix is put before the program of every rank, as in "ip netns exec aq{rank}";
+	// "{rank}" in it becomes the rank's number.
+	Prefix []string
+
+	Mode    Mode
+	Conduit string // "": as the launcher's environment says, else the program's default
+	Profile string
+	Segment string
+
+	Bind    Binding
+	Timeout time.Duration // 0: none
+	Grace   time.Duration // 0: DefaultGrace; negative: none
+
+	// Stdin is the standard input of rank 0; the others read /dev/null, as does rank 0 if
+	// it is nil. A file other than a terminal is handed over as it is; anything else is
+	// copied by a goroutine that ends at its end of file, or after the job at its next Read.
+	Stdin io.Reader
+	// Stdout and Stderr receive the ranks' output in whole lines; nil discards it. Stderr
+	// also receives the launcher's own messages, which begin with "aqueduct: ".
+	Stdout, Stderr io.Writer
+	TagOutput      bool   // begin every line with "[rank] "
+	OutputDir      string // also write rank.N.out and rank.N.err there, byte for byte
+
+	Verbose bool // report every rank that starts and ends
+}
+
+// failure makes the error of a launcher that cannot start the job.
+func failure(status int, format string, args ...any) error {
+	return &core.ExitError{Status: status, Reason: "spawner: " + fmt.Sprintf(format, args...)}
+}
+
+// Statuses of the launcher's own, as env(1) and timeout(1) have them.
+const (
+	statusTimeout = 124
+	statusSelf    = 125
+	statusExec    = 126
+	statusMissing = 127
+)
+
+// processes returns how many processes the job consists of.
+func (s *Spec) processes() int {
+	if s.Mode != Processes {
+		return 1
+	}
+	return s.N
+}
+
+// grace returns the grace period in force.
+func (s *Spec) grace() time.Duration {
+	if s.Grace == 0 {
+		return DefaultGrace
+	}
+	return max(s.Grace, 0)
+}
+
+// check refuses a Spec that cannot run.
+func (s *Spec) check() error {
+	if err := checkCount(s.N, s.processes()); err != nil {
+		return failure(statusSelf, "%v", err)
+	}
+	if err := checkEnv(s.Env); err != nil {
+		return failure(statusSelf, "%v", err)
+	}
+	switch s.Mode {
+	case Processes, Goroutines, Modelled:
+	default:
+		return failure(statusSelf, "unknown mode %q; known: %q, %q", s.Mode, Goroutines, Modelled)
+	}
+	switch s.Bind {
+	case "", BindNone:
+	case BindCore:
+		if s.Mode != Processes {
+			return failure(statusSelf, "ranks that share a process cannot be bound one by one; use binding %q", BindNone)
+		}
+	default:
+		return failure(statusSelf, "unknown binding %q; known: %q, %q", s.Bind, BindNone, BindCore)
+	}
+	if s.Timeout < 0 {
+		return failure(statusSelf, "timeout %v is negative", s.Timeout)
+	}
+	if s.Dir != "" {
+		if fi, err := os.Stat(s.Dir); err != nil {
+			return failure(statusSelf, "working directory: %v", err)
+		} else if !fi.IsDir() {
+			return failure(statusSelf, "working directory %s is not a directory", s.Dir)
+		}
+	}
+	return nil
+}
+
+// resolve returns the file to execute and the argument list of every rank, "{rank}" still
+// in the prefix.
+func (s *Spec) resolve() (path string, argv []string, err error) {
+	if s.Prog == "" {
+		return "", nil, failure(statusMissing, "no program given")
+	}
+	path, err = find(s.Prog, s.Dir)
+	if err != nil {
+		return "", nil, err
+	}
+	if len(s.Prefix) == 0 {
+		return path, append([]string{s.Prog}, s.Args...), nil
+	}
+	argv = slices.Concat(s.Prefix, []string{path}, s.Args)
+	path, err = find(s.Prefix[0], s.Dir)
+	return path, argv, err
+}
+
+// find looks prog up as a shell in dir would.
+func find(prog, dir string) (string, error) {
+	look := prog
+	if strings.Contains(prog, "/") && !filepath.IsAbs(prog) {
+		look = filepath.Join(dir, prog)
+		if !strings.Contains(look, "/") {
+			look = "./" + look // or LookPath would search PATH
+		}
+	}
+	found, err := exec.LookPath(look)
+	switch {
+	case err == nil && look != prog:
+		return prog, nil // relative to dir, where the rank is when it executes
+	case err == nil:
+		return found, nil
+	case errors.Is(err, exec.ErrNotFound):
+		return "", failure(statusMissing, "program %s not found in PATH; give a path such as ./%s", prog, prog)
+	case errors.Is(err, fs.ErrNotExist):
+		return "", failure(statusMissing, "program %s: no such file", look)
+	}
+	return "", failure(statusExec, "program %s cannot be executed: %v", prog, errors.Unwrap(err))
+}
+
+// forRank replaces "{rank}" in the prefix part of an argument list.
+func (s *Spec) forRank(argv []string, rank int) []string {
+	argv = slices.Clone(argv)
+	for i := range s.Prefix {
+		argv[i] = strings.ReplaceAll(argv[i], "{rank}", strconv.Itoa(rank))
+	}
+	return argv
+}
+
+// settings returns the variables that tell every rank how the job runs.
+func (s *Spec) settings() []string {
+	env := []string{EnvGrace + "=" + s.grace().String()}
+	for _, v := range [][2]string{{EnvConduit, s.Conduit}, {EnvProfile, s.Profile}, {EnvSegment, s.Segment}} {
+		if v[1] != "" {
+			env = append(env, v[0]+"="+v[1])
+		}
+	}
+	return env
+}
+
+// identityOf returns the variables that tell process rank who it is.
+func (s *Spec) identityOf(rank int, socket, secret string) []string {
+	if s.Mode != Processes {
+		return []string{EnvMode + "=" + string(s.Mode), EnvRanks + "=" + strconv.Itoa(s.N)}
+	}
+	return []string{
+		EnvRank + "=" + strconv.Itoa(rank), EnvSize + "=" + strconv.Itoa(s.N),
+		EnvSocket + "=" + socket, EnvSecret + "=" + secret,
+	}
+}
