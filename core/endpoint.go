@@ -103,54 +103,20 @@ func (ep *Endpoint) Counts(rank Rank) Counts {
 	return Counts{p.requests, p.replies, p.received}
 }
 
-// Dispatch delivers a Short or Medium that arrived from src: it runs the handler and
-// reports whether that replied (always false for a reply). Conduits call it from Poll
-// only. args and data need to stay unchanged until it returns; slot becomes the reply's
-// Op.Slot. A malformed message ends the job.
+// Dispatch delivers a message that arrived from src: it runs the handler and reports
+// whether that replied (always false for a reply). Conduits call it, from Poll only, for
+// Short and Medium messages. args and data need to stay unchanged until it returns; slot
+// becomes the reply's Op.Slot. A malformed message ends the job.
 func (ep *Endpoint) Dispatch(src Rank, h Header, args *[MaxArgs]uint32, data []byte, slot uint64) (replied bool) {
-	if h.Kind() > Medium {
-		ep.malformed(src, h, "category of a Short or Medium expected")
-		return false
-	}
-	return ep.run(src, h, args, data, 0, slot)
-}
-
-// DispatchLong is Dispatch for a Long whose n payload bytes lie at off of this rank's
-// segment already. A range outside the segment ends the job.
-func (ep *Endpoint) DispatchLong(src Rank, h Header, args *[MaxArgs]uint32, off, n, slot uint64) (replied bool) {
-	data, ok := ep.Window(off, n)
-	if h.Kind() != Long || !ok {
-		ep.malformed(src, h, "Long payload outside the segment")
-		return false
-	}
-	return ep.run(src, h, args, data, off, slot)
-}
-
-// Window returns n bytes at off of this rank's segment, or false if they are not all in
-// it: the check for conduits that place a Long's payload themselves.
-func (ep *Endpoint) Window(off, n uint64) ([]byte, bool) {
-	size := uint64(len(ep.segment))
-	if off > size || n > size-off {
-		return nil, false
-	}
-	return ep.segment[off : off+n : off+n], true
-}
-
-func (ep *Endpoint) run(src Rank, h Header, args *[MaxArgs]uint32, data []byte, off, slot uint64) (replied bool) {
 	fn := ep.table.fn[h.Handler()]
 	n := h.NArgs()
-	if fn == nil || n > MaxArgs {
-		ep.malformed(src, h, "no such handler, or too many arguments")
-		return false
-	}
-	if ep.debug {
-		if err := ep.table.entry[h.Handler()].check(h); err != nil {
-			ep.malformed(src, h, err.Error())
+	if fn == nil || n > MaxArgs || h.Kind() > Long || ep.debug {
+		if !ep.wellFormed(src, h) {
 			return false
 		}
 	}
 	t, c := &ep.token, ep.poller
-	t.src, t.hdr, t.off = src, h, off
+	t.src, t.hdr = src, h
 	t.op.Dst, t.op.Slot = src, slot
 	if t.state = tokenLive; h.Reply() {
 		t.state = tokenDone
@@ -165,6 +131,48 @@ func (ep *Endpoint) run(src Rank, h Header, args *[MaxArgs]uint32, data []byte, 
 	t.state = tokenDead
 	ep.peers[src].received++
 	return replied
+}
+
+// DispatchLong is Dispatch for a Long whose n payload bytes lie at off of this rank's
+// segment already. A range outside the segment ends the job.
+func (ep *Endpoint) DispatchLong(src Rank, h Header, args *[MaxArgs]uint32, off, n, slot uint64) (replied bool) {
+	data, ok := ep.Window(off, n)
+	if !ok {
+		ep.malformed(src, h, "payload of "+itoa(int(n))+" bytes at "+itoa(int(off))+" outside the segment")
+		return false
+	}
+	ep.token.off = off
+	return ep.Dispatch(src, h, args, data, slot)
+}
+
+// Window returns n bytes at off of this rank's segment, or false if they are not all in
+// it: the check for conduits that place a Long's payload themselves.
+func (ep *Endpoint) Window(off, n uint64) ([]byte, bool) {
+	size := uint64(len(ep.segment))
+	if off > size || n > size-off {
+		return nil, false
+	}
+	return ep.segment[off : off+n : off+n], true
+}
+
+// wellFormed checks what a message claims about itself, in debug mode also against the
+// handler's registration; otherwise it ends the job.
+func (ep *Endpoint) wellFormed(src Rank, h Header) bool {
+	switch {
+	case h.NArgs() > MaxArgs:
+		ep.malformed(src, h, "too many arguments")
+	case h.Kind() > Long:
+		ep.malformed(src, h, "no such category")
+	case ep.table.fn[h.Handler()] == nil:
+		ep.malformed(src, h, "no handler is registered at this index")
+	default:
+		err := ep.table.entry[h.Handler()].check(h)
+		if err == nil {
+			return true
+		}
+		ep.malformed(src, h, err.Error())
+	}
+	return false
 }
 
 // malformed ends the job because of a message that no correct peer sends.

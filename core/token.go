@@ -33,7 +33,12 @@ func (t *Token) Kind() Kind { return t.hdr.Kind() }
 
 // Offset returns, for a Long, where in this rank's segment the payload was written, also
 // when it is empty.
-func (t *Token) Offset() uint64 { return t.off }
+func (t *Token) Offset() uint64 {
+	if t.hdr.Kind() != Long {
+		return 0
+	}
+	return t.off
+}
 
 // Entry returns the registration of the running handler.
 func (t *Token) Entry() HandlerEntry { return t.ep.table.entry[t.hdr.Handler()] }
@@ -105,8 +110,8 @@ func (t *Token) commit(args []uint32) {
 		t.op.Args[i&(MaxArgs-1)] = a
 	}
 	t.state = tokenDone
-	t.ep.peers[t.src].replies++
 	t.ep.conduit.Commit(&t.op)
+	t.ep.peers[t.src].replies++
 }
 
 func (t *Token) badReply(op string, h HandlerIndex, nargs int) error {

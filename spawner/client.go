@@ -19,6 +19,10 @@ import (
 // ErrNotLaunched is what Connect returns in a process that no launcher has started.
 var ErrNotLaunched = errors.New("spawner: this process was not started by aqrun")
 
+// Launched reports whether a launcher started this process as one rank of a job: the
+// launcher then tells the user how the job ends. It does not change when Connect is called.
+func Launched() bool { return os.Getenv(EnvRank) != "" }
+
 // joinTime is how long a rank waits to be let in.
 const joinTime = 30 * time.Second
 
@@ -336,4 +340,3 @@ func (c *client) take(m message) error {
 		return errors.New("a result that nobody waits for")
 	}
 }
-

@@ -102,7 +102,7 @@ func (j *Job) read(rank int, l *link) {
 	err := j.receive(rank, l)
 	l.close()
 	l.drop()
-	if errors.Is(err, errEOF) || errors.Is(err, unix.ECONNRESET) || errors.Is(err, os.ErrDeadlineExceeded) {
+	if errors.Is(err, errEnded) || errors.Is(err, os.ErrDeadlineExceeded) {
 		err = nil
 	}
 	j.post(func() { j.disconnected(rank, err) })
@@ -130,7 +130,8 @@ func (j *Job) receive(rank int, l *link) error {
 			}
 			fd = fds[0]
 		}
-		if len(l.fds) > 0 {
+		// One read may end with the descriptors of a frame that follows.
+		if len(l.fds) > 0 && len(l.in) == 0 {
 			return errors.New("descriptors that belong to no call")
 		}
 		if !j.post(func() { j.message(rank, m, fd) }) && fd >= 0 {

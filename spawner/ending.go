@@ -100,12 +100,16 @@ func (j *Job) checkWaiters() {
 	}
 }
 
-// end ends the job for a reason, unless its end is decided already.
+// end ends the job for a reason, unless its end is decided already: what happens then is
+// a consequence.
 func (j *Job) end(status int, reason string) {
-	j.decide(status, reason, reason+"; ending the job")
+	if !j.verdict.ending {
+		j.decide(status, reason, reason+"; ending the job")
+	}
 }
 
-// decide notes how the job ends, announces it, and has the ranks end.
+// decide notes how the job ends, announces it, and has the ranks end. Only Abort comes
+// here when the end is decided already.
 func (j *Job) decide(status int, reason, announce string) {
 	first, counts := j.verdict.record(status, reason)
 	if counts && announce != "" && j.verdict.signal == 0 {

@@ -3,6 +3,7 @@ package spawner
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 
 	"github.com/aqueduct-go/aqueduct/internal/wire"
@@ -79,17 +80,14 @@ func (l *link) fill() error {
 	}
 	l.lost = l.lost || flags&unix.MSG_CTRUNC != 0
 	l.in = l.buf[:n+max(got, 0)]
-	if err != nil {
-		return err
+	if errors.Is(err, io.EOF) || errors.Is(err, unix.ECONNRESET) {
+		return errEnded
 	}
-	if got == 0 {
-		return errEOF
-	}
-	return nil
+	return err
 }
 
-// errEOF reports that the peer has closed the connection.
-var errEOF = errors.New("connection closed")
+// errEnded reports that the peer has closed the connection.
+var errEnded = errors.New("the connection has ended")
 
 // rights returns the descriptors in control messages. Whatever cannot be parsed holds none.
 func rights(oob []byte) []int {

@@ -90,14 +90,18 @@ func (s *server) admit(c *net.UnixConn) {
 	s.mu.Unlock()
 
 	pid, err := s.examine(c)
-
-	s.mu.Lock()
-	delete(s.pending, c)
-	s.mu.Unlock()
+	s.settle(c)
 	if err != nil {
 		c.Close()
 		s.refused(fmt.Sprintf("process %d: %v", pid, err))
 	}
+}
+
+// settle takes c out of the connections that stop closes.
+func (s *server) settle(c *net.UnixConn) {
+	s.mu.Lock()
+	delete(s.pending, c)
+	s.mu.Unlock()
 }
 
 // examine lets the peer in or returns why not, and the process id of whoever connected.
@@ -121,5 +125,6 @@ func (s *server) examine(c *net.UnixConn) (pid int, err error) {
 		return int(cred.Pid), err
 	}
 	c.SetDeadline(time.Time{})
+	s.settle(c) // the job's from here on: the last rank to join stops the server
 	return int(cred.Pid), s.joined(rank, newLink(c), welcome)
 }

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/cpu"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
@@ -87,6 +88,9 @@ func (c *live) take(p *livePeer, l lane, budget int) int {
 		if uint8(word) != r.lap || (l == requests && !c.replyRoom(p)) {
 			break
 		}
+		if n > 0 {
+			cpu.Prefetch(unsafe.Pointer(&r.slots[(r.tail+PFD)&(depth-1)]))
+		}
 		if !c.handle(p, r, word) {
 			break
 		}
@@ -114,7 +118,7 @@ func (c *live) handle(p *livePeer, r *inRing, word uint64) bool {
 		if word&flagInline != 0 {
 			first := inlineAt(hdr.NArgs())
 			if n > uint64(slotSize-first) {
-				c.fault(p, "an inline payload of %d bytes", n)
+				c.fault(p.remote, "an inline payload of %d bytes", n)
 				return false
 			}
 			data = unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(s), first)), n)
@@ -122,7 +126,7 @@ func (c *live) handle(p *livePeer, r *inRing, word uint64) bool {
 		}
 		pos, take := s.aux&0xffffffff, uint32(s.aux>>32)
 		if n > maxMedium || pos+n > payloadRing || uint64(take) < n || take > payloadRing {
-			c.fault(p, "a payload of %d bytes at %d", n, pos)
+			c.fault(p.remote, "a payload of %d bytes at %d", n, pos)
 			return false
 		}
 		r.pay += take
@@ -137,9 +141,11 @@ func (c *live) returnCredit(p *livePeer, l lane) {
 	r := &p.in[l]
 	r.returned, r.pay = r.tail, 0
 	if c.fenced {
-		p.cmd.Swap32(creditOffset(l), r.tail)
+		p.cmd.StoreFenced32(creditOffset(l), r.tail)
 	} else {
 		p.cmd.Store32(creditOffset(l), r.tail)
 	}
-	c.wake(p)
+	c.wake(p.index)
 }
+
+const PFD = 4

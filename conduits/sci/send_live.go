@@ -52,7 +52,7 @@ func (c *live) Reserve(op *core.Op) core.Result {
 		}
 	case core.Long:
 		s.aux = op.Off
-		op.Data = c.longWindow(p, op.Off, op.Len)
+		op.Data = c.longWindow(p.remote, op.Off, op.Len)
 	}
 	op.Args = &s.args
 	r.payEnd[at] = r.pay
@@ -92,7 +92,7 @@ func (c *live) refresh(p *livePeer, r *outRing) bool {
 		}
 	}
 	if credit-r.seen > r.head-r.seen {
-		c.fault(p, "it returned %d slots of %d that were under way", credit-r.seen, r.head-r.seen)
+		c.fault(p.remote, "it returned %d slots of %d that were under way", credit-r.seen, r.head-r.seen)
 		return false
 	}
 	r.waits.Store(0)
@@ -116,24 +116,26 @@ func (c *live) replyRoom(p *livePeer) bool {
 // Commit implements core.Conduit.
 func (c *live) Commit(op *core.Op) {
 	p := c.byRank[op.Dst]
-	r := &p.out[requests]
-	if op.Hdr.Reply() {
-		r = &p.out[replies]
-	}
 	s := slotOf(op.Args)
 	word := slotWord(uint32(op.Slot), op.Hdr, op.Len, op.Slot>>32)
 	if c.fenced {
-		shm.Swap64(&s.word, word)
+		p.cmd.PublishFenced64(&s.word, word)
 	} else {
-		shm.PublishPrefetch(&s.word, word, unsafe.Add(unsafe.Pointer(s), 2*slotSize))
+		p.cmd.Publish64(&s.word, word, unsafe.Add(unsafe.Pointer(s), 8*slotSize))
 	}
 	if c.hinted {
-		p.hint.Store8(p.hintAt, 1)
+		p.hints.Store8(c.me, 1)
 	}
-	c.wake(p)
+	c.wake(p.index)
 }
 
 // slotOf returns the slot that holds the arguments.
 func slotOf(args *[core.MaxArgs]uint32) *slot {
 	return (*slot)(unsafe.Add(unsafe.Pointer(args), -int(unsafe.Offsetof(slot{}.args))))
+}
+
+// returned reports whether the peer has consumed something since a request began to wait.
+func (r *outRing) returned() bool {
+	w := r.waits.Load()
+	return w != 0 && uint32(w) != shm.Load32(r.credit)
 }

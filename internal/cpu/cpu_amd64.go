@@ -1,10 +1,17 @@
 package cpu
 
-import "strings"
+import (
+	"strings"
+	"unsafe"
+)
 
 // Pause tells the processor that this is a spinning loop (PAUSE), which saves power and
 // leaves the core to its other thread. It takes some 10 to 150 cycles.
 func Pause()
+
+// Prefetch asks the processor to fetch the cache line of p for reading; p may be any
+// address.
+func Prefetch(p unsafe.Pointer)
 
 func cpuid(leaf uint32) (a, b, c, d uint32)
 

@@ -2,7 +2,10 @@
 
 package cpu
 
-import "runtime"
+import (
+	"runtime"
+	"unsafe"
+)
 
 // Pause does nothing on this architecture.
 func Pause() {}
@@ -10,3 +13,6 @@ func Pause() {}
 func hasPrefetchW() bool { return false }
 
 func model() string { return runtime.GOARCH }
+
+// Prefetch does nothing on this architecture.
+func Prefetch(unsafe.Pointer) {}

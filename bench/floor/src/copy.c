@@ -9,13 +9,13 @@ enum { CONTROL = 4096, FULL = 0, FREE = 1024, BUFFERS = 8 << 20 };
 // pipeline copies n messages through a ring of buffers of total bytes in all, chunk by
 // chunk, process 0 in and process 1 out.
 INLINE void pipeline(struct proc *p, long n, size_t chunk, size_t total) {
-	char *full = p->mem + FULL, *free = p->mem + FREE, *ring = p->mem + CONTROL;
+	char *full = p->mem + FULL, *free = p->mem + FREE, *buffers = p->mem + CONTROL;
 	if (chunk > p->size) chunk = p->size;
 	uint64_t slots = total / chunk, room = slots, q = 0;
 	for (long i = 0; i < n; i++) {
 		for (size_t at = 0; at < p->size; at += chunk) {
 			size_t len = p->size - at < chunk ? p->size - at : chunk;
-			char *slot = ring + q++ % slots * chunk;
+			char *slot = buffers + q++ % slots * chunk;
 			if (p->me == 0) {
 				while (q > room) room = load(free) + slots;
 				memcpy(slot, p->buf + at, len);

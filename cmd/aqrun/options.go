@@ -1,0 +1,296 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/spawner"
+	"github.com/spf13/pflag"
+)
+
+const usage = `Usage: aqrun -n RANKS [option...] [--] PROGRAM [argument...]
+       aqrun conduits
+
+Starts PROGRAM as a job of RANKS ranks on this host and exits with the job's status. What
+follows PROGRAM is passed on untouched.
+
+The job:
+  -n, --np N            number of ranks
+      --conduit NAME    conduit that carries the traffic
+      --profile NAME    profile of the conduit
+      --segment SIZE    memory that a rank registers by default: 65536, 64MB, 1.5GB, 50%
+      --goroutines      run the ranks as goroutines of one process
+      --model NAME      run the ranks in virtual time on the named conduit's model
+  -x VAR[=VALUE]        set VAR for the ranks, or insist that it is set; repeatable
+      --wdir DIR        working directory of the ranks; a relative PROGRAM is looked up there
+      --bind-to WHAT    none (default), or core: rank i on the i-th CPU
+
+Output:
+      --tag-output      begin every line with its rank
+      --output-dir DIR  also write DIR/rank.N.out and DIR/rank.N.err
+      --verbose         report every rank that starts and ends
+
+The end:
+      --timeout TIME    after TIME (30s, 5m, plain seconds) print the goroutines of all
+                        ranks and end with status 124
+      --grace TIME      how long ranks may live on when the job has failed (default 1s)
+
+      --dry-run         print the commands, start nothing
+      --version         print the version
+  -h, --help            print this
+
+Status: that of the first rank that failed; 128 + N if signal N killed it or ended the job;
+124 on timeout; 125 aqrun failed; 126 PROGRAM cannot be executed; 127 PROGRAM not found;
+2 misuse. SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and SIGQUIT are passed to all ranks; a
+second SIGINT kills them.
+`
+
+// options are what the command line says.
+type options struct {
+	n                         int
+	conduit, profile, segment string
+	goroutines                bool
+	model                     string
+	env                       []string
+	wdir, bind, outputDir     string
+	tag, verbose              bool
+	timeout, grace            duration
+	dryRun, version           bool
+	command                   []string
+}
+
+// parse reads the command line and refuses what makes no sense.
+func parse(args []string) (*options, error) {
+	o := &options{grace: duration(spawner.DefaultGrace)}
+	fs := pflag.NewFlagSet("aqrun", pflag.ContinueOnError)
+	fs.SetInterspersed(false)
+	fs.Usage = func() {}
+	fs.VarP((*count)(&o.n), "np", "n", "")
+	fs.StringVar(&o.conduit, "conduit", "", "")
+	fs.StringVar(&o.profile, "profile", "", "")
+	fs.StringVar(&o.segment, "segment", "", "")
+	fs.BoolVar(&o.goroutines, "goroutines", false, "")
+	fs.StringVar(&o.model, "model", "", "")
+	fs.StringArrayVarP(&o.env, "x", "x", nil, "")
+	fs.StringVar(&o.wdir, "wdir", "", "")
+	fs.StringVar(&o.bind, "bind-to", "none", "")
+	fs.StringVar(&o.outputDir, "output-dir", "", "")
+	fs.BoolVar(&o.tag, "tag-output", false, "")
+	fs.BoolVar(&o.verbose, "verbose", false, "")
+	fs.Var(&o.timeout, "timeout", "")
+	fs.Var(&o.grace, "grace", "")
+	fs.BoolVar(&o.dryRun, "dry-run", false, "")
+	fs.BoolVar(&o.version, "version", false, "")
+	fs.VisitAll(func(f *pflag.Flag) {
+		if f.Name != "x" {
+			f.Value = &once{Value: f.Value}
+		}
+	})
+	if err := fs.Parse(args); err != nil {
+		return nil, err
+	}
+	if o.version {
+		return o, nil
+	}
+	o.command = fs.Args()
+	return o, errors.Join(o.check(fs.Changed), o.checkConduit())
+}
+
+// check refuses missing, impossible and conflicting options.
+func (o *options) check(given func(name string) bool) error {
+	inProcess := o.goroutines || given("model")
+	for _, name := range []string{"conduit", "profile", "segment", "model", "wdir", "output-dir"} {
+		if f := o.text(name); given(name) && *f == "" {
+			return fmt.Errorf("--%s needs a value", name)
+		}
+	}
+	switch {
+	case !given("np"):
+		return errors.New("the number of ranks is missing; give it with -n")
+	case len(o.command) == 0 || o.command[0] == "":
+		return errors.New("the program is missing")
+	case o.goroutines && given("model"):
+		return errors.New("--goroutines runs live and --model in virtual time; give one of them")
+	case given("model") && given("conduit") && o.model != o.conduit:
+		return fmt.Errorf("--model %s and --conduit %s contradict each other; --model alone chooses the conduit", o.model, o.conduit)
+	case inProcess && o.bind == string(spawner.BindCore):
+		return errors.New("--bind-to core needs a process per rank; with --goroutines or --model the ranks share one")
+	case inProcess && (o.tag || o.outputDir != ""):
+		return errors.New("--tag-output and --output-dir need a process per rank; with --goroutines or --model the ranks share one")
+	case o.bind != string(spawner.BindNone) && o.bind != string(spawner.BindCore):
+		return fmt.Errorf("--bind-to %q: want none or core", o.bind)
+	}
+	if o.segment != "" {
+		const anyMemory = 1 << 40 // the ranks know how much there is; here the form counts
+		if _, err := core.ParseSize(o.segment, anyMemory); err != nil {
+			return fmt.Errorf("--segment: %w", err)
+		}
+	}
+	return o.resolveEnv()
+}
+
+// text returns the variable behind an option that takes text.
+func (o *options) text(name string) *string {
+	return map[string]*string{
+		"conduit": &o.conduit, "profile": &o.profile, "segment": &o.segment,
+		"model": &o.model, "wdir": &o.wdir, "output-dir": &o.outputDir,
+	}[name]
+}
+
+// resolveEnv gives every -x VAR its value.
+func (o *options) resolveEnv() error {
+	for i, s := range o.env {
+		if name, _, ok := strings.Cut(s, "="); name == "" {
+			return fmt.Errorf("-x %q: want VAR or VAR=value", s)
+		} else if ok {
+			continue
+		}
+		v, ok := os.LookupEnv(s)
+		if !ok {
+			return fmt.Errorf("-x %s: it is not set here; give it as -x %s=value", s, s)
+		}
+		o.env[i] = s + "=" + v
+	}
+	return nil
+}
+
+// checkConduit refuses a conduit or profile that does not exist. The environment may name
+// them in place of options.
+func (o *options) checkConduit() error {
+	name := o.conduit
+	if o.model != "" {
+		name = o.model
+	}
+	if name == "" {
+		name = os.Getenv(spawner.EnvConduit)
+	}
+	if name == "" {
+		return nil // the program's own default; its ranks check the profile
+	}
+	drivers := core.Drivers()
+	i := slices.IndexFunc(drivers, func(d core.Driver) bool { return d.Name == name })
+	if i < 0 {
+		return fmt.Errorf("unknown conduit %q; known: %s", name, names(drivers, false))
+	}
+	d := drivers[i]
+	if o.model != "" && !d.Modelled {
+		return fmt.Errorf("conduit %s has no model; modelled: %s", name, names(drivers, true))
+	}
+	profile := o.profile
+	if profile == "" {
+		profile = os.Getenv(spawner.EnvProfile)
+	}
+	if profile != "" && !slices.Contains(d.Profiles, profile) {
+		return fmt.Errorf("conduit %s has no profile %q; known: %s", name, profile, orNone(strings.Join(d.Profiles, ", ")))
+	}
+	if d.Check != nil {
+		if err := d.Check(nil); err != nil {
+			return fmt.Errorf("conduit %s is not available here: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// names lists the conduits, or those that have a model.
+func names(drivers []core.Driver, modelled bool) string {
+	var list []string
+	for _, d := range drivers {
+		if d.Modelled || !modelled {
+			list = append(list, d.Name)
+		}
+	}
+	return orNone(strings.Join(list, ", "))
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+// spec returns the job that the options describe.
+func (o *options) spec() spawner.Spec {
+	s := spawner.Spec{
+		N: o.n, Prog: o.command[0], Args: o.command[1:], Env: o.env, Dir: o.wdir,
+		Conduit: o.conduit, Profile: o.profile, Segment: o.segment,
+		Bind: spawner.Binding(o.bind), Timeout: time.Duration(o.timeout), Grace: time.Duration(o.grace),
+		TagOutput: o.tag, OutputDir: o.outputDir, Verbose: o.verbose,
+	}
+	switch {
+	case o.goroutines:
+		s.Mode = spawner.Goroutines
+	case o.model != "":
+		s.Mode, s.Conduit = spawner.Modelled, o.model
+	}
+	if s.Grace == 0 {
+		s.Grace = -1 // none at all
+	}
+	return s
+}
+
+// once is the value of an option that may be given again only with the same text.
+type once struct {
+	pflag.Value
+	first string
+	given bool
+}
+
+// Set implements pflag.Value.
+func (v *once) Set(s string) error {
+	if v.given && s != v.first {
+		return fmt.Errorf("it was given before as %q", v.first)
+	}
+	v.first, v.given = s, true
+	return v.Value.Set(s)
+}
+
+// count is a number of ranks.
+type count int
+
+// Set implements pflag.Value.
+func (c *count) Set(s string) error {
+	if s == "p" {
+		return errors.New("-np is spelt --np or -n")
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 || n > spawner.MaxRanks {
+		return fmt.Errorf("want a number of ranks from 1 to %d", spawner.MaxRanks)
+	}
+	*c = count(n)
+	return nil
+}
+
+// String implements pflag.Value.
+func (c *count) String() string { return strconv.Itoa(int(*c)) }
+
+// Type implements pflag.Value.
+func (*count) Type() string { return "count" }
+
+// duration is a time span: like 90s or 1.5m, or in plain seconds.
+type duration time.Duration
+
+// Set implements pflag.Value.
+func (d *duration) Set(s string) error {
+	v, err := time.ParseDuration(s)
+	if err != nil {
+		v, err = time.ParseDuration(s + "s")
+	}
+	if err != nil || v < 0 {
+		return errors.New("want a time such as 30s, 5m or 30")
+	}
+	*d = duration(v)
+	return nil
+}
+
+// String implements pflag.Value.
+func (d *duration) String() string { return time.Duration(*d).String() }
+
+// Type implements pflag.Value.
+func (*duration) Type() string { return "time" }

@@ -1,0 +1,217 @@
+// Package sci is the conduit over Dolphin's SISCI: memory that a node exports and others
+// map, written by remote stores and read locally (H. Su, B. Gordon, S. Oral, A. George,
+// "GASNet Core API on Scalable Coherent Interface: Design and Realization"). Live, the
+// exported memory is real shared memory between processes of a host, or between
+// goroutines of one.
+//
+// Each node exports one command segment for each sender, so that a sender needs no lock
+// and no remote read to find room; a long segment, the registered memory, imported when it
+// is first used; and control segments for flags. Messages are taken by two profiles of
+// different structure:
+//
+//   - live is built for today's machines: rings of slots, each with its ready flag inside,
+//     credits returned in quarters, payload rings, and a summary of flags beyond a few
+//     senders. Files *_live.go.
+//   - paper is the published layout: two requests and two replies of 1024 bytes per
+//     sender, message ready flags, the message exist flag, a work queue, and a control
+//     reply for every request that is not answered. Files *_paper.go.
+//
+// On the message path a node only writes to remote memory and only reads its own.
+package sci
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/aqueduct-go/aqueduct/conduits/sci/sisci"
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
+)
+
+func init() {
+	core.Register(core.Driver{
+		Name:     "sci",
+		Summary:  "exported segments over shared memory, SISCI-shaped",
+		Profiles: []string{"live", "paper"},
+		Check:    check,
+		New: func(profile string) core.Conduit {
+			if profile == "paper" {
+				return new(paper)
+			}
+			return new(live)
+		},
+	})
+}
+
+// check tells whether the ranks can share memory.
+func check(boot core.Bootstrap) error {
+	if boot == nil {
+		return nil
+	}
+	if len(boot.Local()) != boot.Size() {
+		return fmt.Errorf("sci joins ranks of one host; %d of %d ranks are on another", boot.Size()-len(boot.Local()), boot.Size())
+	}
+	_, process := boot.(core.ProcessSharer)
+	_, descriptors := boot.(core.DescriptorSharer)
+	if !process && !descriptors {
+		return errors.New("the ranks have no way to pass descriptors to each other; start them with aqrun")
+	}
+	return nil
+}
+
+// base is what the profiles share: the node, its segments, the imports of the peers' long
+// segments, and the doorbells.
+type base struct {
+	params
+	ep     *core.Endpoint
+	dev    *sisci.Device
+	arena  *shm.Region
+	bell   int
+	group  []core.Rank
+	me     int  // the caller's position in group
+	fenced bool // publish with a full barrier, since not every rank has membarrier
+	seg    int  // size of this rank's segment
+	sizes  []int
+	fds    []int          // peers' descriptors, to be closed
+	shared []*sharedArena // all arenas, when the ranks share a process
+
+	nodes   []remote // by position in group
+	asleep  []uint32 // own memory: by position, the number of the peer's present sleep, or 0
+	naps    uint32   // the number of this rank's latest sleep
+	doorman *sisci.LocalInterrupt
+	imports sync.Mutex
+}
+
+// remote is a peer as every profile sees it.
+type remote struct {
+	rank  core.Rank
+	node  sisci.NodeID
+	size  int                             // of its long segment
+	long  atomic.Pointer[sisci.RemoteMap] // imported at the first use
+	bells *sisci.RemoteMap                // the peer's asleep words
+	door  *sisci.RemoteInterrupt
+}
+
+const (
+	connectTimeout = 30 * time.Second // all segments exist already; covers an overloaded host
+	doorbell       = 0                // number of the interrupt that ends a sleep
+)
+
+// Segment ids are the node's number and an index, as published: the sender's position for
+// command segments, then these, counted from the number of senders.
+const (
+	longIndex = iota
+	controlIndex
+	bellIndex
+	extraSegments
+)
+
+func segmentID(node sisci.NodeID, index int) sisci.SegmentID {
+	return sisci.SegmentID(uint32(node)<<16 | uint32(index))
+}
+
+// open makes the node and everything that the profiles share. commands and control are the
+// sizes of a command segment and of the control segment. It returns the memory of the
+// command segments, of the control segment, and of the long segment.
+func (b *base) open(a *core.Attachment, command, control int) (commands [][]byte, flags, segment []byte, err error) {
+	if b.params, err = parseParams(a.Settings); err != nil {
+		return nil, nil, nil, err
+	}
+	b.ep, b.group, b.sizes, b.seg = a.Endpoint, a.Group, a.Sizes, a.Segment
+	n := len(a.Group)
+	if err := b.openDevice(a, n*shm.RoundUp(command)+shm.RoundUp(control)+shm.RoundUp(4*n)+a.Segment+b.private()); err != nil {
+		return nil, nil, nil, err
+	}
+	self := sisci.NodeID(a.Boot.Rank())
+	for i := range n {
+		mem, err := b.export(segmentID(self, i), command)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		commands = append(commands, mem)
+	}
+	if flags, err = b.export(segmentID(self, n+controlIndex), control); err != nil {
+		return nil, nil, nil, err
+	}
+	bells, err := b.export(segmentID(self, n+bellIndex), 4*n)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	b.asleep = words(bells)
+	if a.Segment > 0 {
+		if segment, err = b.export(segmentID(self, n+longIndex), a.Segment); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	if b.doorman, err = b.dev.CreateInterrupt(doorbell, true); err != nil {
+		return nil, nil, nil, err
+	}
+	if err := b.agree(a); err != nil {
+		return nil, nil, nil, err
+	}
+	return commands, flags, segment, b.connect()
+}
+
+// agree learns whether all ranks can use membarrier; it is also the barrier after which
+// all segments can be connected.
+func (b *base) agree(a *core.Attachment) error {
+	mine := []byte{0}
+	if !b.fences && shm.RegisterMembarrier() {
+		mine[0] = 1
+	}
+	all, err := a.Boot.Exchange(mine)
+	if err != nil {
+		return err
+	}
+	for _, r := range a.Group {
+		if len(all[r]) != 1 || all[r][0] == 0 {
+			b.fenced = true
+		}
+	}
+	return nil
+}
+
+// connect maps every peer's bells and connects to its doorbell.
+func (b *base) connect() error {
+	b.nodes = make([]remote, len(b.group))
+	for i, r := range b.group {
+		p := &b.nodes[i]
+		p.rank, p.node, p.size = r, sisci.NodeID(r), b.sizes[r]
+		var err error
+		if p.bells, err = b.importSegment(p.node, len(b.group)+bellIndex, 4*len(b.group)); err != nil {
+			return err
+		}
+		if p.door, err = b.dev.ConnectInterrupt(p.node, doorbell, connectTimeout); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close implements core.Conduit.
+func (b *base) Close() error {
+	if b.dev == nil {
+		return nil
+	}
+	errs := []error{b.dev.Terminate(), unix.Close(b.bell)}
+	if len(b.shared) == 0 {
+		errs = append(errs, b.arena.Close())
+	}
+	for _, s := range b.shared {
+		errs = append(errs, s.release())
+	}
+	for _, fd := range b.fds {
+		errs = append(errs, unix.Close(fd))
+	}
+	return errors.Join(errs...)
+}
+
+// fault ends the job because of what a peer wrote.
+func (b *base) fault(p *remote, format string, args ...any) {
+	b.ep.Fail(fmt.Errorf("sci: rank %d: message from rank %d: %s", b.group[b.me], p.rank, fmt.Sprintf(format, args...)))
+}

@@ -1,0 +1,87 @@
+package sci
+
+import (
+	"github.com/aqueduct-go/aqueduct/conduits/sci/sisci"
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+// directScan is the number of senders up to which every poll looks at each one's next
+// slot; beyond, senders also set a hint byte and polls look at those. A slot costs about
+// 2 ns to look at, a message about that much more with a hint.
+const directScan = 16
+
+// live is a rank's end in the live profile.
+type live struct {
+	base
+	peers  []livePeer  // by position in group
+	byRank []*livePeer // by rank; nil outside the group
+
+	hinted     bool
+	hints      []uint8 // own memory: by position, 1 if the sender has written
+	hintWords  []uint64
+	emptyPolls int
+}
+
+// livePeer is a peer in the live profile.
+type livePeer struct {
+	*remote
+	index int              // its position in group
+	cmd   *sisci.RemoteMap // this rank's command segment at the peer
+	hints *sisci.RemoteMap // the peer's hints
+	in    [lanes]inRing
+	out   [lanes]outRing
+}
+
+// Attach implements core.Conduit.
+func (c *live) Attach(a *core.Attachment) ([]byte, error) {
+	n := len(a.Group)
+	command := layoutFor(pageStagger - 1).size
+	commands, hints, segment, err := c.open(a, command, 8*((n+7)/8))
+	if err != nil {
+		return nil, err
+	}
+	c.hinted = n > directScan
+	c.hints, c.hintWords = hints, longWords(hints)
+	c.peers = make([]livePeer, n)
+	c.byRank = make([]*livePeer, a.Boot.Size())
+	for i := range c.peers {
+		p := &c.peers[i]
+		p.remote, p.index = &c.nodes[i], i
+		if p.cmd, err = c.importSegment(p.node, c.me, command); err != nil {
+			return nil, err
+		}
+		if p.hints, err = c.importSegment(p.node, n+controlIndex, len(hints)); err != nil {
+			return nil, err
+		}
+		there, here := layoutFor(c.me), layoutFor(i)
+		for l := range lanes {
+			p.out[l] = outRing{
+				cmd: p.cmd, ring: there.ring[l], payload: there.payload[l],
+				credit: &words(commands[i])[creditOffset(l)/4],
+				room:   depth, payRoom: payloadRing,
+			}
+			p.in[l] = inRing{
+				slots:   slotsAt(commands[i], here.ring[l]),
+				payload: commands[i][here.payload[l]:][:payloadRing],
+				lap:     lapOf(0),
+			}
+			p.in[l].next = &p.in[l].slots[0]
+		}
+		c.byRank[p.rank] = p
+	}
+	return segment, nil
+}
+
+// Sleeper implements core.Conduit.
+func (c *live) Sleeper() core.Sleeper { return &sleeper{&c.base, c.ready} }
+
+// ready reports whether a message has come, or room that a request waits for.
+func (c *live) ready() bool {
+	for i := range c.peers {
+		p := &c.peers[i]
+		if p.in[replies].ready() || p.in[requests].ready() || p.out[requests].returned() || p.out[replies].returned() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,184 @@
+package sci
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/aqueduct-go/aqueduct/conduits/sci/sisci"
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
+)
+
+// openDevice makes this node's memory, lets the ranks exchange theirs, and opens the node.
+func (b *base) openDevice(a *core.Attachment, memory int) error {
+	self, n := a.Boot.Rank(), len(a.Group)
+	if a.Boot.Size() > 1<<16 {
+		return fmt.Errorf("sci: a job of %d ranks; SCI addresses %d nodes", a.Boot.Size(), 1<<16)
+	}
+	b.me, _ = slices.BinarySearch(a.Group, self)
+	within, process := a.Boot.(core.ProcessSharer)
+	kind := shm.Shared
+	if process {
+		kind = shm.Local
+	}
+	layout := sisci.Layout{
+		Memory:      memory,
+		Segments:    n + extraSegments,
+		Connections: n * (extraSegments + 1),
+		Interrupts:  1,
+	}
+	var err error
+	if b.arena, err = sisci.NewArena(sisci.NodeID(self), layout, kind); err != nil {
+		return err
+	}
+	if b.bell, err = shm.NewBell(); err != nil {
+		return err
+	}
+	var peers []sisci.Peer
+	if process {
+		peers, err = b.meet(a, within)
+	} else {
+		peers, err = b.receive(a, a.Boot.(core.DescriptorSharer))
+	}
+	if err != nil {
+		return err
+	}
+	b.dev, err = sisci.Open(sisci.Config{Node: sisci.NodeID(self), Arena: b.arena, Bell: b.bell, Peers: peers})
+	if err != nil {
+		return err
+	}
+	return a.Boot.Barrier() // every arena has its device before anybody connects
+}
+
+// sharedArena is a node's memory among ranks of one process: the last one to close frees
+// it, since the others' connections lie in it.
+type sharedArena struct {
+	peer  sisci.Peer
+	users atomic.Int32
+}
+
+func (s *sharedArena) release() error {
+	if s.users.Add(-1) > 0 {
+		return nil
+	}
+	return s.peer.Arena.Close()
+}
+
+// meet exchanges the arenas of ranks that live in one process.
+func (b *base) meet(a *core.Attachment, within core.ProcessSharer) ([]sisci.Peer, error) {
+	key := func(r core.Rank) string { return fmt.Sprintf("sci node %d", r) }
+	self := a.Boot.Rank()
+	within.Share(key(self), func() any {
+		return &sharedArena{peer: sisci.Peer{Node: sisci.NodeID(self), Arena: b.arena, FD: -1, Bell: b.bell}}
+	})
+	if err := a.Boot.Barrier(); err != nil {
+		return nil, err
+	}
+	var peers []sisci.Peer
+	for _, r := range a.Group {
+		s := within.Share(key(r), func() any { return new(sharedArena) }).(*sharedArena)
+		s.users.Add(1)
+		b.shared = append(b.shared, s)
+		if r != self {
+			peers = append(peers, s.peer)
+		}
+	}
+	return peers, nil
+}
+
+// receive exchanges the arenas of processes as descriptors.
+func (b *base) receive(a *core.Attachment, share core.DescriptorSharer) ([]sisci.Peer, error) {
+	arenas, err := b.shareFD(a, share, b.arena.FD())
+	if err != nil {
+		return nil, err
+	}
+	bells, err := b.shareFD(a, share, b.bell)
+	if err != nil {
+		return nil, err
+	}
+	var peers []sisci.Peer
+	for _, r := range a.Group {
+		if r != a.Boot.Rank() {
+			peers = append(peers, sisci.Peer{Node: sisci.NodeID(r), FD: arenas[r], Bell: bells[r]})
+		}
+	}
+	return peers, nil
+}
+
+// shareFD gives fd to all ranks and keeps the group's descriptors until Close.
+func (b *base) shareFD(a *core.Attachment, share core.DescriptorSharer, fd int) ([]int, error) {
+	fds, err := share.ShareFD(fd)
+	if err != nil {
+		return nil, err
+	}
+	for r, fd := range fds {
+		switch _, in := slices.BinarySearch(a.Group, core.Rank(r)); {
+		case fd < 0 && in:
+			return nil, fmt.Errorf("sci: rank %d is on another host", r)
+		case fd >= 0 && in:
+			b.fds = append(b.fds, fd)
+		case fd >= 0:
+			unix.Close(fd)
+		}
+	}
+	return fds, nil
+}
+
+// export makes a segment that peers can connect to, and returns its memory.
+func (b *base) export(id sisci.SegmentID, size int) ([]byte, error) {
+	s, err := b.dev.CreateSegment(id, size, 0, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Prepare(0); err != nil {
+		return nil, err
+	}
+	m, err := s.Map(0, size, 0)
+	if err != nil {
+		return nil, err
+	}
+	return m.Bytes(), s.SetAvailable()
+}
+
+// importSegment connects to a peer's segment and maps it.
+func (b *base) importSegment(node sisci.NodeID, index, size int) (*sisci.RemoteMap, error) {
+	s, err := b.dev.Connect(node, segmentID(node, index), connectTimeout, nil)
+	if err != nil {
+		return nil, err
+	}
+	return s.Map(0, size, 0)
+}
+
+// longMap returns the peer's long segment, which is imported at its first use.
+func (b *base) longMap(p *remote) *sisci.RemoteMap {
+	if m := p.long.Load(); m != nil {
+		return m
+	}
+	b.imports.Lock()
+	defer b.imports.Unlock()
+	if m := p.long.Load(); m != nil {
+		return m
+	}
+	m, err := b.importSegment(p.node, len(b.group)+longIndex, p.size)
+	if err != nil {
+		b.ep.Fail(fmt.Errorf("sci: rank %d: import the segment of rank %d: %w", b.group[b.me], p.rank, err))
+		return nil
+	}
+	p.long.Store(m)
+	return m
+}
+
+// longWindow returns n bytes at off of the peer's segment, to be written to. After a
+// failure it is memory that nobody looks at.
+func (b *base) longWindow(p *remote, off uint64, n int) []byte {
+	if n == 0 {
+		return nil
+	}
+	if m := b.longMap(p); m != nil {
+		return m.Window(int(off), n)
+	}
+	return make([]byte, n)
+}

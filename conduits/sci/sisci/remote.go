@@ -1,0 +1,285 @@
+package sisci
+
+import (
+	"time"
+
+	"github.com/aqueduct-go/aqueduct/internal/shm"
+)
+
+// RemoteSegment is a connection to a segment of another node, or of this one.
+type RemoteSegment struct {
+	dev      *Device
+	peer     *peer
+	id       SegmentID
+	off      int
+	size     int
+	key      uint64
+	conn     *uint64 // the connection's word in the owner's directory
+	callback func(RemoteEvent)
+
+	// guarded by dev.mu
+	maps   map[*RemoteMap]struct{}
+	queued int
+	told   EventReason // the last event reported
+	closed bool
+}
+
+// Connect connects to the segment with the given id of a node. While the segment does not
+// exist or is not available, it tries again until the timeout. callback, if not nil, gets
+// the events of the connection from Service.
+//
+// Errors: ErrNoSuchNodeid; ErrNoSuchSegment or ErrConnectionRefused with a timeout of 0,
+// else ErrTimeout; ErrNoLinkAccess and ErrNoRemoteLinkAccess if a link is down or the node
+// is lost; ErrNoSpace if the owner has no room for a connection.
+func (d *Device) Connect(node NodeID, id SegmentID, timeout time.Duration, callback func(RemoteEvent)) (*RemoteSegment, error) {
+	d.mu.Lock()
+	p, err := d.peer(node, "connect to node")
+	if err == nil {
+		d.waiting++
+	}
+	d.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	var s *RemoteSegment
+	var why Errno
+	p.dir.exports.Wait(timeout, func() bool {
+		s, why = d.connect(p, id, callback)
+		return why != ErrNoSuchSegment && why != ErrConnectionRefused
+	})
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.waiting--
+	switch {
+	case s != nil:
+		d.remotes[s] = struct{}{}
+		return s, nil
+	case timeout != 0 && (why == ErrNoSuchSegment || why == ErrConnectionRefused):
+		return nil, ErrTimeout.at("connect to segment %#x of node %d: %v", id, node, why)
+	}
+	return nil, why.at("connect to segment %#x of node %d", id, node)
+}
+
+// connect tries once.
+func (d *Device) connect(p *peer, id SegmentID, callback func(RemoteEvent)) (*RemoteSegment, Errno) {
+	if e := p.access(); e != 0 {
+		return nil, e
+	}
+	slot, e := p.find(id)
+	if e != 0 {
+		return nil, e
+	}
+	d.mu.Lock()
+	d.serial++
+	key := connectionKey(slot, d.self.Node, d.serial)
+	d.mu.Unlock()
+	entry := &p.dir.segments[slot]
+	state := shm.Load32(&entry.state)
+	conn := p.dir.claim(key)
+	if conn == nil {
+		return nil, ErrNoSpace
+	}
+	s := &RemoteSegment{
+		dev: d, peer: p, id: id, key: key, conn: conn, callback: callback,
+		off: int(shm.Load64(&entry.off)), size: int(shm.Load64(&entry.size)),
+		maps: map[*RemoteMap]struct{}{},
+	}
+	// The claim comes before this look at the state, as retracting does before marking
+	// the connections: one of the two sees the other.
+	if state&entryStates != entryAvailable || shm.Load32(&entry.state) != state || shm.Load32(&entry.id) != uint32(id) {
+		release(conn, key)
+		return nil, ErrConnectionRefused
+	}
+	if s.size <= 0 || s.off < 0 || s.off > p.layout.Size() || s.size > p.layout.Size()-s.off {
+		release(conn, key)
+		return nil, ErrSystem
+	}
+	p.dir.events.Notify()
+	return s, 0
+}
+
+// find returns the directory slot of an available segment.
+func (p *peer) find(id SegmentID) (slot int, why Errno) {
+	for i := range p.dir.segments {
+		e := &p.dir.segments[i]
+		if shm.Load32(&e.id) != uint32(id) {
+			continue
+		}
+		switch shm.Load32(&e.state) & entryStates {
+		case entryAvailable:
+			return i, 0
+		case entryHidden:
+			return 0, ErrConnectionRefused
+		}
+	}
+	return 0, ErrNoSuchSegment
+}
+
+// Size returns the segment's bytes.
+func (s *RemoteSegment) Size() int { return s.size }
+
+// Node returns the node that owns the segment.
+func (s *RemoteSegment) Node() NodeID { return s.peer.Node }
+
+// status says whether stores still reach the segment.
+func (s *RemoteSegment) status() Status {
+	if s.peer.access() != 0 || !intact(s.conn, s.key) {
+		return NotRetriable
+	}
+	return OK
+}
+
+// enter locks the device for a call on the connection.
+func (s *RemoteSegment) enter(op string) error {
+	s.dev.mu.Lock()
+	if s.dev.closed || s.closed {
+		s.dev.mu.Unlock()
+		return ErrNotConnected.at("%s segment %#x of node %d", op, s.id, s.peer.Node)
+	}
+	return nil
+}
+
+// Map gives access to size bytes at off, which must be a multiple of the page size.
+// Flags: ReadOnly.
+//
+// Errors: ErrOffsetAlignment; ErrSizeAlignment for a size that is not positive;
+// ErrOutOfRange; ErrNotConnected after the owner has disconnected this node.
+func (s *RemoteSegment) Map(off, size int, flags Flags) (*RemoteMap, error) {
+	if err := s.enter("map"); err != nil {
+		return nil, err
+	}
+	defer s.dev.mu.Unlock()
+	fail := func(e Errno) (*RemoteMap, error) {
+		return nil, e.at("map %d bytes at %d of segment %#x of node %d", size, off, s.id, s.peer.Node)
+	}
+	switch {
+	case flags&^ReadOnly != 0:
+		return fail(ErrIllegalFlag)
+	case size <= 0:
+		return fail(ErrSizeAlignment)
+	case off < 0 || off > s.size || size > s.size-off:
+		return fail(ErrOutOfRange)
+	case off%shm.PageSize != 0:
+		return fail(ErrOffsetAlignment)
+	case s.status() != OK:
+		return fail(ErrNotConnected)
+	}
+	mem, region, err := s.peer.view(s.off+off, size, flags&ReadOnly != 0)
+	if err != nil {
+		return nil, ErrSystem.at("map segment %#x of node %d: %v", s.id, s.peer.Node, err)
+	}
+	m := newRemoteMap(s, mem, region)
+	s.maps[m] = struct{}{}
+	return m, nil
+}
+
+// Disconnect ends the connection.
+//
+// Errors: ErrBusy while the segment is mapped or named by a DMA queue.
+func (s *RemoteSegment) Disconnect() error {
+	if err := s.enter("disconnect"); err != nil {
+		return err
+	}
+	defer s.dev.mu.Unlock()
+	if len(s.maps) > 0 || s.queued > 0 {
+		return ErrBusy.at("disconnect segment %#x of node %d: it is mapped or queued", s.id, s.peer.Node)
+	}
+	return s.disconnect()
+}
+
+// disconnect ends the connection. Preconditions: dev.mu is held, nothing is mapped.
+func (s *RemoteSegment) disconnect() error {
+	s.closed = true
+	delete(s.dev.remotes, s)
+	release(s.conn, s.key)
+	if s.peer.access() == 0 {
+		s.peer.dir.events.Notify()
+	}
+	s.dev.self.dir.events.Notify() // whoever waits for an event of this connection
+	return nil
+}
+
+// RemoteEvent is a change of a connection.
+type RemoteEvent struct{ Reason EventReason }
+
+// nextEvent returns what has happened to the connection since the last event.
+// Preconditions: dev.mu is held.
+func (s *RemoteSegment) nextEvent() (RemoteEvent, bool) {
+	w, state := shm.Load64(s.conn), s.peer.state.Load()
+	reason := EventOperational
+	switch {
+	case state&nodeLost != 0:
+		reason = EventLost
+	case state != 0:
+		reason = EventNotOperational
+	case w&^uint64(flagMask) != s.key || w&(asked|forced) != 0:
+		reason = EventDisconnect
+	case s.told != EventNotOperational:
+		return RemoteEvent{}, false
+	}
+	if reason == s.told {
+		return RemoteEvent{}, false
+	}
+	s.told = reason
+	return RemoteEvent{reason}, true
+}
+
+// WaitEvent returns the connection's next event, waiting for it up to the timeout.
+//
+// Errors: ErrTimeout; ErrCancelled if the segment is disconnected meanwhile;
+// ErrIllegalOperation for a connection with a callback.
+func (s *RemoteSegment) WaitEvent(timeout time.Duration) (RemoteEvent, error) {
+	if s.callback != nil {
+		return RemoteEvent{}, ErrIllegalOperation.at("wait for an event of segment %#x", s.id)
+	}
+	var ev RemoteEvent
+	gone := false
+	found := s.dev.self.dir.events.Wait(timeout, func() (ok bool) {
+		s.dev.mu.Lock()
+		defer s.dev.mu.Unlock()
+		if gone = s.closed || s.dev.closed; !gone {
+			ev, ok = s.nextEvent()
+		}
+		return ok || gone
+	})
+	switch {
+	case gone:
+		return RemoteEvent{}, ErrCancelled.at("wait for an event of segment %#x of node %d", s.id, s.peer.Node)
+	case !found:
+		return RemoteEvent{}, ErrTimeout.at("wait for an event of segment %#x of node %d", s.id, s.peer.Node)
+	}
+	return ev, nil
+}
+
+// Service runs the callbacks of all events that have come, on the calling goroutine, and
+// returns how many. While nothing has come it costs a load.
+func (d *Device) Service() int {
+	count := d.self.dir.events.Count()
+	if d.serviced.Swap(count) == count {
+		return 0
+	}
+	var due []func()
+	d.mu.Lock()
+	for _, s := range d.locals {
+		for s != nil && s.callback != nil {
+			ev, ok := s.nextEvent()
+			if !ok {
+				break
+			}
+			due = append(due, func() { s.callback(ev) })
+		}
+	}
+	for s := range d.remotes {
+		if s.callback == nil {
+			continue
+		}
+		if ev, ok := s.nextEvent(); ok {
+			due = append(due, func() { s.callback(ev) })
+		}
+	}
+	d.mu.Unlock()
+	for _, f := range due {
+		f()
+	}
+	return len(due)
+}

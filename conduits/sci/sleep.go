@@ -1,0 +1,66 @@
+package sci
+
+import (
+	"sync/atomic"
+
+	"github.com/aqueduct-go/aqueduct/internal/shm"
+)
+
+// A rank that goes to sleep stores the number of this sleep into every peer's memory, and
+// whoever then has something for it rings its doorbell, once. Publishing is a plain store
+// followed by a load of the local asleep word, which the processor may reorder; so the
+// sleeper runs membarrier between announcing and looking once more, which puts a full
+// barrier into every process. Either the sender then sees the announcement, or the sleeper
+// sees the message. Where membarrier is missing, senders publish with a full barrier.
+
+// wake rings the peer's doorbell if it sleeps. It is called after every store that the
+// peer may wait for.
+func (b *base) wake(i int) {
+	if nap := shm.Load32(&b.asleep[i]); nap != 0 {
+		b.ring(i, nap)
+	}
+}
+
+// ring rings for the given sleep of the peer, unless another context has done so.
+func (b *base) ring(i int, nap uint32) {
+	if atomic.CompareAndSwapUint32(&b.asleep[i], nap, 0) {
+		if err := b.nodes[i].door.Trigger(); err != nil {
+			b.ep.Fail(err)
+		}
+	}
+}
+
+// announce tells the peers that this rank is going to sleep. Afterwards the caller looks
+// at its memory once more.
+func (b *base) announce() {
+	if b.naps++; b.naps == 0 {
+		b.naps = 1
+	}
+	for i := range b.nodes {
+		b.nodes[i].bells.Store32(4*b.me, b.naps)
+	}
+	if b.fenced {
+		shm.Fence()
+	} else if err := shm.Membarrier(); err != nil {
+		b.ep.Fail(err)
+	}
+}
+
+// retract ends the sleep that was announced.
+func (b *base) retract() {
+	for i := range b.nodes {
+		b.nodes[i].bells.Store32(4*b.me, 0)
+	}
+	b.doorman.Clear()
+	shm.Silence(b.bell)
+}
+
+// sleeper implements core.Sleeper over a profile's look for something to do.
+type sleeper struct {
+	*base
+	ready func() bool
+}
+
+func (s *sleeper) Arm() bool { s.announce(); return s.ready() }
+func (s *sleeper) FD() int   { return s.bell }
+func (s *sleeper) Disarm()   { s.retract() }

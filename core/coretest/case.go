@@ -1,0 +1,135 @@
+package coretest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+// Case is one rule of the Core API and the job that tests it.
+type Case struct {
+	Name  string // unique, "group/what"
+	Rule  string // what must hold, with its source; shown when it does not
+	Ranks []int  // the sizes of job to run it at
+	Needs Offer  // what the job must offer for the case to make sense
+
+	// Config, when not nil, changes the configuration that the suite runs with.
+	Config func(*core.Config)
+	// Body is what every rank does. An error ends the job, as in any program.
+	Body func(*T) error
+	// Want judges the outcome; nil wants a good end.
+	Want func(*Outcome) error
+	// Twice runs the case two times; the outputs must be equal.
+	Twice bool
+}
+
+// Offer is a set of things that a kind of job can do.
+type Offer uint
+
+// What a job may offer.
+const (
+	Live      Offer = 1 << iota // ranks run in real time
+	Modelled                    // ranks run in virtual time
+	Processes                   // every rank is a process of its own
+	Unwinding                   // Exit runs the deferred calls of the rank that calls it
+	Kills                       // a rank can be lost, see T.Kill
+	Threads                     // several goroutines of a rank may call the library
+	Plain                       // the build has no race detector, so that allocations can be counted
+)
+
+// offerNames are the reasons for a skip.
+var offerNames = []struct {
+	offer Offer
+	name  string
+}{
+	{Live, "real time"},
+	{Modelled, "virtual time"},
+	{Processes, "ranks that are processes"},
+	{Unwinding, "ranks that can be unwound"},
+	{Kills, "ranks that can be killed"},
+	{Threads, "several goroutines per rank"},
+	{Plain, "a build without the race detector"},
+}
+
+// missing names what is in need and not in o, "" if nothing.
+func (o Offer) missing(need Offer) string {
+	var names []string
+	for _, n := range offerNames {
+		if need&^o&n.offer != 0 {
+			names = append(names, n.name)
+		}
+	}
+	return strings.Join(names, " and ")
+}
+
+// Outcome is how a job ended.
+type Outcome struct {
+	Err     error         // what ended the job; nil when it ended well
+	Status  int           // its exit status
+	Output  string        // what the ranks printed with T.Printf, and for processes all else
+	Elapsed time.Duration // real time from start to end
+}
+
+// Says reports which of the words occur neither in the error nor in the output.
+func (o *Outcome) Says(words ...string) error {
+	text := o.Output
+	if o.Err != nil {
+		text += o.Err.Error()
+	}
+	var errs []error
+	for _, w := range words {
+		if !strings.Contains(text, w) {
+			errs = append(errs, fmt.Errorf("nothing says %q", w))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// succeeds wants a good end.
+func succeeds(o *Outcome) error {
+	if o.Err != nil || o.Status != 0 {
+		return fmt.Errorf("the job failed")
+	}
+	return nil
+}
+
+// endsWith wants an exit status, and words in what was said.
+func endsWith(status int, words ...string) func(*Outcome) error {
+	return func(o *Outcome) error {
+		if o.Status != status {
+			return fmt.Errorf("want status %d", status)
+		}
+		return o.Says(words...)
+	}
+}
+
+// Cases returns the suite, in reading order: what a conduit should do first comes first.
+func Cases() []*Case {
+	groups := [][]Case{
+		messageCases, completionCases, handlerCases, refusalCases, replyCases, orderCases,
+		floodCases, immediateCases, negotiationCases, waitCases, barrierCases, attachCases,
+		groupCases, contextCases, lockCases, exitCases, panicCases, killCases, debugCases(),
+		modelCases, allocationCases,
+	}
+	var all []*Case
+	for _, g := range groups {
+		for i := range g {
+			all = append(all, &g[i])
+		}
+	}
+	return all
+}
+
+// find returns the case of that name, from the suite or from extra.
+func find(name string, extra []*Case) *Case {
+	for _, c := range slices.Concat(Cases(), extra) {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}

@@ -1,0 +1,403 @@
+package coretest
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+var contextCases = []Case{{
+	Name:  "context/one-goroutine",
+	Rule:  "one goroutine may use several contexts in turn, in any mode",
+	Ranks: []int{1, 2}, Body: contextOneGoroutine,
+}, {
+	Name:  "context/ping-pong-1",
+	Rule:  "goroutines exchange messages each with a context of its own (GASNET_PAR): 1 per rank",
+	Ranks: []int{2}, Needs: Threads, Body: func(t *T) error { return contextPingPong(t, 1) },
+}, {
+	Name:  "context/ping-pong-2",
+	Rule:  "goroutines exchange messages each with a context of its own: 2 per rank",
+	Ranks: []int{1, 2}, Needs: Threads, Body: func(t *T) error { return contextPingPong(t, 2) },
+}, {
+	Name:  "context/ping-pong-4",
+	Rule:  "goroutines exchange messages each with a context of its own: 4 per rank",
+	Ranks: []int{2, 3}, Needs: Threads, Body: func(t *T) error { return contextPingPong(t, 4) },
+}, {
+	Name:  "context/ping-pong-16",
+	Rule:  "goroutines exchange messages each with a context of its own: 16 per rank",
+	Ranks: []int{2}, Needs: Threads, Body: func(t *T) error { return contextPingPong(t, 16) },
+}, {
+	Name:  "context/flood",
+	Rule:  "many goroutines may flood at once, in every category and form",
+	Ranks: []int{1, 2, 3}, Needs: Threads, Body: contextFlood,
+}, {
+	Name:  "context/dependent",
+	Rule:  "every waiting goroutine gets a look at its condition once it may have become true, also if another polls meanwhile and its own condition depends on that",
+	Ranks: []int{2}, Needs: Threads, Body: contextDependent,
+}, {
+	Name:  "context/true-at-once",
+	Rule:  "a wait for what is already true returns while another goroutine polls or sleeps, and no message comes",
+	Ranks: []int{1}, Needs: Threads, Config: func(cfg *core.Config) { cfg.Sleep = 1 }, Body: contextTrueAtOnce,
+}, {
+	Name:  "context/poller",
+	Rule:  "one goroutine may poll for the others",
+	Ranks: []int{2}, Needs: Threads, Body: contextPoller,
+}, {
+	Name:  "context/prepared",
+	Rule:  "every context may have a prepared request, to the same rank, committed in any order",
+	Ranks: []int{1, 2}, Needs: Threads, Body: contextPrepared,
+}, {
+	Name:  "context/register",
+	Rule:  "handlers may be registered while other goroutines communicate",
+	Ranks: []int{2}, Needs: Threads, Body: contextRegister,
+}, {
+	Name:  "context/exit",
+	Rule:  "any goroutine may end the job; waits of the others return",
+	Ranks: []int{1, 2}, Needs: Threads, Want: endsWith(7), Body: contextExit,
+}}
+
+// together runs f on n goroutines, each with a context of its own, and returns when all
+// have ended.
+func together(ep *core.Endpoint, n int, f func(i int, c *core.Context) error) error {
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { errs[i] = f(i, ep.NewContext()) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+func contextOneGoroutine(t *T) error {
+	var got int
+	ep, err := attach(t, func(tok *core.Token, _ []uint32, _ []byte) { tok.ReplyShort(answer) },
+		func(*core.Token, []uint32, []byte) { got++ })
+	if err != nil {
+		return err
+	}
+	contexts := []*core.Context{&ep.Context, ep.NewContext(), ep.NewContext()}
+	for i := range t.Times(300) {
+		a, b := contexts[i%3], contexts[(i+1)%3]
+		if a.Endpoint() != ep {
+			return fmt.Errorf("a context of another endpoint")
+		}
+		if _, err := b.Prepare(t.Next(), core.Offer{Kind: core.Medium, Most: 8, Buf: make([]byte, 8)}); err != nil {
+			return err
+		}
+		if err := a.RequestShort(t.Next(), request); err != nil { // b's prepared request restricts only b
+			return err
+		}
+		if err := b.Commit(request, 8); err != nil {
+			return err
+		}
+		if err := t.Wait(contexts[i/3%3], func() bool { return got >= 2*(i+1) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func contextPingPong(t *T, width int) error {
+	told := make([]int, width)
+	ep, err := attach(t, func(tok *core.Token, args []uint32, _ []byte) { tok.ReplyShort(answer, args...) },
+		func(_ *core.Token, args []uint32, _ []byte) { told[args[0]]++ })
+	if err != nil {
+		return err
+	}
+	n := t.Times(max(4000/width, 500))
+	return together(ep, width, func(i int, c *core.Context) error {
+		for round := range n {
+			if err := c.RequestShort(t.Next(), request, uint32(i)); err != nil {
+				return err
+			}
+			if err := t.Wait(c, func() bool { return told[i] > round }); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func contextFlood(t *T) error {
+	const width = 4
+	asked := make([]*tally, width) // by the sender's goroutine
+	told := make([]int, width)
+	for i := range asked {
+		asked[i] = newTally(t)
+	}
+	var all int
+	ep, err := attach(t, func(tok *core.Token, args []uint32, data []byte) {
+		asked[args[0]].add(tok.Src(), args[1])
+		seed := args[1]
+		if tok.Kind() == core.Long {
+			seed = 0
+		}
+		if err := checkPayload(data, seed, len(data)); err != nil {
+			t.Errorf("%v from rank %d: %v", tok.Kind(), tok.Src(), err)
+		}
+		all++
+		tok.ReplyShort(answer, args[0])
+	}, func(_ *core.Token, args []uint32, _ []byte) { told[args[0]]++ })
+	if err != nil {
+		return err
+	}
+	n := t.Times(1000)
+	var lc core.Completion
+	err = together(ep, width, func(i int, c *core.Context) error {
+		for seq := range n {
+			dst := core.Rank(seq % t.Size())
+			if err := contextSend(t, c, dst, i, seq, &lc); err != nil {
+				return err
+			}
+		}
+		return t.Wait(c, func() bool { return told[i] >= n })
+	})
+	if err != nil {
+		return err
+	}
+	if err := ep.WaitLocal(&lc); err != nil {
+		return err
+	}
+	want := 0 // what each rank's every goroutine sends here
+	for seq := range n {
+		if seq%t.Size() == int(t.Rank()) {
+			want += width * t.Size()
+		}
+	}
+	if err := t.Wait(&ep.Context, func() bool { return all >= want }); err != nil {
+		return err
+	}
+	return ep.Barrier()
+}
+
+// contextSend sends message seq of goroutine i in a form that depends on both. For Longs
+// each goroutine of each rank has a place of its own.
+func contextSend(t *T, c *core.Context, dst core.Rank, i, seq int, lc *core.Completion) error {
+	args := []uint32{uint32(i), uint32(seq)}
+	switch (i + seq) % 5 {
+	case 0:
+		return c.RequestShort(dst, request, args...)
+	case 1:
+		return c.RequestMedium(dst, request, pattern(args[1], 200), args...)
+	case 2:
+		return c.Request(dst, core.Message{Kind: core.Medium, Handler: request, Data: pattern(args[1], 300), LC: lc}, args...)
+	case 3:
+		// Longs of one goroutine that are under way together carry the same payload.
+		return c.RequestLong(dst, request, pattern(0, 100), uint64(int(t.Rank())*4+i)*128, args...)
+	}
+	b, err := c.Prepare(dst, core.Offer{Kind: core.Medium, Least: 10, Most: 100, NArgs: 2})
+	if err != nil {
+		return err
+	}
+	return c.Commit(request, copy(b, pattern(args[1], 100)), args...)
+}
+
+// contextDependent has two goroutines of rank 0 wait for events of which the second is
+// caused by what the first does after its own.
+func contextDependent(t *T) error {
+	var first, second, back int
+	ep, err := attach(t, func(*core.Token, []uint32, []byte) { first++ },
+		func(*core.Token, []uint32, []byte) { second++ },
+		func(*core.Token, []uint32, []byte) { back++ })
+	if err != nil {
+		return err
+	}
+	n := t.Times(2000)
+	if t.Rank() == 1 {
+		for i := range n {
+			if err := ep.RequestShort(0, request); err != nil {
+				return err
+			}
+			if err := t.Wait(&ep.Context, func() bool { return back > i }); err != nil {
+				return err
+			}
+			if err := ep.RequestShort(0, answer); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return together(ep, 2, func(i int, c *core.Context) error {
+		for round := range n {
+			event := &first
+			if i == 1 {
+				event = &second
+			}
+			if err := t.Wait(c, func() bool { return *event > round }); err != nil {
+				return err
+			}
+			if i == 1 {
+				continue
+			}
+			if err := c.RequestShort(1, extra); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// contextTrueAtOnce has a goroutine wait for a message that another sends when it is back
+// from waits for what is true.
+func contextTrueAtOnce(t *T) error {
+	var got int
+	ep, err := attach(t, func(*core.Token, []uint32, []byte) { got++ })
+	if err != nil {
+		return err
+	}
+	for round := range t.Times(300) {
+		var waits atomic.Bool
+		err := together(ep, 2, func(i int, c *core.Context) error {
+			if i == 0 {
+				return t.Wait(c, func() bool { waits.Store(true); return got > round })
+			}
+			for !waits.Load() {
+				runtime.Gosched()
+			}
+			for range 3 {
+				if err := c.WaitUntil(func() bool { return true }); err != nil {
+					return err
+				}
+			}
+			return c.RequestShort(0, request)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func contextPoller(t *T) error {
+	told := make([]int, 3)
+	ep, err := attach(t, func(tok *core.Token, args []uint32, _ []byte) { tok.ReplyShort(answer, args...) },
+		func(_ *core.Token, args []uint32, _ []byte) { told[args[0]]++ })
+	if err != nil {
+		return err
+	}
+	var ended atomic.Int32
+	n := t.Times(1000)
+	return together(ep, len(told)+1, func(i int, c *core.Context) error {
+		if i == len(told) {
+			for int(ended.Load()) < len(told) {
+				if err := c.Poll(); err != nil {
+					return err
+				}
+				runtime.Gosched()
+			}
+			return nil
+		}
+		defer ended.Add(1)
+		for round := range n {
+			if err := c.RequestShort(t.Next(), request, uint32(i)); err != nil {
+				return err
+			}
+			if err := t.Wait(c, func() bool { return told[i] > round }); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func contextPrepared(t *T) error {
+	const width = 8
+	asked := newTally(t)
+	ep, err := attach(t, func(tok *core.Token, args []uint32, data []byte) {
+		asked.add(tok.Src(), args[0])
+		if err := checkPayload(data, args[0], 64); err != nil {
+			t.Errorf("%v: %v", tok.Kind(), err)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	rounds := t.Times(50)
+	var turns [width + 1]chan struct{} // turn i is over when i+1 have committed
+	for round := range rounds {
+		var ready sync.WaitGroup
+		ready.Add(width)
+		for i := range turns {
+			turns[i] = make(chan struct{})
+		}
+		close(turns[width])
+		err := together(ep, width, func(i int, c *core.Context) error {
+			defer close(turns[i])
+			b, err := c.Prepare(t.Next(), core.Offer{Kind: kinds[1+i%2], Least: 64, Most: 64, NArgs: 1, Off: uint64(i) * 64})
+			ready.Done()
+			if err != nil {
+				return err
+			}
+			seq := uint32(round*width + i)
+			copy(b, pattern(seq, 64))
+			ready.Wait()
+			<-turns[i+1] // the last commits first
+			return c.Commit(request, 64, seq)
+		})
+		if err != nil {
+			return err
+		}
+		if err := t.Wait(&ep.Context, func() bool { return asked.n >= (round+1)*width }); err != nil {
+			return err
+		}
+		if err := ep.Barrier(); err != nil { // the places are used again
+			return err
+		}
+	}
+	return nil
+}
+
+func contextRegister(t *T) error {
+	told := make([]int, 2)
+	ep, err := attach(t, func(tok *core.Token, args []uint32, _ []byte) { tok.ReplyShort(answer, args...) },
+		func(_ *core.Token, args []uint32, _ []byte) { told[args[0]]++ })
+	if err != nil {
+		return err
+	}
+	n := t.Times(1000)
+	return together(ep, len(told)+1, func(i int, c *core.Context) error {
+		if i == len(told) {
+			for range 50 {
+				if err := ep.RegisterHandlers([]core.HandlerEntry{{Func: ignore}}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		for round := range n {
+			if err := c.RequestShort(t.Next(), request, uint32(i)); err != nil {
+				return err
+			}
+			if err := t.Wait(c, func() bool { return told[i] > round }); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func contextExit(t *T) error {
+	ep, err := attach(t)
+	if err != nil {
+		return err
+	}
+	var waiting atomic.Int32
+	err = together(ep, 4, func(i int, c *core.Context) error {
+		if i == 3 && t.Rank() == 0 {
+			for waiting.Load() < 3 {
+				runtime.Gosched()
+			}
+			t.Exit(7)
+		}
+		waiting.Add(1)
+		return c.WaitUntil(func() bool { return false })
+	})
+	if err == nil {
+		t.Errorf("waits for what never happens returned")
+	}
+	return err
+}

@@ -1,0 +1,125 @@
+package coretest
+
+import (
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+// Launchers of jobs whose ranks share this process.
+var (
+	Goroutines Launcher = goroutines{} // live, a goroutine for each rank
+	Model      Launcher = model{}      // in virtual time, a coroutine for each rank
+)
+
+type goroutines struct{}
+
+func (goroutines) Offers() Offer { return Live | Unwinding | Kills }
+
+func (goroutines) Launch(t testing.TB, l *Launch) *Outcome {
+	var b board
+	return b.guard(t, l, func() error {
+		return core.RunGoroutinesKill(l.Ranks, l.Config,
+			func(j *core.Job) error { return run(l.Case, j, &b) },
+			func(kill func(core.Rank)) {
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				b.killRank = kill
+			})
+	})
+}
+
+type model struct{}
+
+func (model) Offers() Offer { return Modelled | Unwinding }
+
+func (model) Launch(t testing.TB, l *Launch) *Outcome {
+	var b board
+	return b.guard(t, l, func() error {
+		return core.RunModel(l.Ranks, l.Config, func(j *core.Job) error { return run(l.Case, j, &b) })
+	})
+}
+
+// board is the side of ranks that share a process.
+type board struct {
+	killRank func(core.Rank)
+
+	mu    sync.Mutex
+	lines strings.Builder
+	notes map[string]bool
+}
+
+func (b *board) print(line string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lines.WriteString(line)
+}
+
+func (b *board) kill(r core.Rank) { b.killRank(r) }
+
+func (b *board) note(name string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.notes == nil {
+		b.notes = make(map[string]bool)
+	}
+	b.notes[name] = true
+}
+
+func (b *board) noted(name string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.notes[name]
+}
+
+// guard runs a job under the watchdog and checks that it leaves no descriptor open.
+func (b *board) guard(t testing.TB, l *Launch, job func() error) *Outcome {
+	t.Helper()
+	before := descriptors(t)
+	done := make(chan error, 1)
+	go func() { done <- job() }()
+	watchdog := time.NewTimer(l.Timeout)
+	defer watchdog.Stop()
+	var err error
+	select {
+	case err = <-done:
+	case <-watchdog.C:
+		stacks := make([]byte, 1<<20)
+		stacks = stacks[:runtime.Stack(stacks, true)]
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.killRank != nil {
+			b.killRank(0) // so that ranks which wait do not go on doing so
+		}
+		t.Fatalf("rule: %s\nbroken by %d ranks: the job hangs\noutput:\n%s\n%s", l.Case.Rule, l.Ranks, b.lines.String(), stacks)
+	}
+	for fd, what := range descriptors(t) {
+		if before[fd] != what {
+			t.Errorf("the job left descriptor %s open: %s", fd, what)
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return &Outcome{Err: err, Status: core.StatusOf(err), Output: b.lines.String()}
+}
+
+// descriptors returns what this process has open, by number.
+func descriptors(t testing.TB) map[string]string {
+	const dir = "/proc/self/fd/"
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := make(map[string]string)
+	for _, e := range entries {
+		if what, err := os.Readlink(dir + e.Name()); err == nil { // not the one that reads the directory
+			open[e.Name()] = what
+		}
+	}
+	return open
+}

@@ -1,0 +1,139 @@
+package coretest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+// envOrder tells a process that it is a rank of a case, and which.
+const envOrder = "AQ_CORETEST"
+
+// order is what envOrder holds, in JSON.
+type order struct {
+	Case   string
+	Config core.Config // without Log
+	Dir    string
+}
+
+// Env returns the variables that make a process, which runs this test binary, a rank of
+// the launch.
+func (l *Launch) Env() []string {
+	o := order{Case: l.Case.Name, Config: l.Config, Dir: l.Dir}
+	o.Config.Log = nil
+	b, err := json.Marshal(o)
+	if err != nil {
+		panic(err) // nothing in it can fail
+	}
+	return []string{envOrder + "=" + string(b)}
+}
+
+// RankMain returns unless this process was started with the variables of Launch.Env. Then
+// it joins the job by connect, runs the case, one of the suite or of extra, and exits with
+// the status of the job.
+func RankMain(connect func() (core.Bootstrap, error), extra ...*Case) {
+	text, ok := os.LookupEnv(envOrder)
+	if !ok {
+		return
+	}
+	err := runRank(text, connect, extra)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "coretest:", err)
+	}
+	os.Exit(core.StatusOf(err))
+}
+
+func runRank(text string, connect func() (core.Bootstrap, error), extra []*Case) error {
+	var o order
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		return fmt.Errorf("environment variable %s: %w", envOrder, err)
+	}
+	c := find(o.Case, extra)
+	if c == nil {
+		return fmt.Errorf("environment variable %s: no case %q", envOrder, o.Case)
+	}
+	boot, err := connect()
+	if err != nil {
+		return err
+	}
+	return core.Main(boot, o.Config, func(j *core.Job) error { return run(c, j, process{o.Dir}) })
+}
+
+// process is the side of a rank that is a process: lines on standard output, and a
+// directory that the ranks share.
+type process struct{ dir string }
+
+// killMark begins a line by which a rank asks for the loss of another.
+const killMark = "coretest: kill rank "
+
+func (process) print(line string) { os.Stdout.WriteString(line) }
+
+func (p process) kill(r core.Rank) { p.print(fmt.Sprintf("%s%d\n", killMark, r)) }
+
+func (p process) note(name string) {
+	if err := os.WriteFile(filepath.Join(p.dir, name), nil, 0o600); err != nil {
+		panic(err)
+	}
+}
+
+func (p process) noted(name string) bool {
+	_, err := os.Stat(filepath.Join(p.dir, name))
+	return err == nil
+}
+
+// Output collects what the ranks of a job of processes print. Its zero value is ready. It
+// may be written to from several goroutines, in whole lines.
+type Output struct {
+	mu    sync.Mutex
+	text  bytes.Buffer
+	kills []core.Rank
+	kill  func(core.Rank)
+}
+
+// Write implements io.Writer.
+func (o *Output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for line := range strings.Lines(string(p)) {
+		if rank, ok := strings.CutPrefix(strings.TrimSpace(line), killMark); ok {
+			if r, err := strconv.Atoi(rank); err == nil {
+				o.kills = append(o.kills, core.Rank(r))
+			}
+		}
+	}
+	o.carryOutLocked()
+	return o.text.Write(p)
+}
+
+// Kill gives the way to lose a rank, which must not wait for the job; it is called for
+// every kill that a rank asks for, also of the past. Launchers call it once the job runs.
+func (o *Output) Kill(kill func(core.Rank)) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.kill = kill
+	o.carryOutLocked()
+}
+
+func (o *Output) carryOutLocked() {
+	if o.kill == nil {
+		return
+	}
+	for _, r := range o.kills {
+		o.kill(r)
+	}
+	o.kills = nil
+}
+
+// String returns what was written.
+func (o *Output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}

@@ -1,0 +1,66 @@
+// Ring passes a token around all ranks by active messages: each rank adds its number and
+// sends the sum on, and rank 0 checks it when the token has come home.
+//
+//	aqrun -n 4 ring 1000
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/aqueduct-go/aqueduct"
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+const onToken core.HandlerIndex = 128
+
+func main() {
+	rounds := 3
+	if len(os.Args) > 1 {
+		var err error
+		if rounds, err = strconv.Atoi(os.Args[1]); err != nil || rounds < 1 || len(os.Args) > 2 {
+			fmt.Fprintln(os.Stderr, "usage: ring [rounds]")
+			os.Exit(2)
+		}
+	}
+	aqueduct.Run(func(job *core.Job) error { return ring(job, rounds) })
+}
+
+func ring(job *core.Job, rounds int) error {
+	var arrived int // tokens that came here
+	var sum uint32  // what the latest carried
+	ep, err := job.Attach(core.AttachSpec{Handlers: []core.HandlerEntry{{
+		Index: onToken, Name: "token",
+		Func: func(_ *core.Token, args []uint32, _ []byte) { arrived, sum = arrived+1, args[0] },
+	}}})
+	if err != nil {
+		return err
+	}
+	me, n := int(job.Rank()), job.Size()
+	next := core.Rank((me + 1) % n)
+	fmt.Printf("hello from rank %d of %d\n", me, n)
+	for round := 1; round <= rounds; round++ {
+		if me == 0 {
+			if err := ep.RequestShort(next, onToken, sum); err != nil {
+				return err
+			}
+		}
+		if err := ep.WaitUntil(func() bool { return arrived >= round }); err != nil {
+			return err
+		}
+		if me != 0 {
+			if err := ep.RequestShort(next, onToken, sum+uint32(me)); err != nil {
+				return err
+			}
+		}
+	}
+	if me != 0 {
+		return nil
+	}
+	if want := uint32(rounds * n * (n - 1) / 2); sum != want {
+		return fmt.Errorf("the token carries %d after %d rounds; want %d", sum, rounds, want)
+	}
+	fmt.Printf("the token went round %d times and carries %d\n", rounds, sum)
+	return nil
+}

@@ -1,0 +1,158 @@
+package spawner_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// launcher runs a launcher of three ranks that wait, as a child, and returns it with
+// descriptors of all processes of its job, wrappers included.
+func launcher(t *testing.T, env ...string) (*exec.Cmd, []int) {
+	t.Helper()
+	cmd := exec.Command(self(t))
+	cmd.Env = append(os.Environ(), append(env, roleEnv+"=launcher", "JOB=wait")...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	var fds []int
+	in := bufio.NewScanner(out)
+	for len(fds) < 6 && in.Scan() { // a process and a ready line per rank
+		var pid int
+		if _, err := fmt.Sscanf(strings.TrimPrefix(in.Text(), "ready "), "%d", &pid); err != nil {
+			if _, err := fmt.Sscanf(in.Text(), "process %d", &pid); err != nil {
+				t.Fatalf("launcher says %q", in.Text())
+			}
+		}
+		fds = append(fds, processFD(t, pid))
+	}
+	if len(fds) < 6 {
+		t.Fatal("the launcher ended early")
+	}
+	return cmd, fds
+}
+
+// Nothing survives the launcher, not even ranks that a wrapper separates from it.
+func TestNothingSurvivesTheLauncher(t *testing.T) {
+	for _, wrap := range []string{"", "1"} {
+		t.Run("wrap="+wrap, func(t *testing.T) {
+			cmd, fds := launcher(t, "WRAP="+wrap)
+			cmd.Process.Kill()
+			for i, fd := range fds {
+				if !endsWithin(fd, 2000) {
+					t.Errorf("process %d of the job lives on", i)
+				}
+			}
+		})
+	}
+}
+
+// Nothing survives the death of a rank, and the launcher reports it.
+func TestNothingSurvivesARank(t *testing.T) {
+	for _, wrap := range []string{"", "1"} {
+		t.Run("wrap="+wrap, func(t *testing.T) {
+			cmd, fds := launcher(t, "WRAP="+wrap)
+			if err := unix.PidfdSendSignal(fds[5], unix.SIGKILL, nil, 0); err != nil {
+				t.Fatal(err)
+			}
+			for i, fd := range fds {
+				if !endsWithin(fd, 2000) {
+					t.Errorf("process %d of the job lives on", i)
+				}
+			}
+			cmd.Wait()
+			if got := cmd.ProcessState.ExitCode(); got != 137 {
+				t.Errorf("the launcher exits with %d, want 137", got)
+			}
+		})
+	}
+}
+
+// The socket's directory is there only until all have joined.
+func TestSocketIsRemoved(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	left := func() []string {
+		names, err := filepath.Glob(filepath.Join(dir, "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return names
+	}
+	j := start(t, "signals", 2)
+	j.out.await("ready", 2)
+	if names := left(); len(names) > 0 {
+		t.Errorf("all have joined, yet there is %v", names)
+	}
+	j.Signal(unix.SIGUSR2)
+	j.finish(0)
+
+	j = start(t, "", 2, shell(`stat -c %a $(dirname $AQUEDUCT_SOCKET)`))
+	j.finish(0)
+	if j.out.String() != "700\n700\n" {
+		t.Errorf("modes of the directory: %q", j.out)
+	}
+	if names := left(); len(names) > 0 {
+		t.Errorf("the job is over, yet there is %v", names)
+	}
+}
+
+func TestLongTempDir(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", dir)
+	start(t, "collectives", 2).finish(0)
+}
+
+// What a killed launcher has left is removed by the next; what looks similar is not.
+func TestStaleSocketsAreRemoved(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	old := time.Now().Add(-time.Hour)
+	make := func(name string, files ...string) string {
+		d := filepath.Join(dir, name)
+		if err := os.Mkdir(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := unix.Bind(fd, &unix.SockaddrUnix{Name: filepath.Join(d, f)}); err != nil {
+				t.Fatal(err)
+			}
+			unix.Close(fd)
+		}
+		if err := os.Chtimes(d, old, old); err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	stale := make("aqueduct-socket-1", "s")
+	foreign := make("aqueduct-socket-2", "s", "t")
+	other := make("aqueduct-src", "s")
+	start(t, "never", 1).finish(0)
+	if _, err := os.Stat(stale); !os.IsNotExist(err) {
+		t.Errorf("%s is still there: %v", stale, err)
+	}
+	for _, d := range []string{foreign, other} {
+		if _, err := os.Stat(d); err != nil {
+			t.Errorf("%s is gone: %v", d, err)
+		}
+	}
+}

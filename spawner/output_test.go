@@ -1,0 +1,194 @@
+package spawner_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/aqueduct-go/aqueduct/spawner"
+)
+
+func tagged(s *spawner.Spec) { s.TagOutput = true }
+
+// checkLines checks that out consists of the lines that n ranks in role "lines" write to
+// the stream, whole, and each rank's in order.
+func checkLines(t *testing.T, stream string, n int, out string, tag bool) {
+	t.Helper()
+	next := make([]int, n)
+	for line := range strings.Lines(out) {
+		text := strings.TrimSuffix(line, "\n")
+		who := 0
+		if _, err := fmt.Sscanf(strings.TrimPrefix(text, fmt.Sprintf("[%d] ", tagOf(text))), stream+" %d ", &who); err != nil {
+			t.Fatalf("line %.60q: %v", line, err)
+		}
+		want := lineText(stream, who, next[who])
+		if tag {
+			want = fmt.Sprintf("[%d] %s", who, want)
+		}
+		if text != want {
+			t.Fatalf("line %.80q, want %.80q", text, want)
+		}
+		next[who]++
+	}
+	for r, lines := range next {
+		if lines != lineCount {
+			t.Errorf("%d lines of rank %d, want %d", lines, r, lineCount)
+		}
+	}
+}
+
+// tagOf returns the number in the tag a line begins with, or -1.
+func tagOf(line string) int {
+	if m := regexp.MustCompile(`^\[(\d+)\] `).FindStringSubmatch(line); m != nil {
+		n, _ := strconv.Atoi(m[1])
+		return n
+	}
+	return -1
+}
+
+func TestLinesStayWhole(t *testing.T) {
+	for _, tag := range []bool{false, true} {
+		t.Run(fmt.Sprintf("tagged=%v", tag), func(t *testing.T) {
+			const n = 6
+			dir := filepath.Join(t.TempDir(), "made", "for", "it")
+			j := start(t, "lines", n, func(s *spawner.Spec) { s.TagOutput, s.OutputDir = tag, dir })
+			j.finish(0)
+			checkLines(t, "stdout", n, j.out.String(), tag)
+			checkLines(t, "stderr", n, j.err.String(), tag)
+			for r := range n {
+				for suffix, stream := range map[string]string{"out": "stdout", "err": "stderr"} {
+					got, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("rank.%d.%s", r, suffix)))
+					if err != nil {
+						t.Fatal(err)
+					}
+					var want strings.Builder
+					for i := range lineCount {
+						fmt.Fprintln(&want, lineText(stream, r, i))
+					}
+					if string(got) != want.String() {
+						t.Errorf("the %s file of rank %d differs from what it wrote", suffix, r)
+					}
+				}
+			}
+		})
+	}
+}
+
+// Both streams in one place: lines of one must not cut those of the other.
+func TestStandardErrorJoinedToOutput(t *testing.T) {
+	j := start(t, "lines", 3, func(s *spawner.Spec) { s.Stderr = s.Stdout })
+	j.finish(0)
+	var out, errs strings.Builder
+	for line := range strings.Lines(j.out.String()) {
+		if strings.HasPrefix(line, "stderr") {
+			errs.WriteString(line)
+		} else {
+			out.WriteString(line)
+		}
+	}
+	checkLines(t, "stdout", 3, out.String(), false)
+	checkLines(t, "stderr", 3, errs.String(), false)
+}
+
+func TestLongLineOfOneRankIsUntouched(t *testing.T) {
+	for _, tag := range []string{"", "[0] "} {
+		j := start(t, "longline", 1, func(s *spawner.Spec) { s.TagOutput = tag != "" })
+		j.finish(0)
+		if want := tag + strings.Repeat("0", 300_000) + "\n"; j.out.String() != want {
+			t.Errorf("tag %q: a long line came out changed, %d bytes instead of %d", tag, len(j.out.String()), len(want))
+		}
+	}
+}
+
+// Long lines of several ranks may be cut, but no line holds bytes of two ranks.
+func TestLongLinesAreNotMixed(t *testing.T) {
+	j := start(t, "longline", 3, tagged)
+	j.finish(0)
+	count := make(map[byte]int)
+	for line := range strings.Lines(j.out.String()) {
+		r := tagOf(line)
+		body := strings.TrimSuffix(strings.TrimPrefix(line, fmt.Sprintf("[%d] ", r)), "\n")
+		if r < 0 || strings.Trim(body, strconv.Itoa(r)) != "" {
+			t.Fatalf("line of rank %d: %.60q", r, line)
+		}
+		count[byte(r)] += len(body)
+	}
+	for r := range byte(3) {
+		if count[r] != 300_000 {
+			t.Errorf("%d bytes of rank %d", count[r], r)
+		}
+	}
+}
+
+func TestPartialLastLine(t *testing.T) {
+	j := start(t, "partial", 2, tagged)
+	j.finish(0)
+	for r := range 2 {
+		if want := fmt.Sprintf("[%d] no end of line from %d\n", r, r); !strings.Contains(j.out.String(), want) {
+			t.Errorf("no %q in %q", want, j.out)
+		}
+	}
+	j = start(t, "partial", 1)
+	j.finish(0)
+	if got := j.out.String(); got != "no end of line from 0" {
+		t.Errorf("untagged output %q is not what the rank wrote", got)
+	}
+}
+
+// brokenWriter fails after some bytes.
+type brokenWriter struct{ left int }
+
+func (w *brokenWriter) Write(b []byte) (int, error) {
+	if w.left -= len(b); w.left < 0 {
+		return 0, errors.New("the disk is full")
+	}
+	return len(b), nil
+}
+
+func TestFailingOutputEndsTheJob(t *testing.T) {
+	j := start(t, "", 2, shell(`while :; do echo a line; done`), func(s *spawner.Spec) { s.Stdout = &brokenWriter{left: 1000} })
+	j.finish(125)
+	j.reported("writing the job's output failed: standard output: the disk is full")
+}
+
+func TestStdinGoesToRankZero(t *testing.T) {
+	text := strings.Repeat("some input\n", 10_000)
+	file := filepath.Join(t.TempDir(), "input")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for name, in := range map[string]io.Reader{"reader": strings.NewReader(text), "file": f, "none": nil} {
+		t.Run(name, func(t *testing.T) {
+			j := start(t, "", 3, shell(`wc -l`), tagged, func(s *spawner.Spec) { s.Stdin = in })
+			j.finish(0)
+			first := "10000"
+			if in == nil {
+				first = "0"
+			}
+			for r, n := range []string{first, "0", "0"} {
+				if want := fmt.Sprintf("[%d] %s\n", r, n); !strings.Contains(j.out.String(), want) {
+					t.Errorf("no %q in %q", want, j.out)
+				}
+			}
+		})
+	}
+}
+
+// A rank that does not read its input does not hold up the job.
+func TestUnreadStdin(t *testing.T) {
+	r, w := io.Pipe()
+	defer w.Close()
+	start(t, "never", 1, func(s *spawner.Spec) { s.Stdin = r }).finish(0)
+	r.CloseWithError(io.ErrClosedPipe) // lets the copying goroutine end
+}

@@ -1,0 +1,494 @@
+package spawner_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/spawner"
+	"golang.org/x/sys/unix"
+)
+
+// roles are what the test program does as a rank. Returning means exit status 0.
+var roles = map[string]func(){
+	"collectives":  roleCollectives,
+	"large":        roleLarge,
+	"share":        roleShare,
+	"startup":      roleStartup,
+	"strangers":    roleStrangers,
+	"twice":        roleTwice,
+	"environment":  roleEnvironment,
+	"mismatch":     roleMismatch,
+	"leave":        roleLeave,
+	"early":        roleEarly,
+	"never":        roleNever,
+	"abort":        roleAbort,
+	"abort-late":   roleAbortLate,
+	"abort-zero":   roleAbortZero,
+	"exit":         roleExit,
+	"exit-zero":    roleExitZero,
+	"disconnect":   roleDisconnect,
+	"malformed":    roleMalformed,
+	"wait":         roleWait,
+	"stuck":        roleStuck,
+	"spin":         roleSpin,
+	"signals":      roleSignals,
+	"stubborn":     roleStubborn,
+	"lines":        roleLines,
+	"longline":     roleLongLine,
+	"partial":      rolePartial,
+	"affinity":     roleAffinity,
+	"launcher":     roleLauncher,
+	"closed-calls": roleClosedCalls,
+}
+
+// check ends the rank with a message unless err is nil.
+func check(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "FAIL:", err)
+		os.Exit(99)
+	}
+}
+
+func assert(ok bool, format string, args ...any) {
+	if !ok {
+		check(fmt.Errorf(format, args...))
+	}
+}
+
+func join() core.Bootstrap {
+	boot, err := spawner.Connect()
+	check(err)
+	return boot
+}
+
+// awaitEnd waits for the end of the job and leaves with a status that must not count.
+func awaitEnd(boot core.Bootstrap) {
+	err, ok := <-boot.Done()
+	assert(ok, "Done was closed without an error")
+	_, again := <-boot.Done()
+	assert(!again, "Done yielded twice")
+	assert(boot.Barrier() != nil, "Barrier succeeded in a job that has ended")
+	fmt.Printf("rank %d heard: %v\n", boot.Rank(), err)
+	os.Exit(98)
+}
+
+func roleCollectives() {
+	boot := join()
+	n := boot.Size()
+	assert(len(boot.Local()) == n && boot.Local()[n-1] == core.Rank(n-1), "Local = %v", boot.Local())
+	for round := range 10 {
+		mine := bytes.Repeat([]byte{byte(boot.Rank())}, round*int(boot.Rank()))
+		all, err := boot.Exchange(mine)
+		check(err)
+		assert(len(all) == n, "Exchange returned %d parts", len(all))
+		for r, b := range all {
+			assert(bytes.Equal(b, bytes.Repeat([]byte{byte(r)}, round*r)), "round %d: part of rank %d is %v", round, r, b)
+			if len(b) > 0 {
+				b[0] = 77 // the caller's: nobody else sees it
+			}
+		}
+		check(boot.Barrier())
+	}
+	check(boot.Close())
+}
+
+func roleLarge() {
+	boot := join()
+	mine := bytes.Repeat([]byte{byte('a' + boot.Rank())}, 3<<20)
+	all, err := boot.Exchange(mine)
+	check(err)
+	for r, b := range all {
+		assert(len(b) == len(mine) && b[0] == byte('a'+r) && b[len(b)-1] == byte('a'+r), "part of rank %d: %d bytes", r, len(b))
+	}
+	_, err = boot.Exchange(make([]byte, spawner.MaxExchange+1))
+	assert(err != nil && strings.Contains(err.Error(), strconv.Itoa(spawner.MaxExchange)), "too long: %v", err)
+	check(boot.Barrier()) // the refused call was none
+	check(boot.Close())
+}
+
+// shared makes a memfd that holds the text.
+func shared(text string) int {
+	fd, err := unix.MemfdCreate("spawner-test", unix.MFD_CLOEXEC)
+	check(err)
+	_, err = unix.Pwrite(fd, []byte(text), 0)
+	check(err)
+	return fd
+}
+
+func roleShare() {
+	boot := join()
+	n := boot.Size()
+	for round := range 2 {
+		mine := shared(fmt.Sprintf("round %d rank %d", round, boot.Rank()))
+		fds, err := boot.(core.DescriptorSharer).ShareFD(mine)
+		check(err)
+		assert(len(fds) == n, "%d descriptors", len(fds))
+		_, err = unix.Pwrite(mine, []byte("R"), 0) // seen by all: it is the same memory
+		check(err)
+		check(boot.Barrier())
+		for r, fd := range fds {
+			buf := make([]byte, 64)
+			k, err := unix.Pread(fd, buf, 0)
+			check(err)
+			assert(string(buf[:k]) == fmt.Sprintf("Round %d rank %d", round, r), "descriptor of rank %d holds %q", r, buf[:k])
+			flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+			check(err)
+			assert(flags&unix.FD_CLOEXEC != 0, "descriptor of rank %d is inherited on exec", r)
+			check(unix.Close(fd))
+		}
+		check(unix.Close(mine))
+		check(boot.Barrier())
+	}
+	check(boot.Close())
+}
+
+// roleStartup does what a job typically does before its first message.
+func roleStartup() {
+	boot := join()
+	for range 10 {
+		_, err := boot.Exchange([]byte("a card of some bytes"))
+		check(err)
+	}
+	for range 2 {
+		fd := shared("x")
+		fds, err := boot.(core.DescriptorSharer).ShareFD(fd)
+		check(err)
+		for _, fd := range append(fds, fd) {
+			unix.Close(fd)
+		}
+	}
+	check(boot.Barrier())
+	check(boot.Close())
+}
+
+// roleStrangers has rank 0 attack the socket before anyone has joined but rank 1.
+func roleStrangers() {
+	if os.Getenv(spawner.EnvRank) == "0" {
+		dial := func() net.Conn {
+			c, err := net.Dial("unix", os.Getenv(spawner.EnvSocket))
+			check(err)
+			return c
+		}
+		for range 3 { // silent, and staying
+			dial()
+		}
+		dial().Close()
+		garbage := dial()
+		garbage.Write(bytes.Repeat([]byte("GET / HTTP/1.0\r\n"), 64))
+		for buf := make([]byte, 256); ; { // refused: the connection ends
+			if _, err := garbage.Read(buf); err != nil {
+				break
+			}
+		}
+		// The right protocol, the wrong secret.
+		secret := os.Getenv(spawner.EnvSecret)
+		os.Setenv(spawner.EnvSecret, strings.Repeat("5a", 32))
+		_, err := spawner.Connect()
+		assert(err != nil && strings.Contains(err.Error(), "did not let it in"), "wrong secret: %v", err)
+		os.Setenv(spawner.EnvSecret, secret)
+	}
+	roleCollectives()
+}
+
+// roleTwice joins a second time under the same rank.
+func roleTwice() {
+	secret := os.Getenv(spawner.EnvSecret)
+	if os.Getenv(spawner.EnvRank) == "0" {
+		boot := join()
+		os.Setenv(spawner.EnvSecret, secret)
+		_, err := spawner.Connect()
+		assert(err != nil && strings.Contains(err.Error(), "did not let it in"), "second Connect: %v", err)
+		fmt.Println("refused")
+		check(boot.Barrier())
+		check(boot.Close())
+		return
+	}
+	_, err := bufio.NewReader(os.Stdin).ReadString('\n') // /dev/null: no input for rank 1
+	assert(err != nil, "rank 1 has input")
+	exec.Command("sh", "-c", "read line < "+os.Getenv("GATE")).Run() // until rank 0 is done
+	boot := join()
+	check(boot.Barrier())
+	check(boot.Close())
+}
+
+func roleEnvironment() {
+	before := os.Getenv(spawner.EnvSecret)
+	boot := join()
+	_, left := os.LookupEnv(spawner.EnvSecret)
+	assert(before != "" && !left, "the secret is still in the environment")
+	for _, a := range os.Args {
+		assert(!strings.Contains(a, before), "the secret is in the argument list")
+	}
+	_, err := spawner.Connect()
+	assert(err != nil && strings.Contains(err.Error(), spawner.EnvSecret), "second Connect: %v", err)
+	dir, err := os.Getwd()
+	check(err)
+	fmt.Printf("rank=%s size=%s conduit=%s profile=%s segment=%s grace=%s mode=%q x=%s dir=%s args=%q launched=%v\n",
+		os.Getenv(spawner.EnvRank), os.Getenv(spawner.EnvSize), os.Getenv(spawner.EnvConduit), os.Getenv(spawner.EnvProfile),
+		os.Getenv(spawner.EnvSegment), os.Getenv(spawner.EnvGrace), os.Getenv(spawner.EnvMode), os.Getenv("X"), dir, os.Args[1:], spawner.Launched())
+	check(boot.Close())
+}
+
+func roleMismatch() {
+	boot := join()
+	var err error
+	if boot.Rank() == 0 {
+		_, err = boot.Exchange(nil)
+	} else {
+		err = boot.Barrier()
+	}
+	assert(err != nil, "mismatched calls succeeded")
+	awaitEnd(boot)
+}
+
+// roleLeave has rank 1 call Close while the others wait in a collective.
+func roleLeave() {
+	boot := join()
+	if boot.Rank() == 1 {
+		check(boot.Close())
+		return
+	}
+	assert(boot.Barrier() != nil, "Barrier succeeded without rank 1")
+	awaitEnd(boot)
+}
+
+// roleEarly has rank 1 end before it joins.
+func roleEarly() {
+	if os.Getenv(spawner.EnvRank) == "1" {
+		return
+	}
+	roleLeave()
+}
+
+func roleNever() { fmt.Println("no job needed") }
+
+func roleAbort() {
+	boot := join()
+	check(boot.Barrier())
+	if boot.Rank() == 2 {
+		boot.Abort(7, "the bridge is out")
+		os.Exit(3)
+	}
+	awaitEnd(boot)
+}
+
+// roleAbortLate has the others abort the job when they have heard of its end.
+func roleAbortLate() {
+	boot := join()
+	check(boot.Barrier())
+	if boot.Rank() == 0 {
+		boot.Abort(0, "all is well")
+		os.Exit(0)
+	}
+	<-boot.Done()
+	boot.Abort(5, "too late: the job has ended for this rank")
+	os.Exit(98)
+}
+
+func roleAbortZero() {
+	boot := join()
+	check(boot.Barrier())
+	if boot.Rank() == 0 {
+		boot.Abort(0, "finished")
+		os.Exit(0)
+	}
+	awaitEnd(boot)
+}
+
+// roleExit has the rank in $WHO exit with the status in $STATUS.
+func roleExit() {
+	boot := join()
+	check(boot.Barrier())
+	if fmt.Sprint(boot.Rank()) == os.Getenv("WHO") {
+		status, _ := strconv.Atoi(os.Getenv("STATUS"))
+		os.Exit(status)
+	}
+	awaitEnd(boot)
+}
+
+// roleExitZero exits with status 0 without Close.
+func roleExitZero() {
+	boot := join()
+	check(boot.Barrier())
+	if boot.Rank() == 1 {
+		os.Exit(0)
+	}
+	awaitEnd(boot)
+}
+
+// roleDisconnect loses its connection but lives on.
+func roleDisconnect() {
+	boot := join()
+	check(boot.Barrier())
+	if boot.Rank() == 1 {
+		closeSockets()
+		select {}
+	}
+	awaitEnd(boot)
+}
+
+// closeSockets shuts down every socket of this process.
+func closeSockets() {
+	for fd := 3; fd < 64; fd++ {
+		unix.Shutdown(fd, unix.SHUT_RDWR)
+	}
+}
+
+// roleMalformed has rank 1 send what is no frame of the protocol.
+func roleMalformed() {
+	boot := join()
+	check(boot.Barrier())
+	if boot.Rank() == 1 {
+		for fd := 3; fd < 64; fd++ {
+			unix.Sendto(fd, []byte{1, 0, 0, 0, 200}, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, nil)
+		}
+	}
+	awaitEnd(boot)
+}
+
+// roleWait says that it is ready, with its process id, and waits for the end.
+func roleWait() {
+	boot := join()
+	check(boot.Barrier())
+	fmt.Printf("ready %d\n", os.Getpid())
+	awaitEnd(boot)
+}
+
+func roleStuck() {
+	boot := join()
+	check(boot.Barrier())
+	fmt.Println("ready")
+	stuckHere()
+}
+
+//go:noinline
+func stuckHere() { select {} }
+
+func roleSpin() {
+	boot := join()
+	check(boot.Barrier())
+	go fmt.Println("ready")
+	spinHere()
+}
+
+//go:noinline
+func spinHere() {
+	for n := 0; ; n++ {
+	}
+}
+
+// roleSignals reports the signals it gets, and ends on SIGUSR2.
+func roleSignals() {
+	c := make(chan os.Signal, 8)
+	signal.Notify(c, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2)
+	boot := join()
+	check(boot.Barrier())
+	fmt.Println("ready")
+	for s := range c {
+		fmt.Println("got", unix.SignalName(s.(syscall.Signal)))
+		if s == unix.SIGUSR2 {
+			check(boot.Close())
+			return
+		}
+	}
+}
+
+// roleStubborn ignores whatever can be ignored.
+func roleStubborn() {
+	signal.Ignore(unix.SIGINT, unix.SIGTERM)
+	boot := join()
+	check(boot.Barrier())
+	fmt.Println("ready")
+	if boot.Rank() == 0 && os.Getenv("STATUS") != "" {
+		status, _ := strconv.Atoi(os.Getenv("STATUS"))
+		os.Exit(status)
+	}
+	select {}
+}
+
+// lineCount and lineText define what roleLines writes.
+const lineCount = 1500
+
+func lineText(stream string, rank, i int) string {
+	return fmt.Sprintf("%s %d %d %s", stream, rank, i, strings.Repeat("x", (i*37+rank)%300))
+}
+
+// roleLines writes numbered lines to both streams in pieces that ignore line ends.
+func roleLines() {
+	rank, _ := strconv.Atoi(os.Getenv(spawner.EnvRank))
+	done := make(chan bool)
+	for _, f := range []*os.File{os.Stdout, os.Stderr} {
+		go func() {
+			var all strings.Builder
+			for i := range lineCount {
+				fmt.Fprintln(&all, lineText(strings.TrimPrefix(f.Name(), "/dev/"), rank, i))
+			}
+			s := all.String()
+			for i := 0; len(s) > 0; i++ {
+				n := min(len(s), 1+(i*7919+rank*31)%5000)
+				_, err := f.WriteString(s[:n])
+				check(err)
+				s = s[n:]
+			}
+			done <- true
+		}()
+	}
+	<-done
+	<-done
+}
+
+func roleLongLine() {
+	rank := os.Getenv(spawner.EnvRank)
+	fmt.Println(strings.Repeat(rank, 300_000))
+}
+
+func rolePartial() { fmt.Printf("no end of line from %s", os.Getenv(spawner.EnvRank)) }
+
+func roleAffinity() {
+	var set unix.CPUSet
+	check(unix.SchedGetaffinity(0, &set))
+	cpu := 0
+	for !set.IsSet(cpu) {
+		cpu++
+	}
+	fmt.Printf("%d CPUs, first %d\n", set.Count(), cpu)
+}
+
+// roleLauncher starts the job of $JOB and writes its processes, then waits for it.
+func roleLauncher() {
+	os.Unsetenv(roleEnv)
+	exe, err := os.Executable()
+	check(err)
+	spec := spawner.Spec{N: 3, Prog: exe, Env: []string{roleEnv + "=" + os.Getenv("JOB")}, Stdout: os.Stdout, Stderr: os.Stderr}
+	if os.Getenv("WRAP") != "" {
+		spec.Prefix = []string{"sh", "-c", `"$0" "$@"; exit $?`}
+	}
+	job, err := spawner.Start(context.Background(), spec)
+	check(err)
+	for r := range spec.N {
+		fmt.Printf("process %d\n", job.Pid(core.Rank(r)))
+	}
+	status, _ := job.Wait()
+	os.Exit(status)
+}
+
+// roleClosedCalls checks what the Bootstrap does after Close.
+func roleClosedCalls() {
+	boot := join()
+	check(boot.Barrier())
+	check(boot.Close())
+	err, ok := <-boot.Done()
+	assert(!ok && err == nil, "Done after Close: %v", err)
+	assert(boot.Barrier() != nil, "Barrier after Close succeeded")
+	boot.Abort(3, "nobody hears this")
+}
