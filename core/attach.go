@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
@@ -108,6 +110,9 @@ func (ep *Endpoint) open() error {
 		Proc: j.proc, Settings: j.cfg.Settings, Threads: threads,
 	})
 	if err != nil {
+		if j.proc == nil {
+			_ = unix.Close(ep.bell)
+		}
 		return fmt.Errorf("core: rank %d: attach conduit %s: %w", j.rank, j.cfg.Conduit, err)
 	}
 	ep.limits = ep.conduit.Limits()
@@ -154,6 +159,9 @@ func (j *Job) segmentSize(s string) (int, error) {
 	n, err := ParseSize(s, whole/uint64(len(j.boot.Local())))
 	if err != nil {
 		return 0, &UsageError{j.rank, "Attach", "segment " + err.Error()}
+	}
+	if uint64(n) > whole { // and so that sums do not overflow
+		return 0, fmt.Errorf("core: rank %d: a segment of %d MB, but %d MB are available; lower --segment", j.rank, n>>20, whole>>20)
 	}
 	page := os.Getpagesize()
 	return (n + page - 1) / page * page, nil

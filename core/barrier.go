@@ -19,6 +19,9 @@ type barrier struct {
 // handler.
 func (c *Context) Barrier() error {
 	ep := c.ep
+	if c.restricted != 0 {
+		return c.misplaced("Barrier")
+	}
 	b := &ep.barrier
 	pos, _ := slices.BinarySearch(ep.group, ep.job.rank)
 	b.epoch++

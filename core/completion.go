@@ -16,5 +16,8 @@ func (c *Completion) Complete() { c.n.Add(-1) }
 
 // WaitLocal polls until nothing counted by lc is pending: the payloads may be reused.
 func (c *Context) WaitLocal(lc *Completion) error {
-	return c.wait("WaitLocal", func() bool { return lc.Pending() == 0 })
+	c.silent = true
+	err := c.wait("WaitLocal", func() bool { return lc.Pending() == 0 })
+	c.silent = false
+	return err
 }

@@ -65,7 +65,8 @@ type Conduit interface {
 	// Attach connects the ranks of the group and returns this rank's segment: a.Segment
 	// bytes outside the Go heap (or, under the race detector between goroutines, on
 	// it), page aligned. Collective; may use a.Boot's collectives, the same number of
-	// times on every rank. An error ends the job.
+	// times on every rank. An error ends the job; what was made until then Attach itself
+	// releases, Close is not called.
 	Attach(a *Attachment) (segment []byte, err error)
 
 	// Limits returns the sizes; called once, after Attach.

@@ -10,6 +10,7 @@ type Context struct {
 	restricted restriction
 	locks      *HSL // debug mode: the locks held, newest first
 	stage      negotiation
+	silent     bool          // the present wait may end without a handler having run
 	turn       chan struct{} // Many: wakes the context when it parked
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -152,6 +153,8 @@ func (g *inProcess) endLocked(status int, reason string) {
 	}
 	g.wakeLocked()
 	if g.kernel != nil {
+		g.mu.Unlock() // Unwind does not return to a rank, and others are unwound before it
+		defer g.mu.Lock()
 		g.kernel.Unwind(g.ended)
 	}
 }
@@ -250,12 +253,13 @@ func (g *inProcess) runGoroutine(m *member, cfg Config, body func(*Job) error, o
 	go func() { j.watch(false); close(watched) }()
 	returned := false
 	defer func() {
-		if p := recover(); p != nil {
-			m.Abort(2, fmt.Sprintf("rank %d panicked: %v\n%s", m.rank, p, debug.Stack()))
-		} else if !returned {
-			m.Abort(2, fmt.Sprintf("rank %d left its main function by Goexit", m.rank))
-		}
+		p, stack := recover(), debug.Stack()
 		g.mu.Lock()
+		if p != nil {
+			g.endLocked(2, fmt.Sprintf("rank %d panicked: %v\n%s", m.rank, p, stack))
+		} else if !returned && g.ended == nil { // else it called Exit
+			g.endLocked(2, fmt.Sprintf("rank %d left its main function by Goexit", m.rank))
+		}
 		m.closeLocked()
 		g.mu.Unlock()
 		<-watched
@@ -288,23 +292,27 @@ func RunModel(n int, cfg Config, body func(*Job) error) error {
 			_ = j.run(body)
 		})
 	}
-	err := k.Run()
+	if err := k.Run(); g.ended == nil && err != nil {
+		g.ended = &ExitError{modelStatus(err), err.Error()}
+	}
 	for _, j := range jobs {
 		if j != nil && g.ended != nil {
 			_ = j.release()
 		}
 	}
-	if g.ended != nil {
-		return g.result()
-	}
+	return g.result()
+}
+
+// modelStatus returns the status of a job that the kernel ended: 2 if a rank panicked,
+// also when a deferred call of it waits for what can never come.
+func modelStatus(err error) int {
 	var p *vtime.PanicError
-	if errors.As(err, &p) {
-		return &ExitError{2, err.Error()}
+	var d *vtime.DeadlockError
+	if errors.As(err, &p) || errors.As(err, &d) &&
+		slices.ContainsFunc(d.Waits, func(w vtime.Wait) bool { return w.Panic != nil }) {
+		return 2
 	}
-	if err != nil {
-		return &ExitError{1, err.Error()}
-	}
-	return nil
+	return 1
 }
 
 // result is what the job ended with.

@@ -43,6 +43,7 @@ type Job struct {
 	ep    atomic.Pointer[Endpoint]
 	ended atomic.Pointer[error] // why the job is over, once it is
 	exit  func(status int)      // leaves the rank; does not return
+	freed bool                  // release was called
 	proc  *vtime.Proc           // nil live
 	local bool                  // other ranks live in this process
 }
@@ -148,9 +149,10 @@ func (j *Job) finish() error {
 // release closes the conduit and what core opened for it.
 func (j *Job) release() error {
 	ep := j.ep.Load()
-	if ep == nil {
+	if ep == nil || j.freed {
 		return nil
 	}
+	j.freed = true
 	err := ep.conduit.Close()
 	ep.segment = nil
 	if ep.proc == nil {

@@ -145,14 +145,16 @@ func (t *Token) CommitAt(h HandlerIndex, n int, off uint64, args ...uint32) erro
 // buffer: the caller's, or staging memory that is kept for reuse.
 func (g *negotiation) begin(o Offer, size int, private bool) {
 	g.offer = o
-	g.staged = private || o.Buf != nil || (o.Kind == Long && o.Off == OffsetLater)
+	// A buffer of the library is aligned for any type, so a Long whose place is not, or not
+	// known yet (OffsetLater is odd), is assembled elsewhere.
+	g.staged = private || o.Buf != nil || o.Kind == Long && o.Off%8 != 0
 	switch {
 	case !g.staged:
 	case o.Buf != nil:
 		g.buf = o.Buf[:size]
 	default:
 		if cap(g.own) < size {
-			g.own = make([]byte, size)
+			g.own = make([]byte, max(size, 64)) // tiny ones need not be aligned
 		}
 		g.buf = g.own[:size:size]
 	}
@@ -165,7 +167,7 @@ func (ep *Endpoint) checkOffer(op string, dst Rank, o *Offer, medium, long int) 
 	switch o.Kind {
 	case Medium:
 	case Long:
-		limit = long
+		limit = min(long, ep.sizes[dst])
 		if o.Off != OffsetLater {
 			if err := ep.checkLong(op, dst, o.Off, o.Least, limit); err != nil {
 				return 0, err

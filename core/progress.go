@@ -9,19 +9,37 @@ import (
 )
 
 // progress is the progress lock of an endpoint in Many mode: one context at a time polls
-// and runs handlers, the others park. Whoever has polled productively gives all parked
-// contexts a turn to look at their conditions, and wakes one when it leaves, so that
-// somebody polls as long as anybody waits.
+// and runs handlers, the others park. A context parks only when it has looked at its
+// condition since the last burst, that is since anything happened that could have made it
+// true. Until then it is owed the lock, and whoever polls makes way. A burst wakes all
+// parked contexts, and whoever leaves wakes one, so that somebody polls as long as anybody
+// waits.
 type progress struct {
 	busy     atomic.Uint32 // 1: a context polls
+	owed     atomic.Int32  // contexts that want the lock to look at their conditions
+	bursts   atomic.Uint64 // counted with the lock held
+	silent   atomic.Int32  // contexts whose conditions may become true without a handler
 	waiting  atomic.Int32  // len(parked)
 	sleeping atomic.Bool   // a context sleeps in the kernel, without the lock
 	mu       sync.Mutex
 	parked   []*Context
 }
 
+// silentPolls is the number of empty polls after which contexts get a look that wait for
+// room, say, of which a poll does not tell.
+const silentPolls = 64
+
 // enter takes the lock if it is free.
 func (p *progress) enter() bool { return p.busy.Load() == 0 && p.busy.CompareAndSwap(0, 1) }
+
+// taken reports whether somebody has the lock, or is owed it.
+func (p *progress) taken() bool { return p.owed.Load() != 0 || p.busy.Load() != 0 }
+
+// burst notes that something happened, and has all contexts look.
+func (p *progress) burst(ep *Endpoint) {
+	p.bursts.Add(1)
+	p.wakeAll(ep)
+}
 
 // leave releases the lock.
 func (p *progress) leave() { p.busy.Store(0) }
@@ -97,48 +115,73 @@ func (p *progress) wakeLocked(c *Context) {
 func (c *Context) waitMany(what string, cond func() bool) error {
 	ep := c.ep
 	p := &ep.progress
+	if c.silent {
+		p.silent.Add(1)
+		defer p.silent.Add(-1)
+	}
 	l := ladder{ep: ep, what: what}
+	looked := ^uint64(0) // the burst after which cond was seen to be false
 	for {
 		if err := ep.job.failure(); err != nil {
 			return err
 		}
-		if !p.enter() {
-			p.park(c, func() bool { return p.busy.Load() != 0 && ep.job.failure() == nil })
+		if looked != p.bursts.Load() {
+			if !p.insist(ep) {
+				continue
+			}
+		} else if p.taken() || !p.enter() {
+			p.park(c, func() bool { return p.taken() && looked == p.bursts.Load() && ep.job.failure() == nil })
 			continue
 		}
 		ep.poller = c
 		end := c.pollMany(&l, cond)
+		looked = p.bursts.Load()
 		p.leave()
 		switch end {
 		case satisfied:
 			p.wakeOne()
 			return nil
-		case productive:
-			p.wakeAll(ep)
+		case yielded:
 			runtime.Gosched()
 		case armed:
 			l.sleep()
 			ep.sleeper.Disarm()
 			p.sleeping.Store(false)
-			p.wakeAll(ep)
+			p.burst(ep)
 		case idle:
-			p.park(c, func() bool { return p.sleeping.Load() && ep.job.failure() == nil })
+			p.park(c, func() bool {
+				return p.sleeping.Load() && looked == p.bursts.Load() && ep.job.failure() == nil
+			})
 		}
 	}
+}
+
+// insist takes the lock from whoever polls; it reports false when the job has failed.
+func (p *progress) insist(ep *Endpoint) bool {
+	p.owed.Add(1)
+	defer p.owed.Add(-1)
+	for !p.enter() {
+		if ep.job.failure() != nil {
+			return false
+		}
+		runtime.Gosched()
+	}
+	return true
 }
 
 // turn is how a poller's turn ended.
 type turn uint8
 
 const (
-	satisfied  turn = iota // its condition holds
-	productive             // handlers ran and others wait: let them look
-	armed                  // nothing came for long: sleep in the kernel
-	idle                   // the same, but another context sleeps there: park
-	failed                 // the job has failed
+	satisfied turn = iota // its condition holds
+	yielded               // another context is owed the lock
+	armed                 // nothing came for long: sleep in the kernel
+	idle                  // the same, but another context sleeps there: park
+	failed                // the job has failed
 )
 
-// pollMany polls with the progress lock held until its turn ends.
+// pollMany polls with the progress lock held until its turn ends. However it ends, cond
+// was seen to be false after the last burst, or true.
 func (c *Context) pollMany(l *ladder, cond func() bool) turn {
 	ep := c.ep
 	p := &ep.progress
@@ -146,12 +189,16 @@ func (c *Context) pollMany(l *ladder, cond func() bool) turn {
 		if cond() {
 			return satisfied
 		}
+		if p.owed.Load() > 0 {
+			return yielded
+		}
 		if ep.conduit.Poll(pollBudget) > 0 {
 			l.reset()
-			if p.crowded() || p.sleeping.Load() {
-				return productive
-			}
+			p.burst(ep)
 			continue
+		}
+		if l.n%silentPolls == silentPolls-1 && p.silent.Load() > 0 && p.crowded() {
+			p.burst(ep)
 		}
 		if ep.job.failure() != nil {
 			return failed
@@ -163,6 +210,9 @@ func (c *Context) pollMany(l *ladder, cond func() bool) turn {
 			return idle
 		}
 		if !ep.sleeper.Arm() {
+			// Returned room is no burst: from now on it would end the sleep, but until now
+			// only who looked has seen it.
+			p.burst(ep)
 			p.sleeping.Store(true)
 			return armed
 		}

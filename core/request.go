@@ -1,7 +1,8 @@
 package core
 
 // sendsPerPoll is how many requests a context sends before it polls once, so that a rank
-// that only sends still serves its peers. Waiting for room always polls.
+// that only sends still serves its peers, and learns of the job's failure. Waiting for room
+// always polls.
 const sendsPerPoll = 16
 
 // Message describes a request in full, for Context.Request.
@@ -43,7 +44,7 @@ func (c *Context) RequestShort(dst Rank, h HandlerIndex, args ...uint32) error {
 	}
 	ep.conduit.Commit(op)
 	if c.sends++; c.sends%sendsPerPoll == 0 {
-		c.pollBetween()
+		return c.Poll()
 	}
 	return nil
 }
@@ -110,7 +111,7 @@ func (c *Context) Request(dst Rank, m Message, args ...uint32) error {
 	ep.conduit.Commit(op)
 	op.Src, op.LC = nil, nil
 	if c.sends++; c.sends%sendsPerPoll == 0 {
-		c.pollBetween()
+		return c.Poll()
 	}
 	return nil
 }
@@ -145,11 +146,11 @@ func (c *Context) reserve(op *Op) Result {
 
 // waitForRoom polls until the conduit has room for op.
 func (c *Context) waitForRoom(op *Op) error {
-	return c.wait("room to send", func() bool { return c.reserve(op) == Reserved })
+	c.silent = true
+	err := c.wait("room to send", func() bool { return c.reserve(op) == Reserved })
+	c.silent = false
+	return err
 }
-
-// pollBetween polls once on behalf of a context that keeps sending.
-func (c *Context) pollBetween() { _ = c.Poll() }
 
 // checkRequest checks a request's category and payload against the limits.
 func (ep *Endpoint) checkRequest(op string, dst Rank, k Kind, off uint64, n int) error {

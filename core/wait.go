@@ -50,13 +50,11 @@ func (c *Context) Poll() error {
 		ep.conduit.Poll(pollBudget)
 	} else if ep.progress.enter() {
 		ep.poller = c
-		n := ep.conduit.Poll(pollBudget)
-		ep.progress.leave()
-		if n > 0 {
-			ep.progress.wakeAll(ep)
-		} else {
-			ep.progress.wakeOne()
+		if ep.conduit.Poll(pollBudget) > 0 {
+			ep.progress.burst(ep)
 		}
+		ep.progress.leave()
+		ep.progress.wakeOne()
 	}
 	return ep.job.failure()
 }

@@ -100,12 +100,12 @@ func (j *Job) refused(reason string) {
 // read receives what a rank sends.
 func (j *Job) read(rank int, l *link) {
 	err := j.receive(rank, l)
-	l.close()
 	l.drop()
 	if errors.Is(err, errEnded) || errors.Is(err, os.ErrDeadlineExceeded) {
 		err = nil
 	}
 	j.post(func() { j.disconnected(rank, err) })
+	l.close() // not before: a rank that is cut off must not be heard before the reason
 }
 
 // receive posts a rank's messages until its connection ends.

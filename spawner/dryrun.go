@@ -3,6 +3,7 @@ package spawner
 import (
 	"fmt"
 	"io"
+	"strings"
 )
 
 // Describe writes what Start would execute: per process one line that a shell would take,
@@ -40,4 +41,25 @@ func Describe(w io.Writer, spec Spec) error {
 		}
 	}
 	return nil
+}
+
+// quote makes a command line that a shell would read as argv.
+func quote(argv []string) string {
+	var b strings.Builder
+	for i, a := range argv {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		if a != "" && !strings.ContainsFunc(a, special) {
+			b.WriteString(a)
+			continue
+		}
+		b.WriteString("'" + strings.ReplaceAll(a, "'", `'\''`) + "'")
+	}
+	return b.String()
+}
+
+// special reports whether a shell might not take the character as it is.
+func special(r rune) bool {
+	return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_", r)
 }

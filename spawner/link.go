@@ -100,13 +100,17 @@ func rights(oob []byte) []int {
 	return fds
 }
 
-// claim returns the n descriptors that belong to the frame just received.
+// claim returns the n descriptors that belong to the frame just received. If they have not
+// all arrived it closes those that have.
 func (l *link) claim(n int) ([]int, error) {
-	switch {
-	case l.lost:
-		return nil, errTruncated
-	case n > len(l.fds):
-		return nil, fmt.Errorf("%d descriptors announced, %d received", n, len(l.fds))
+	if l.lost || n > len(l.fds) {
+		err := fmt.Errorf("%d descriptors announced, %d received", n, len(l.fds))
+		if l.lost {
+			err = errTruncated
+		}
+		l.drop()
+		l.lost = false
+		return nil, err
 	}
 	fds := l.fds[:n:n]
 	l.fds = l.fds[n:]

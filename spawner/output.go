@@ -1,165 +1,17 @@
 package spawner
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
-const (
-	// maxLine is how much of a line is held back until its end has come.
-	maxLine = 64 << 10
-	// strayTime is how long the output stays open after the ranks have ended, for
-	// processes of theirs that have escaped and still hold it.
-	strayTime = time.Second
-)
-
-// sink is one destination of output, where lines of several streams meet. A line longer
-// than maxLine is written in pieces; when another stream comes between two pieces, the
-// first gets a newline and the second begins like a line.
-type sink struct {
-	tagged atomic.Bool // lines begin with their stream's tag
-	mu     sync.Mutex
-	w      io.Writer
-	open   *stream // whose unfinished line was written last
-	buf    []byte
-	err    error           // the first error; nothing is written after it
-	failed func(err error) // hears of it
-}
-
-// write writes complete lines, or a piece of a long line, of a stream.
-func (k *sink) write(s *stream, data []byte) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.buf = k.buf[:0]
-	if k.open != nil && k.open != s {
-		k.buf = append(k.buf, '\n')
-		k.open = nil
-	}
-	tagged := k.tagged.Load()
-	for len(data) > 0 {
-		n := bytes.IndexByte(data, '\n') + 1
-		if !tagged || n == 0 {
-			n = len(data)
-		}
-		if tagged && k.open == nil {
-			k.buf = append(k.buf, s.tag...)
-		}
-		k.buf = append(k.buf, data[:n]...)
-		k.open = s
-		if data[n-1] == '\n' {
-			k.open = nil
-		}
-		data = data[n:]
-	}
-	k.flush()
-}
-
-// finish ends the unfinished line that s may have left. Untagged output stays byte for
-// byte what the rank wrote.
-func (k *sink) finish(s *stream) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.tagged.Load() && k.open == s {
-		k.buf = append(k.buf[:0], '\n')
-		k.open = nil
-		k.flush()
-	}
-}
-
-func (k *sink) flush() {
-	if k.err != nil {
-		return
-	}
-	if _, k.err = k.w.Write(k.buf); k.err != nil {
-		k.failed(k.err)
-	}
-}
-
-// stream is one rank's standard output or standard error on its way to a sink.
-type stream struct {
-	sink *sink
-	tag  []byte   // "[rank] "
-	file *os.File // gets a copy, if not nil
-}
-
-// copyFrom passes on what comes out of the pipe until its end, and closes it.
-func (s *stream) copyFrom(pipe *os.File) {
-	defer pipe.Close()
-	held := make([]byte, 0, 4096)
-	for {
-		n, err := readPipe(pipe, held[len(held):cap(held)])
-		s.save(held[len(held) : len(held)+n])
-		held = s.pass(held[:len(held)+n])
-		if err != nil {
-			break
-		}
-	}
-	if len(held) > 0 {
-		s.sink.write(s, held)
-	}
-	s.sink.finish(s)
-	if s.file != nil {
-		s.file.Close()
-	}
-}
-
-// pass writes the complete lines in held and returns the rest, with room to read more.
-func (s *stream) pass(held []byte) []byte {
-	if n := bytes.LastIndexByte(held, '\n') + 1; n > 0 {
-		s.sink.write(s, held[:n])
-		return held[:copy(held, held[n:])]
-	}
-	switch {
-	case len(held) < cap(held):
-	case len(held) < maxLine:
-		held = append(make([]byte, 0, 2*len(held)), held...)
-	default:
-		s.sink.write(s, held)
-		held = held[:0]
-	}
-	return held
-}
-
-// save writes the bytes to the stream's file.
-func (s *stream) save(data []byte) {
-	if s.file == nil || len(data) == 0 {
-		return
-	}
-	if _, err := s.file.Write(data); err != nil {
-		s.sink.failed(err)
-		s.file.Close()
-		s.file = nil
-	}
-}
-
-// readPipe reads from the pipe. After its deadline it returns what is there at once and
-// then io.EOF, so that a slow reader at the other end of a sink loses nothing.
-func readPipe(pipe *os.File, b []byte) (n int, err error) {
-	n, err = pipe.Read(b)
-	if !errors.Is(err, os.ErrDeadlineExceeded) {
-		return n, err
-	}
-	raw, err := pipe.SyscallConn()
-	if err != nil {
-		return 0, err
-	}
-	if cerr := raw.Control(func(fd uintptr) { n, err = unix.Read(int(fd), b) }); cerr != nil {
-		return 0, cerr
-	}
-	if err != nil || n <= 0 {
-		return 0, io.EOF
-	}
-	return n, nil
-}
+// strayTime is how long the output stays open after the ranks have ended, for processes of
+// theirs that have escaped and still hold it.
+const strayTime = time.Second
 
 // output is where the ranks' output and the launcher's own messages go.
 type output struct {
@@ -187,15 +39,6 @@ func newOutput(spec *Spec, failed func(err error)) (*output, error) {
 	o.own = &stream{sink: o.err}
 	o.group.Go(o.deliver)
 	return o, nil
-}
-
-func newSink(w io.Writer, name string, tagged bool, failed func(error)) *sink {
-	if w == nil {
-		w = io.Discard
-	}
-	k := &sink{w: w, failed: func(err error) { failed(fmt.Errorf("%s: %w", name, err)) }}
-	k.tagged.Store(tagged)
-	return k
 }
 
 // sameWriter reports whether both lead to one place, such as a terminal.

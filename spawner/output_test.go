@@ -189,6 +189,5 @@ func TestStdinGoesToRankZero(t *testing.T) {
 func TestUnreadStdin(t *testing.T) {
 	r, w := io.Pipe()
 	defer w.Close()
-	start(t, "never", 1, func(s *spawner.Spec) { s.Stdin = r }).finish(0)
-	r.CloseWithError(io.ErrClosedPipe) // lets the copying goroutine end
+	startParallel(t, "never", 1, func(s *spawner.Spec) { s.Stdin = r }).finish(0)
 }

@@ -23,6 +23,7 @@ var roles = map[string]func(){
 	"collectives":  roleCollectives,
 	"large":        roleLarge,
 	"share":        roleShare,
+	"share-limit":  roleShareLimit,
 	"startup":      roleStartup,
 	"strangers":    roleStrangers,
 	"twice":        roleTwice,
@@ -149,6 +150,30 @@ func roleShare() {
 		check(unix.Close(mine))
 		check(boot.Barrier())
 	}
+	check(boot.Close())
+}
+
+// roleShareLimit has rank 1 be unable to take all descriptors.
+func roleShareLimit() {
+	boot := join()
+	fd := shared("x")
+	if boot.Rank() == 1 {
+		check(unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: uint64(fd) + 3, Max: uint64(fd) + 3}))
+	}
+	_, err := boot.(core.DescriptorSharer).ShareFD(fd)
+	if boot.Rank() != 1 {
+		check(err)
+		check(boot.Barrier()) // what rank 1 lacks does not hold up the others
+		check(boot.Close())
+		return
+	}
+	assert(err != nil && strings.Contains(err.Error(), "ulimit -n"), "ShareFD: %v", err)
+	_, err = os.Stat("/") // what did arrive is closed again
+	check(err)
+	f, err := os.Open("/dev/null")
+	check(err)
+	f.Close()
+	check(boot.Barrier())
 	check(boot.Close())
 }
 
@@ -367,22 +392,24 @@ func roleWait() {
 func roleStuck() {
 	boot := join()
 	check(boot.Barrier())
-	fmt.Println("ready")
 	stuckHere()
 }
 
 //go:noinline
-func stuckHere() { select {} }
+func stuckHere() {
+	fmt.Println("ready")
+	select {}
+}
 
 func roleSpin() {
 	boot := join()
 	check(boot.Barrier())
-	go fmt.Println("ready")
 	spinHere()
 }
 
 //go:noinline
 func spinHere() {
+	fmt.Println("ready")
 	for n := 0; ; n++ {
 	}
 }

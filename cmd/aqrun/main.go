@@ -56,6 +56,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return launch(spec, stderr)
 }
 
+// passed are the signals that go on to the ranks.
+var passed = []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2, unix.SIGQUIT}
+
 // launch runs the job and passes it the signals that users send.
 func launch(spec spawner.Spec, stderr io.Writer) int {
 	// A reader that goes away is an error of the next write, not the end of aqrun.
@@ -63,7 +66,11 @@ func launch(spec spawner.Spec, stderr io.Writer) int {
 	// Reading the terminal from the background gives no input instead of stopping aqrun.
 	signal.Ignore(unix.SIGTTIN)
 	sigs := make(chan os.Signal, 16)
-	signal.Notify(sigs, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2, unix.SIGQUIT)
+	for _, s := range passed {
+		if !signal.Ignored(s) { // as under nohup
+			signal.Notify(sigs, s)
+		}
+	}
 
 	job, err := spawner.Start(context.Background(), spec)
 	if err != nil {

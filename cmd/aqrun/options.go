@@ -65,9 +65,8 @@ type options struct {
 	command                   []string
 }
 
-// parse reads the command line and refuses what makes no sense.
-func parse(args []string) (*options, error) {
-	o := &options{grace: duration(spawner.DefaultGrace)}
+// flags returns the flag set that fills in o.
+func (o *options) flags() *pflag.FlagSet {
 	fs := pflag.NewFlagSet("aqrun", pflag.ContinueOnError)
 	fs.SetInterspersed(false)
 	fs.Usage = func() {}
@@ -79,7 +78,7 @@ func parse(args []string) (*options, error) {
 	fs.StringVar(&o.model, "model", "", "")
 	fs.StringArrayVarP(&o.env, "x", "x", nil, "")
 	fs.StringVar(&o.wdir, "wdir", "", "")
-	fs.StringVar(&o.bind, "bind-to", "none", "")
+	fs.StringVar(&o.bind, "bind-to", string(spawner.BindNone), "")
 	fs.StringVar(&o.outputDir, "output-dir", "", "")
 	fs.BoolVar(&o.tag, "tag-output", false, "")
 	fs.BoolVar(&o.verbose, "verbose", false, "")
@@ -92,6 +91,13 @@ func parse(args []string) (*options, error) {
 			f.Value = &once{Value: f.Value}
 		}
 	})
+	return fs
+}
+
+// parse reads the command line and refuses what makes no sense.
+func parse(args []string) (*options, error) {
+	o := &options{grace: duration(spawner.DefaultGrace)}
+	fs := o.flags()
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}
@@ -99,25 +105,28 @@ func parse(args []string) (*options, error) {
 		return o, nil
 	}
 	o.command = fs.Args()
-	return o, errors.Join(o.check(fs.Changed), o.checkConduit())
+	if err := o.check(fs); err != nil {
+		return nil, err
+	}
+	return o, o.checkConduit()
 }
 
 // check refuses missing, impossible and conflicting options.
-func (o *options) check(given func(name string) bool) error {
-	inProcess := o.goroutines || given("model")
+func (o *options) check(fs *pflag.FlagSet) error {
 	for _, name := range []string{"conduit", "profile", "segment", "model", "wdir", "output-dir"} {
-		if f := o.text(name); given(name) && *f == "" {
+		if f := fs.Lookup(name); f.Changed && f.Value.String() == "" {
 			return fmt.Errorf("--%s needs a value", name)
 		}
 	}
+	inProcess := o.goroutines || o.model != ""
 	switch {
-	case !given("np"):
+	case o.n == 0:
 		return errors.New("the number of ranks is missing; give it with -n")
 	case len(o.command) == 0 || o.command[0] == "":
 		return errors.New("the program is missing")
-	case o.goroutines && given("model"):
+	case o.goroutines && o.model != "":
 		return errors.New("--goroutines runs live and --model in virtual time; give one of them")
-	case given("model") && given("conduit") && o.model != o.conduit:
+	case o.model != "" && o.conduit != "" && o.model != o.conduit:
 		return fmt.Errorf("--model %s and --conduit %s contradict each other; --model alone chooses the conduit", o.model, o.conduit)
 	case inProcess && o.bind == string(spawner.BindCore):
 		return errors.New("--bind-to core needs a process per rank; with --goroutines or --model the ranks share one")
@@ -133,14 +142,6 @@ func (o *options) check(given func(name string) bool) error {
 		}
 	}
 	return o.resolveEnv()
-}
-
-// text returns the variable behind an option that takes text.
-func (o *options) text(name string) *string {
-	return map[string]*string{
-		"conduit": &o.conduit, "profile": &o.profile, "segment": &o.segment,
-		"model": &o.model, "wdir": &o.wdir, "output-dir": &o.outputDir,
-	}[name]
 }
 
 // resolveEnv gives every -x VAR its value.

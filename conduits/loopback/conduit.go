@@ -58,12 +58,11 @@ type node struct {
 }
 
 // Attach implements core.Conduit.
-func (c *conduit) Attach(a *core.Attachment) ([]byte, error) {
+func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	shared, ok := a.Boot.(core.ProcessSharer)
 	if !ok && a.Boot.Size() > 1 {
 		return nil, fmt.Errorf("loopback joins ranks of one process only; choose another conduit")
 	}
-	var err error
 	if c.params, err = parseParams(a.Settings); err != nil {
 		return nil, err
 	}
@@ -79,6 +78,11 @@ func (c *conduit) Attach(a *core.Attachment) ([]byte, error) {
 	} else {
 		c.model = &link{kernel: a.Proc.Kernel(), proc: a.Proc, params: &c.params}
 	}
+	defer func() {
+		if err != nil {
+			_ = c.Close()
+		}
+	}()
 	c.nodes = make([]*node, a.Boot.Size())
 	c.nodes[c.rank] = c.self
 	if ok {

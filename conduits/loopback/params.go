@@ -11,6 +11,7 @@ import (
 const (
 	maxMedium = 64 << 10 // bytes; what users of network conduits expect of a Medium
 	maxLong   = 4 << 20  // bytes; staged whole, so bounded
+	minBuffer = 64       // bytes of a staging buffer, at least
 
 	// pollCost is what looking into the inbox takes under the model. It must be positive,
 	// so that a program that only polls lets time pass.

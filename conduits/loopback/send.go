@@ -16,9 +16,11 @@ func (c *conduit) Reserve(op *core.Op) core.Result {
 	op.Slot = uint64(m.id)
 	op.Args = &m.args
 	op.Data = nil
-	if op.Src == nil {
+	// A handler gets a Medium's payload itself, which is therefore never the caller's
+	// memory, and begins like every allocation of that size at a multiple of 8.
+	if op.Src == nil || op.Hdr.Kind() == core.Medium {
 		if cap(m.data) < op.Len {
-			m.data = make([]byte, op.Len)
+			m.data = make([]byte, max(op.Len, minBuffer))
 		}
 		op.Data = m.data[:op.Len]
 	}

@@ -71,7 +71,7 @@ type base struct {
 	ep     *core.Endpoint
 	dev    *sisci.Device
 	arena  *shm.Region
-	bell   int
+	bell   int // 0: none yet
 	group  []core.Rank
 	me     int  // the caller's position in group
 	fenced bool // publish with a full barrier, since not every rank has membarrier
@@ -193,13 +193,23 @@ func (b *base) connect() error {
 	return nil
 }
 
+// closeUnless releases what a failed Attach has made.
+func (b *base) closeUnless(err *error) {
+	if *err != nil {
+		_ = b.Close()
+	}
+}
+
 // Close implements core.Conduit.
 func (b *base) Close() error {
-	if b.dev == nil {
-		return nil
+	var errs []error
+	if b.dev != nil {
+		errs = append(errs, b.dev.Terminate())
 	}
-	errs := []error{b.dev.Terminate(), unix.Close(b.bell)}
-	if len(b.shared) == 0 {
+	if b.bell > 0 {
+		errs = append(errs, unix.Close(b.bell))
+	}
+	if b.arena != nil && len(b.shared) == 0 {
 		errs = append(errs, b.arena.Close())
 	}
 	for _, s := range b.shared {

@@ -33,7 +33,8 @@ type livePeer struct {
 }
 
 // Attach implements core.Conduit.
-func (c *live) Attach(a *core.Attachment) ([]byte, error) {
+func (c *live) Attach(a *core.Attachment) (segment []byte, err error) {
+	defer c.closeUnless(&err)
 	n := len(a.Group)
 	command := layoutFor(pageStagger - 1).size
 	commands, hints, segment, err := c.open(a, command, 8*((n+7)/8))

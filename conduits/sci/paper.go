@@ -52,7 +52,8 @@ type staging struct {
 func (b *base) private() int { return int(lanes) * shm.RoundUp(stagingSize+dmaUnit) }
 
 // Attach implements core.Conduit.
-func (c *paper) Attach(a *core.Attachment) ([]byte, error) {
+func (c *paper) Attach(a *core.Attachment) (segment []byte, err error) {
+	defer c.closeUnless(&err)
 	n := len(a.Group)
 	if int64(a.Segment) > 1<<32 {
 		return nil, fmt.Errorf("profile paper addresses segments by 32 bits; --segment may be 4GB at most")

@@ -3,6 +3,7 @@ package coretest
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
 )
@@ -11,6 +12,7 @@ var allocationCases = []Case{{
 	Name:  "allocation/messages",
 	Rule:  "requests, replies, polls and waits allocate nothing",
 	Ranks: []int{1, 2}, Needs: Plain, Body: allocationMessages,
+	Config: func(cfg *core.Config) { cfg.Sleep = time.Minute }, // going to sleep may allocate
 }}
 
 // allocationMessages has rank 0 count its allocations in every kind of exchange, and, when

@@ -37,6 +37,7 @@ func receiver(t *T, got *int) core.Handler {
 		if err := checkPayload(data, args[0], n); err != nil {
 			t.Errorf("%v from rank %d: %v", tok.Kind(), tok.Src(), err)
 		}
+		checkAligned(t, tok, data)
 		if !tok.IsRequest() {
 			return
 		}

@@ -195,8 +195,12 @@ func whilePolling(ep *core.Endpoint) error {
 
 func whileFlooding(ep *core.Endpoint) error {
 	for {
-		for dst := range core.Rank(ep.Size()) {
-			if err := ep.RequestShort(dst, answer); err != nil {
+		dst := core.Rank(ep.Size() - 1)
+		if ep.Rank() == 0 {
+			dst = 0
+		}
+		for _, form := range forms {
+			if err := form.send(ep, dst, new(core.Completion), 0); err != nil {
 				return err
 			}
 		}

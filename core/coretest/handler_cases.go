@@ -29,12 +29,12 @@ var handlerCases = []Case{{
 }, {
 	Name:  "handler/unregistered-request",
 	Rule:  "a message to an index without handler ends the job and says so",
-	Ranks: []int{1, 2}, Want: endsWith(1, "handler 222", "no such handler"),
+	Ranks: []int{1, 2}, Want: endsWith(1, "handler 222", "no handler"),
 	Body: func(t *T) error { return unregistered(t, true) },
 }, {
 	Name:  "handler/unregistered-reply",
 	Rule:  "a reply to an index without handler ends the job and says so",
-	Ranks: []int{1, 2}, Want: endsWith(1, "handler 222", "no such handler"),
+	Ranks: []int{1, 2}, Want: endsWith(1, "handler 222", "no handler"),
 	Body: func(t *T) error { return unregistered(t, false) },
 }}
 

@@ -61,7 +61,7 @@ type deal struct {
 // deals are those to try with a limit.
 func deals(k core.Kind, limit int) []deal {
 	ds := []deal{
-		{0, 0, 0, false, false}, {0, 0, 0, true, false}, {0, 64, 64, false, false}, {0, 64, 0, false, false},
+		{0, 0, 0, false, false}, {0, 0, 0, true, false}, {3, 3, 3, false, false}, {0, 64, 64, false, false}, {0, 64, 0, false, false},
 		{100, 100, 100, false, false}, {100, 100, 99, true, false}, {8, 1000, 500, false, false}, {8, 1000, 1, true, false},
 		{0, 2 * segment, -1, false, false}, {limit, limit, limit, false, false}, {limit, 2 * segment, -1, true, false},
 	}

@@ -60,6 +60,13 @@ func checkPayload(data []byte, seed uint32, n int) error {
 // address returns where b lies, for checks of alignment.
 func address(b []byte) uintptr { return reflect.ValueOf(b).Pointer() }
 
+// checkAligned checks where a Medium's payload lies.
+func checkAligned(t *T, tok *core.Token, data []byte) {
+	if tok.Kind() == core.Medium && len(data) > 0 && address(data)%8 != 0 {
+		t.Errorf("a Medium of %d bytes arrived at the unaligned address %#x", len(data), address(data))
+	}
+}
+
 // send sends a request of any category in its plain form.
 func send(c *core.Context, dst core.Rank, k core.Kind, h core.HandlerIndex, data []byte, off uint64, args ...uint32) error {
 	switch k {

@@ -1,0 +1,495 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/spawner"
+	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
+)
+
+// roleEnv makes the test program a rank: it names one of roles.
+const roleEnv = "AQRUN_TEST_ROLE"
+
+// aqrun is the program under test, built by TestMain.
+var aqrun string
+
+func TestMain(m *testing.M) {
+	if role := roles[os.Getenv(roleEnv)]; role != nil {
+		role()
+		os.Exit(0)
+	}
+	os.Exit(build(m))
+}
+
+func build(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "aqrun-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	aqrun = filepath.Join(dir, "aqrun")
+	if out, err := exec.Command("go", "build", "-o", aqrun, ".").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "%s%v\n", out, err)
+		return 1
+	}
+	return m.Run()
+}
+
+var roles = map[string]func(){
+	"ring": func() {
+		boot := join()
+		all, err := boot.Exchange([]byte{byte(boot.Rank())})
+		check(err)
+		for r, b := range all {
+			if len(b) != 1 || int(b[0]) != r {
+				check(fmt.Errorf("part %d is %v", r, b))
+			}
+		}
+		check(boot.Close())
+		fmt.Println("ring closed")
+	},
+	"signals": func() {
+		c := make(chan os.Signal, 8)
+		signal.Notify(c, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2)
+		boot := join()
+		check(boot.Barrier())
+		fmt.Println("ready", os.Getpid())
+		for s := range c {
+			fmt.Println("got", unix.SignalName(s.(syscall.Signal)))
+			if s == unix.SIGUSR2 {
+				check(boot.Close())
+				return
+			}
+		}
+	},
+	"hang": func() {
+		boot := join()
+		check(boot.Barrier())
+		hangHere()
+	},
+	"wait": func() {
+		boot := join()
+		check(boot.Barrier())
+		fmt.Println("ready", os.Getpid())
+		<-boot.Done()
+		os.Exit(98)
+	},
+}
+
+func join() core.Bootstrap {
+	boot, err := spawner.Connect()
+	check(err)
+	return boot
+}
+
+func check(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "FAIL:", err)
+		os.Exit(99)
+	}
+}
+
+//go:noinline
+func hangHere() { select {} }
+
+// command is aqrun with arguments, about to run.
+func command(t *testing.T, role string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(aqrun, args...)
+	cmd.Env = append(os.Environ(), roleEnv+"="+role)
+	return cmd
+}
+
+// output runs aqrun to its end.
+func output(t *testing.T, role string, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	cmd := command(t, role, args...)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+func self(t *testing.T) string {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return exe
+}
+
+// started is an aqrun that runs, and what it writes.
+type started struct {
+	*exec.Cmd
+	lines *bufio.Scanner
+}
+
+func start(t *testing.T, cmd *exec.Cmd) *started {
+	t.Helper()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	return &started{cmd, bufio.NewScanner(out)}
+}
+
+// await reads n lines, which all begin with the text.
+func (s *started) await(t *testing.T, text string, n int) (lines []string) {
+	t.Helper()
+	for len(lines) < n {
+		if !s.lines.Scan() || !strings.HasPrefix(s.lines.Text(), text) {
+			t.Fatalf("after %d lines with %q: %q", len(lines), text, s.lines.Text())
+		}
+		lines = append(lines, s.lines.Text())
+	}
+	return lines
+}
+
+// status waits for the end.
+func (s *started) status() int {
+	for s.lines.Scan() {
+	}
+	s.Wait()
+	return s.ProcessState.ExitCode()
+}
+
+func TestJob(t *testing.T) {
+	status, out, errs := output(t, "ring", "-n", "4", "--tag-output", "--verbose", self(t))
+	if status != 0 {
+		t.Fatalf("status %d\n%s%s", status, out, errs)
+	}
+	for r := range 4 {
+		if !strings.Contains(out, fmt.Sprintf("[%d] ring closed\n", r)) {
+			t.Errorf("nothing from rank %d in\n%s", r, out)
+		}
+		for _, want := range []string{fmt.Sprintf("aqueduct: rank %d is process ", r), fmt.Sprintf("aqueduct: rank %d exited with status 0", r)} {
+			if !strings.Contains(errs, want) {
+				t.Errorf("no %q in\n%s", want, errs)
+			}
+		}
+	}
+}
+
+// What follows the program is the program's, whatever it looks like.
+func TestArgumentsArePassedUntouched(t *testing.T) {
+	args := []string{"-n", "3", "--", "--np=9", "", "two words", "-x", "it's", "--help", "%N"}
+	script := `for a in "$@"; do printf '<%s>' "$a"; done; echo`
+	for _, dashes := range [][]string{nil, {"--"}} {
+		cmd := append(append([]string{"-n", "1"}, dashes...), "sh", "-c", script, "sh")
+		status, out, errs := output(t, "", append(cmd, args...)...)
+		if want := "<" + strings.Join(args, "><") + ">\n"; status != 0 || out != want {
+			t.Errorf("status %d, %q, want %q\n%s", status, out, want, errs)
+		}
+	}
+}
+
+func TestExitStatus(t *testing.T) {
+	for _, c := range []struct {
+		args   []string
+		status int
+		err    string
+	}{
+		{[]string{"true"}, 0, ""},
+		{[]string{"sh", "-c", "exit 42"}, 42, "exited with status 42"},
+		{[]string{"sh", "-c", "kill -SEGV $$"}, 139, "SIGSEGV"},
+		{[]string{"no-such-program-here"}, 127, "aqrun: spawner: program no-such-program-here not found"},
+		{[]string{"./none"}, 127, "no such file"},
+		{[]string{"/"}, 126, "cannot be executed"},
+		{[]string{"-x", "AQUEDUCT_RANK=1", "true"}, 125, "set by the launcher"},
+		{[]string{"--wdir", "/no/such/place", "true"}, 125, "working directory"},
+		{[]string{"--timeout", "0.05", "sleep", "1000"}, 124, "time limit of 50ms"},
+	} {
+		status, out, errs := output(t, "", append([]string{"-n", "2"}, c.args...)...)
+		if status != c.status || !strings.Contains(errs, c.err) || out != "" || c.err == "" && errs != "" {
+			t.Errorf("%v: status %d, want %d\n%s%s", c.args, status, c.status, out, errs)
+		}
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	status, _, errs := output(t, "hang", "-n", "2", "--timeout", "2s", self(t))
+	if status != 124 {
+		t.Errorf("status %d, want 124", status)
+	}
+	for r := range 2 {
+		if want := fmt.Sprintf("[%d] github.com/aqueduct-go/aqueduct/cmd/aqrun.hangHere", r); !strings.Contains(errs, want) {
+			t.Errorf("no stack of rank %d:\n%s", r, errs)
+		}
+	}
+}
+
+func TestMisuse(t *testing.T) {
+	for _, c := range []struct {
+		args string
+		says string
+	}{
+		{"", "number of ranks is missing"},
+		{"true", "number of ranks is missing"},
+		{"-n 2", "program is missing"},
+		{"-n 2 --", "program is missing"},
+		{"-n 0 true", "from 1 to 65536"},
+		{"-n -1 true", "from 1 to 65536"},
+		{"-n 65537 true", "from 1 to 65536"},
+		{"-n two true", "from 1 to 65536"},
+		{"-np 2 true", "--np or -n"},
+		{"-n 2 --np 3 true", `given before as "2"`},
+		{"-n 2 --conduit sci --conduit loopback true", "given before"},
+		{"-n 2 --conduit nosuch true", `unknown conduit "nosuch"; known: `},
+		{"-n 2 --model nosuch true", `unknown conduit "nosuch"; known: `},
+		{"-n 2 --conduit= true", "--conduit needs a value"},
+		{"-n 2 --model= true", "--model needs a value"},
+		{"-n 2 --conduit loopback --profile nosuch true", `no profile "nosuch"; known: `},
+		{"-n 2 --goroutines --model loopback true", "give one of them"},
+		{"-n 2 --model loopback --conduit sci true", "contradict"},
+		{"-n 2 --model loopback --bind-to core true", "process per rank"},
+		{"-n 2 --goroutines --bind-to core true", "process per rank"},
+		{"-n 2 --goroutines --tag-output true", "process per rank"},
+		{"-n 2 --model loopback --output-dir d true", "process per rank"},
+		{"-n 2 --bind-to socket true", "want none or core"},
+		{"-n 2 --segment 64XB true", "is not like 65536"},
+		{"-n 2 --timeout soon true", "want a time"},
+		{"-n 2 --timeout -3s true", "want a time"},
+		{"-n 2 --grace x true", "want a time"},
+		{"-n 2 -x NOT_SET_ANYWHERE true", "it is not set here"},
+		{"-n 2 -x =v true", "want VAR"},
+		{"-n 2 --no-such-option true", "unknown flag"},
+		{"conduits now", "takes no arguments"},
+	} {
+		status, out, errs := output(t, "", strings.Fields(c.args)...)
+		if status != 2 || out != "" || !strings.HasPrefix(errs, "aqrun: ") || !strings.Contains(errs, c.says) {
+			t.Errorf("aqrun %s: status %d\n%s%s", c.args, status, out, errs)
+		}
+	}
+}
+
+func TestUnknownConduitInTheEnvironment(t *testing.T) {
+	t.Setenv(spawner.EnvConduit, "nosuch")
+	if status, _, errs := output(t, "", "-n", "2", "true"); status != 2 || !strings.Contains(errs, "unknown conduit") {
+		t.Errorf("status %d\n%s", status, errs)
+	}
+}
+
+func TestHelpAndVersion(t *testing.T) {
+	for _, c := range []struct{ args, says string }{
+		{"-h", "Usage: aqrun -n RANKS"}, {"--help", "Usage: aqrun -n RANKS"}, {"-n 2 -h true", "Usage: aqrun"},
+		{"conduits -h", "Usage: aqrun"}, {"--version", "aqrun "},
+	} {
+		status, out, errs := output(t, "", strings.Fields(c.args)...)
+		if status != 0 || errs != "" || !strings.Contains(out, c.says) {
+			t.Errorf("aqrun %s: status %d\n%s%s", c.args, status, out, errs)
+		}
+	}
+}
+
+// Every option is in the help text.
+func TestHelpIsComplete(t *testing.T) {
+	new(options).flags().VisitAll(func(f *pflag.Flag) {
+		if long := "--" + f.Name + " "; f.Name != "x" && !strings.Contains(usage, long) {
+			t.Errorf("the help does not mention %s", long)
+		}
+	})
+}
+
+func TestConduits(t *testing.T) {
+	status, out, errs := output(t, "", "conduits")
+	if status != 0 || errs != "" {
+		t.Fatalf("status %d\n%s", status, errs)
+	}
+	for _, d := range core.Drivers() {
+		var row string
+		for line := range strings.Lines(out) {
+			if strings.HasPrefix(line, d.Name+" ") {
+				row = line
+			}
+		}
+		if !strings.Contains(row, d.Summary) || !strings.Contains(row, strings.Join(d.Profiles, ", ")) {
+			t.Errorf("conduit %s is listed as %q", d.Name, row)
+		}
+	}
+	if len(core.Drivers()) < 2 {
+		t.Errorf("only %d conduits", len(core.Drivers()))
+	}
+}
+
+func TestInProcessModes(t *testing.T) {
+	const script = `echo $AQUEDUCT_MODE $AQUEDUCT_RANKS $AQUEDUCT_CONDUIT [$AQUEDUCT_RANK]`
+	for args, want := range map[string]string{
+		"--goroutines":                        "goroutines 3 []\n",
+		"--goroutines --conduit loopback":     "goroutines 3 loopback []\n",
+		"--model loopback":                    "model 3 loopback []\n",
+		"--model loopback --conduit loopback": "model 3 loopback []\n",
+	} {
+		status, out, errs := output(t, "", append(append([]string{"-n", "3"}, strings.Fields(args)...), "sh", "-c", script)...)
+		if status != 0 || out != want {
+			t.Errorf("%s: status %d, %q, want %q\n%s", args, status, out, want, errs)
+		}
+	}
+}
+
+func TestEnvironmentAndDirectory(t *testing.T) {
+	t.Setenv("INHERITED", "yes")
+	dir := t.TempDir()
+	status, out, errs := output(t, "", "-n", "1", "-x", "A=b=c", "-x", "INHERITED", "-x", "EMPTY=", "--wdir", dir,
+		"--segment", "1.5MB", "--profile", "default", "--conduit", "loopback", "--grace", "3",
+		"sh", "-c", `echo "$A $INHERITED ${EMPTY-unset}. $AQUEDUCT_SEGMENT $AQUEDUCT_PROFILE $AQUEDUCT_CONDUIT $AQUEDUCT_GRACE $PWD"`)
+	if want := "b=c yes . 1.5MB default loopback 3s " + dir + "\n"; status != 0 || out != want {
+		t.Errorf("status %d, %q, want %q\n%s", status, out, want, errs)
+	}
+}
+
+func TestDryRun(t *testing.T) {
+	mark := filepath.Join(t.TempDir(), "mark")
+	status, out, errs := output(t, "", "-n", "2", "--dry-run", "--conduit", "loopback", "touch", mark)
+	if status != 0 || errs != "" || strings.Count(out, "\n") != 2 ||
+		!strings.Contains(out, "AQUEDUCT_RANK=1 AQUEDUCT_SIZE=2") || !strings.Contains(out, "touch "+mark) ||
+		!strings.Contains(out, "'AQUEDUCT_SECRET=********'") {
+		t.Errorf("status %d\n%s%s", status, out, errs)
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("the dry run ran the program")
+	}
+	if status, _, _ := output(t, "", "-n", "2", "--dry-run", "no-such-program-here"); status != 127 {
+		t.Errorf("missing program: status %d", status)
+	}
+}
+
+func TestStdin(t *testing.T) {
+	cmd := command(t, "", "-n", "2", "--tag-output", "cat")
+	cmd.Stdin = strings.NewReader("to rank 0 only\n")
+	if out, err := cmd.Output(); err != nil || string(out) != "[0] to rank 0 only\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
+func TestOutputDir(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "logs")
+	if status, _, errs := output(t, "", "-n", "2", "--output-dir", dir, "sh", "-c", "echo out $AQUEDUCT_RANK; echo err >&2"); status != 0 {
+		t.Fatalf("status %d\n%s", status, errs)
+	}
+	for name, want := range map[string]string{"rank.0.out": "out 0\n", "rank.1.out": "out 1\n", "rank.1.err": "err\n"} {
+		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}
+
+func TestSignals(t *testing.T) {
+	s := start(t, command(t, "signals", "-n", "3", self(t)))
+	s.await(t, "ready", 3)
+	for _, sig := range []syscall.Signal{unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2} {
+		s.Process.Signal(sig)
+		s.await(t, "got "+unix.SignalName(sig), 3)
+	}
+	if status := s.status(); status != 0 {
+		t.Errorf("status %d", status)
+	}
+
+	s = start(t, command(t, "signals", "-n", "2", self(t)))
+	s.await(t, "ready", 2)
+	s.Process.Signal(unix.SIGINT)
+	s.await(t, "got SIGINT", 2)
+	s.Process.Signal(unix.SIGINT)
+	if status := s.status(); status != 130 {
+		t.Errorf("two interrupts: status %d, want 130", status)
+	}
+
+	s = start(t, command(t, "wait", "-n", "2", self(t)))
+	s.await(t, "ready", 2)
+	s.Process.Signal(unix.SIGTERM)
+	if status := s.status(); status != 143 {
+		t.Errorf("SIGTERM: status %d, want 143", status)
+	}
+
+	s = start(t, command(t, "wait", "-n", "2", self(t)))
+	s.await(t, "ready", 2)
+	s.Process.Signal(unix.SIGQUIT) // the ranks print their goroutines and exit
+	if status := s.status(); status != 2 {
+		t.Errorf("SIGQUIT: status %d, want 2", status)
+	}
+}
+
+// Under nohup a hang-up is nobody's business.
+func TestIgnoredSignalsAreNotPassedOn(t *testing.T) {
+	cmd := exec.Command("sh", "-c", `trap '' HUP; exec "$0" -n 1 "$1"`, aqrun, self(t))
+	cmd.Env = append(os.Environ(), roleEnv+"=signals")
+	s := start(t, cmd)
+	s.await(t, "ready", 1)
+	s.Process.Signal(unix.SIGHUP)
+	s.Process.Signal(unix.SIGUSR2)
+	s.await(t, "got SIGUSR2", 1)
+	if status := s.status(); status != 0 {
+		t.Errorf("status %d", status)
+	}
+}
+
+// A reader that has had enough ends the job, and nothing is left.
+func TestReaderGoesAway(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := command(t, "", "-n", "2", "sh", "-c", "while :; do echo a line; done")
+	var errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = w, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	if _, err := io.ReadFull(r, make([]byte, 1000)); err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	cmd.Wait()
+	if got := cmd.ProcessState.ExitCode(); got != 125 || !strings.Contains(errs.String(), "broken pipe") {
+		t.Errorf("status %d\n%s", got, errs.String())
+	}
+}
+
+// Killing aqrun leaves no process.
+func TestNothingSurvivesAqrun(t *testing.T) {
+	s := start(t, command(t, "wait", "-n", "3", self(t)))
+	var fds []unix.PollFd
+	for _, line := range s.await(t, "ready", 3) {
+		var pid int
+		fmt.Sscanf(line, "ready %d", &pid)
+		fd, err := unix.PidfdOpen(pid, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(fd)
+		fds = append(fds, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
+	}
+	s.Process.Kill()
+	for i := range fds {
+		n, err := unix.Poll(fds[i:i+1], 2000)
+		for err == unix.EINTR {
+			n, err = unix.Poll(fds[i:i+1], 2000)
+		}
+		if n != 1 {
+			t.Errorf("rank %d lives on: %v", i, err)
+		}
+	}
+}

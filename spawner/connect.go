@@ -1,0 +1,133 @@
+package spawner
+
+import (
+	"crypto/hmac"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+// ErrNotLaunched is what Connect returns in a process that no launcher has started.
+var ErrNotLaunched = errors.New("spawner: this process was not started by aqrun")
+
+// Launched reports whether a launcher started this process as one rank of a job: the
+// launcher then tells the user how the job ends. It does not change when Connect is called.
+func Launched() bool { return os.Getenv(EnvRank) != "" }
+
+// joinTime is how long a rank waits to be let in.
+const joinTime = 30 * time.Second
+
+// Connect joins the job whose launcher started this process and returns the rank's
+// Bootstrap, which also is a core.DescriptorSharer. It may be called once; it removes the
+// job's secret from the environment.
+//
+// From then until Close, SIGQUIT makes the process print the stacks of all goroutines and
+// exit with status 2.
+//
+// The error is ErrNotLaunched if there is no launcher. It is another if the environment is
+// malformed, or if another launcher has started several processes that cannot form a job.
+func Connect() (core.Bootstrap, error) {
+	id, err := readIdentity()
+	if err != nil {
+		return nil, err
+	}
+	l, err := id.join()
+	if err != nil {
+		return nil, fmt.Errorf("spawner: rank %d cannot join its job through %s: %w", id.rank, id.socket, err)
+	}
+	c := &client{
+		link: l, rank: id.rank, size: id.size,
+		results: make(chan result, 1), failed: make(chan struct{}), done: make(chan error, 1),
+	}
+	c.undo = dumpOnQuit(id.rank)
+	go c.watch()
+	return c, nil
+}
+
+// jobID is what the environment says about the job.
+type jobID struct {
+	rank, size int
+	socket     string
+	secret     []byte
+}
+
+// readIdentity reads the environment and removes the secret from it.
+func readIdentity() (*jobID, error) {
+	secret := os.Getenv(EnvSecret)
+	os.Unsetenv(EnvSecret)
+	var missing []string
+	for _, v := range []struct{ name, value string }{
+		{EnvRank, os.Getenv(EnvRank)}, {EnvSize, os.Getenv(EnvSize)},
+		{EnvSocket, os.Getenv(EnvSocket)}, {EnvSecret, secret},
+	} {
+		if v.value == "" {
+			missing = append(missing, v.name)
+		}
+	}
+	switch len(missing) {
+	case 0:
+	case 4:
+		if err := checkBatch(); err != nil {
+			return nil, err
+		}
+		return nil, ErrNotLaunched
+	default:
+		return nil, fmt.Errorf("spawner: the environment of a job is incomplete: %s not set; start the program with aqrun, and once per rank",
+			strings.Join(missing, ", "))
+	}
+	bad := func(name, want string) error {
+		return fmt.Errorf("spawner: %s=%q is not %s; start the program with aqrun", name, os.Getenv(name), want)
+	}
+	id := &jobID{socket: os.Getenv(EnvSocket)}
+	var err error
+	if id.size, err = strconv.Atoi(os.Getenv(EnvSize)); err != nil || id.size < 1 || id.size > MaxRanks {
+		return nil, bad(EnvSize, fmt.Sprintf("a number of ranks from 1 to %d", MaxRanks))
+	}
+	if id.rank, err = strconv.Atoi(os.Getenv(EnvRank)); err != nil || id.rank < 0 || id.rank >= id.size {
+		return nil, bad(EnvRank, fmt.Sprintf("a rank of a job of %d", id.size))
+	}
+	if id.secret, err = hex.DecodeString(secret); err != nil || len(id.secret) != secretSize {
+		return nil, fmt.Errorf("spawner: %s does not hold %d bytes in hexadecimal; start the program with aqrun", EnvSecret, secretSize)
+	}
+	return id, nil
+}
+
+// join connects to the launcher and is let in.
+func (id *jobID) join() (*link, error) {
+	c, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: id.socket, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	c.SetDeadline(time.Now().Add(joinTime))
+	l := newLink(c)
+	if err := id.introduce(l); err != nil {
+		c.Close()
+		return nil, err
+	}
+	c.SetDeadline(time.Time{})
+	return l, nil
+}
+
+// introduce performs the rank's side of the handshake.
+func (id *jobID) introduce(l *link) error {
+	expect, err := respond(l.conn, id.secret, id.rank)
+	if err != nil {
+		return fmt.Errorf("handshake: %w", err)
+	}
+	body, err := l.receive()
+	if err != nil {
+		return fmt.Errorf("the launcher did not let it in (%w)", err)
+	}
+	m, err := decode(body)
+	if err != nil || m.kind != kindWelcome || !hmac.Equal(m.blob, expect) {
+		return errors.New("the other end does not know the secret of the job")
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+package spawner
+
+import (
+	"encoding/hex"
+	"os"
+	"syscall"
+)
+
+// listen opens the rendezvous point.
+func (j *Job) listen() error {
+	point, err := listen()
+	if err != nil {
+		return err
+	}
+	j.server = &server{
+		point: point, secret: j.secret, size: j.spec.N, uid: os.Geteuid(), patience: patience,
+		joined:  j.admit,
+		refused: func(reason string) { j.post(func() { j.refused(reason) }) },
+		failed:  func(err error) { j.post(func() { j.end(statusSelf, err.Error()) }) },
+	}
+	j.server.start()
+	return nil
+}
+
+// launch starts the processes.
+func (j *Job) launch(path string, argv []string) error {
+	var cpus []int
+	if j.spec.Bind == BindCore {
+		var err error
+		if cpus, err = allowedCPUs(); err != nil {
+			return failure(statusSelf, "%v", err)
+		}
+	}
+	socket := ""
+	if j.server != nil {
+		socket = j.server.point.path
+	}
+	inherited, secret := os.Environ(), hex.EncodeToString(j.secret)
+	build := func(rank int) (c command, err error) {
+		c = command{path: path, argv: j.spec.forRank(argv, rank), dir: j.spec.Dir, cpu: -1}
+		if len(cpus) > 0 {
+			c.cpu = cpus[rank%len(cpus)]
+		}
+		c.env = mergeEnv(inherited, j.spec.settings(), j.spec.Env, j.spec.identityOf(rank, socket, secret))
+		stdin, err := j.spec.input(rank)
+		if err != nil {
+			return c, failure(statusSelf, "rank %d: standard input: %v", rank, err)
+		}
+		stdout, stderr, err := j.out.attach(rank)
+		if err != nil {
+			stdin.Close()
+			return c, failure(statusSelf, "rank %d: output: %v", rank, err)
+		}
+		c.files = []*os.File{stdin, stdout, stderr}
+		return c, nil
+	}
+	err := j.procs.launch(build, func(rank int, ws syscall.WaitStatus) {
+		j.post(func() { j.exited(rank, ws) })
+	})
+	if err == nil && j.spec.Verbose {
+		for rank := range j.members {
+			j.out.report("%s is process %d: %s", j.name(rank), j.procs.pid(rank), quote(j.spec.forRank(argv, rank)))
+		}
+	}
+	return err
+}

@@ -1,0 +1,53 @@
+// Package spawntest runs the conformance suite's jobs as real processes.
+package spawntest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/coretest"
+	"github.com/aqueduct-go/aqueduct/spawner"
+)
+
+// Processes launches each rank as a process that runs this test binary again; its TestMain
+// must call coretest.RankMain with spawner.Connect.
+var Processes coretest.Launcher = processes{}
+
+type processes struct{}
+
+// Offers implements coretest.Launcher.
+func (processes) Offers() coretest.Offer {
+	return coretest.Live | coretest.Processes | coretest.Kills
+}
+
+// Launch implements coretest.Launcher.
+func (processes) Launch(t testing.TB, l *coretest.Launch) *coretest.Outcome {
+	t.Helper()
+	prog, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out coretest.Output
+	job, err := spawner.Start(context.Background(), spawner.Spec{
+		N: l.Ranks, Prog: prog, Env: l.Env(), Timeout: l.Timeout, Stdout: &out, Stderr: &out,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.Kill(func(r core.Rank) { _ = job.Kill(r) })
+	status, err := job.Wait()
+	if status == 124 {
+		t.Errorf("the job did not end within %v\n%s", l.Timeout, out.String())
+	}
+	if status == 0 && err == nil {
+		return &coretest.Outcome{Output: out.String()}
+	}
+	if err == nil {
+		err = errors.New(strings.TrimSpace(out.String()))
+	}
+	return &coretest.Outcome{Err: err, Status: status, Output: out.String()}
+}
