@@ -120,6 +120,7 @@ var variables = []struct {
 	{"AQUEDUCT_STALL", func(s *settings, v string) (err error) { s.cfg.Stall, err = time.ParseDuration(v); return err }},
 	{"AQUEDUCT_SEED", func(s *settings, v string) (err error) { s.cfg.Seed, err = strconv.ParseUint(v, 0, 64); return err }},
 	{"AQUEDUCT_SETTINGS", setSettings},
+	{"AQUEDUCT_GRACE", setGrace},
 }
 
 func setMode(s *settings, v string) error {
@@ -134,6 +135,14 @@ func setMode(s *settings, v string) error {
 		return fmt.Errorf("want processes, goroutines or model")
 	}
 	return nil
+}
+
+// setGrace takes the launcher's grace period, and ends somewhat earlier than it, so that a
+// rank can leave by itself.
+func setGrace(s *settings, v string) error {
+	d, err := time.ParseDuration(v)
+	s.cfg.Grace = max(1, d*9/10)
+	return err
 }
 
 func setThreads(s *settings, v string) error {

@@ -14,7 +14,7 @@ type Bootstrap interface {
 	// Local returns the ranks on the caller's host, ascending, the caller included.
 	Local() []Rank
 	// Exchange gives b to every rank and returns what each gave, indexed by rank. The
-	// result is the caller's.
+	// result is the caller's. A bootstrap may limit b, to no less than 64 KiB.
 	Exchange(b []byte) ([][]byte, error)
 	// Barrier returns when every rank has called it.
 	Barrier() error

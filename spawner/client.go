@@ -114,8 +114,12 @@ func (c *client) transmit(frame []byte, fds ...int) error {
 
 // Abort implements core.Bootstrap. Of the reason, the first 64 KiB count.
 func (c *client) Abort(status int, reason string) {
-	// An error means that the job is over or its launcher gone: there is nobody to tell.
-	_ = c.transmit(appendVerdict(nil, kindAbort, status, reason))
+	c.send.Lock()
+	defer c.send.Unlock()
+	if !c.closed {
+		// An error means that the launcher is gone: there is nobody to tell.
+		_ = c.link.send(appendVerdict(nil, kindAbort, status, reason))
+	}
 }
 
 // Close implements core.Bootstrap.
@@ -135,7 +139,9 @@ func (c *client) Close() error {
 // watch receives until the connection ends, which is what ends the job for this rank.
 func (c *client) watch() {
 	err := c.receive()
-	c.link.close()
+	if end := (*core.ExitError)(nil); !errors.As(err, &end) {
+		c.link.close() // else it stays open for an Abort, since non-zero beats zero
+	}
 	c.link.drop()
 	closeFDs(c.partial.fds)
 	c.send.Lock()

@@ -96,7 +96,7 @@ func TestEndings(t *testing.T) {
 		{"exit", []string{"WHO=1", "STATUS=9"}, 9, "rank 1 exited with status 9; ending the job", "heard: rank 1 exited with status 9"},
 		{"exit-zero", nil, 0, "rank 1 exited with status 0 without finishing the job", "heard: rank 1 exited"},
 		{"abort-zero", nil, 0, "", "heard: finished"},
-		{"abort-late", nil, 0, "", ""},
+		{"abort-late", nil, 5, "late, but a failure", ""},
 		{"mismatch", nil, 1, "collective calls do not match: rank ", "heard: collective calls do not match"},
 		{"leave", nil, 1, "rank 1 left the job while rank ", "heard: rank 1 left the job"},
 		{"early", nil, 1, "rank 1 exited with status 0 before it joined the job, while rank ", "heard: rank 1 exited"},

@@ -307,7 +307,8 @@ func roleAbort() {
 	awaitEnd(boot)
 }
 
-// roleAbortLate has the others abort the job when they have heard of its end.
+// roleAbortLate has the others abort the job with a failure when they have heard of its
+// good end: non-zero beats zero.
 func roleAbortLate() {
 	boot := join()
 	check(boot.Barrier())
@@ -316,7 +317,7 @@ func roleAbortLate() {
 		os.Exit(0)
 	}
 	<-boot.Done()
-	boot.Abort(5, "too late: the job has ended for this rank")
+	boot.Abort(5, "late, but a failure")
 	os.Exit(98)
 }
 

@@ -1,0 +1,51 @@
+# Aqueduct: see README.md. `make run` and `make test` do all their own set-up.
+
+GO ?= go
+BIN := bin
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+NP ?= 4
+
+.PHONY: all build run test test-system race lint bench fuzz clean setup
+
+all: build
+
+setup:
+	@sh scripts/setup.sh
+
+build: setup
+	@mkdir -p $(BIN)
+	$(GO) build -o $(BIN)/ ./cmd/... ./examples/...
+
+# The main job: a real SPMD job of several processes, then the quick benchmark.
+run: build
+	$(BIN)/aqrun -n $(NP) $(BIN)/ring 1000
+	$(BIN)/aqrun -n $(NP) $(BIN)/wordcount --check
+	$(BIN)/aqbench am --quick
+
+# Unprivileged tests; what was skipped is listed at the end.
+test: build
+	@sh scripts/test.sh ./...
+
+# What needs root, namespaces or daemons.
+test-system: build
+	@sh scripts/system-test.sh
+
+race: setup
+	@sh scripts/test.sh -race ./core/... ./conduits/... ./internal/... ./spawner/... ./examples/...
+
+lint: setup
+	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
+	$(GO) vet ./...
+	GOARCH=arm64 $(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+
+bench: build
+	$(BIN)/aqbench am
+
+# Each fuzz target for a short time.
+FUZZTIME ?= 10s
+fuzz: setup
+	@sh scripts/fuzz.sh $(FUZZTIME)
+
+clean:
+	rm -rf $(BIN)
