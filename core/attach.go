@@ -101,6 +101,9 @@ func (ep *Endpoint) open() error {
 			return fmt.Errorf("core: rank %d: eventfd: %w", j.rank, err)
 		}
 	}
+	if !ep.single && !shm.RegisterMembarrier() {
+		ep.bias.over = 1
+	}
 	threads := j.cfg.Threads
 	if ep.single {
 		threads = Single

@@ -24,8 +24,13 @@ const (
 )
 
 // NewContext returns another context on the endpoint. In Single mode contexts may only be
-// used by one goroutine at a time all together; in Many mode each by its own.
+// used by one goroutine at a time all together; in Many mode each by its own. Until the
+// first call the default context takes no locks, also in Many mode. A handler may not call
+// it.
 func (ep *Endpoint) NewContext() *Context {
+	if !ep.single {
+		ep.share()
+	}
 	return &Context{ep: ep, turn: make(chan struct{}, 1)}
 }
 

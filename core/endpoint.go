@@ -26,6 +26,7 @@ type Endpoint struct {
 
 	sending  sync.Mutex // Many: serialises Reserve of requests; taken after the progress lock
 	progress progress
+	bias     bias
 	idle     idleTimes
 	peers    []peer // by rank; what an injection touches
 	poller   *Context

@@ -201,7 +201,8 @@ func (j *Job) Leave(err error) error {
 func (j *Job) run(body func(*Job) error) error {
 	err := body(j)
 	if end := j.failure(); end != nil {
-		return end // whatever body returned is a consequence
+		j.abort(end) // only this rank may have noticed: it waited while it panicked
+		return end   // whatever body returned is a consequence
 	}
 	if err == nil {
 		err = j.finish()

@@ -25,9 +25,9 @@ type progress struct {
 	parked   []*Context
 }
 
-// silentPolls is the number of empty polls after which contexts get a look that wait for
-// room, say, of which a poll does not tell.
-const silentPolls = 64
+// silentTurns is the number of idle turns of the poller after which contexts get a look that
+// wait for room, say, of which a poll does not tell.
+const silentTurns = 16
 
 // enter takes the lock if it is free.
 func (p *progress) enter() bool { return p.busy.Load() == 0 && p.busy.CompareAndSwap(0, 1) }
@@ -185,19 +185,28 @@ const (
 func (c *Context) pollMany(l *ladder, cond func() bool) turn {
 	ep := c.ep
 	p := &ep.progress
+	hot := hotPolls
 	for {
+		n := 0
 		if cond() {
 			return satisfied
 		}
-		if p.owed.Load() > 0 {
-			return yielded
+		for ; n == 0 && hot > 0 && p.owed.Load() == 0; hot-- {
+			if n = ep.conduit.Poll(pollBudget); n == 0 && c.silent && cond() {
+				return satisfied
+			}
 		}
-		if ep.conduit.Poll(pollBudget) > 0 {
+		if n > 0 {
+			hot = hotPolls
 			l.reset()
 			p.burst(ep)
 			continue
 		}
-		if l.n%silentPolls == silentPolls-1 && p.silent.Load() > 0 && p.crowded() {
+		if p.owed.Load() > 0 {
+			return yielded
+		}
+		hot = 1
+		if l.n%silentTurns == 0 && p.silent.Load() > 0 && p.crowded() {
 			p.burst(ep)
 		}
 		if ep.job.failure() != nil {
@@ -205,6 +214,9 @@ func (c *Context) pollMany(l *ladder, cond func() bool) turn {
 		}
 		if !l.step() {
 			continue
+		}
+		if cond() { // room may have come before the last poll, which would not tell
+			return satisfied
 		}
 		if p.sleeping.Load() {
 			return idle
@@ -226,6 +238,7 @@ func (ep *Endpoint) exclusively(f func()) {
 		f()
 		return
 	}
+	ep.share() // the caller may be any goroutine
 	for !ep.progress.enter() {
 		runtime.Gosched()
 	}

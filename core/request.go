@@ -135,6 +135,16 @@ func (c *Context) reserve(op *Op) Result {
 		}
 		return r
 	}
+	if alone, entered := c.enterAlone(); alone {
+		r := ep.conduit.Reserve(op)
+		if r == Reserved {
+			ep.peers[op.Dst].requests++
+		}
+		if entered {
+			c.leaveAlone()
+		}
+		return r
+	}
 	ep.sending.Lock()
 	r := ep.conduit.Reserve(op)
 	if r == Reserved {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -48,6 +49,10 @@ func (c *Context) Poll() error {
 	if ep.single {
 		ep.poller = c
 		ep.conduit.Poll(pollBudget)
+	} else if alone, _ := c.enterAlone(); alone {
+		ep.poller = c
+		ep.conduit.Poll(pollBudget)
+		c.leaveAlone()
 	} else if ep.progress.enter() {
 		ep.poller = c
 		if ep.conduit.Poll(pollBudget) > 0 {
@@ -67,33 +72,51 @@ func (c *Context) wait(what string, cond func() bool) error {
 	case ep.proc != nil:
 		return c.waitModelled(what, cond)
 	case ep.single:
-		return c.waitSingle(what, cond)
-	default:
-		return c.waitMany(what, cond)
+		_, err := c.waitSingle(what, cond)
+		return err
 	}
+	if alone, _ := c.enterAlone(); alone {
+		crowded, err := c.waitSingle(what, cond)
+		c.leaveAlone()
+		if !crowded {
+			return err
+		}
+	}
+	return c.waitMany(what, cond)
 }
 
-// waitSingle is the wait of a rank with one calling goroutine.
-func (c *Context) waitSingle(what string, cond func() bool) error {
+// waitSingle is the wait of a rank with one calling goroutine. It reports crowded when
+// there is another.
+func (c *Context) waitSingle(what string, cond func() bool) (crowded bool, err error) {
 	if cond() {
-		return nil
+		return false, nil
 	}
 	ep := c.ep
 	ep.poller = c
 	l := ladder{ep: ep, what: what}
+	hot := hotPolls
 	for {
-		n := ep.conduit.Poll(pollBudget)
+		n := 0
+		for ; n == 0 && hot > 0; hot-- {
+			if n = ep.conduit.Poll(pollBudget); c.silent && cond() {
+				return false, nil
+			}
+		}
 		if cond() {
-			return nil
+			return false, nil
 		}
 		if n > 0 {
+			hot = hotPolls
 			l.reset()
 			continue
 		}
-		if err := ep.job.failure(); err != nil {
-			return err
+		if atomic.LoadUint32(&ep.bias.over) != 0 && !ep.single {
+			return true, nil
 		}
-		if l.step() {
+		if err := ep.job.failure(); err != nil {
+			return false, err
+		}
+		if hot = 1; l.step() {
 			if !ep.sleeper.Arm() {
 				l.sleep()
 			}
@@ -129,23 +152,22 @@ func (c *Context) waitModelled(what string, cond func() bool) error {
 type ladder struct {
 	ep       *Endpoint
 	what     string
-	n        int       // idle polls since the last productive one
+	n        int       // idle turns since the last productive poll
 	since    time.Time // when yielding began
 	reported bool      // the stall was reported
 }
 
 func (l *ladder) reset() { l.n = 0 }
 
-// step passes one idle turn; it reports true when it is time to sleep in the kernel.
+// step passes one idle turn, after the polls at full speed; it reports true when it is time
+// to sleep in the kernel.
 func (l *ladder) step() (sleep bool) {
 	l.n++
 	switch {
-	case l.n <= hotPolls:
-		return false
-	case l.n <= hotPolls+pausePolls:
+	case l.n <= pausePolls:
 		cpu.Pause()
 		return false
-	case l.n == hotPolls+pausePolls+1:
+	case l.n == pausePolls+1:
 		l.since = time.Now()
 	}
 	if l.ep.shared || l.ep.progress.crowded() || l.n%32 == 0 {

@@ -36,15 +36,15 @@ func TestPanicking(t *testing.T) {
 	}
 }
 
-// TestLadder climbs: nothing but polls, then yields, then sleep; a message starts it anew.
+// TestLadder climbs: pauses, then yields, then sleep; a message starts it anew.
 func TestLadder(t *testing.T) {
 	for _, threads := range []Threads{Single, Many} {
 		err := alone(t, Config{Sleep: time.Nanosecond, Threads: threads}, nil, func(ep *Endpoint) error {
 			l := ladder{ep: ep}
 			for round := range 2 {
-				for i := range hotPolls + pausePolls {
+				for i := range pausePolls {
 					if l.step() {
-						t.Errorf("%v: sleep after %d polls of round %d", threads, i+1, round)
+						t.Errorf("%v: sleep after %d idle turns of round %d", threads, i+1, round)
 					}
 				}
 				for !l.step() {

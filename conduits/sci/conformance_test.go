@@ -13,7 +13,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	coretest.RankMain(spawner.Connect)
+	coretest.RankMain(spawner.Connect, sleepStress)
 	os.Exit(m.Run())
 }
 

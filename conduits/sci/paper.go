@@ -21,6 +21,7 @@ type paper struct {
 	exist      *uint8   // own memory: the message exist flag
 	emptyPolls int
 	queue      workQueue
+	reply      uint8 // the ready flag of the reply that the running handler has sent
 	staging    [lanes]staging
 }
 

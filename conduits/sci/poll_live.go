@@ -89,7 +89,8 @@ func (c *live) take(p *livePeer, l lane, budget int) int {
 			break
 		}
 		if n > 0 {
-			cpu.Prefetch(unsafe.Pointer(&r.slots[(r.tail+PFD)&(depth-1)]))
+			// There is a backlog: the slot some messages on is written already.
+			cpu.Prefetch(unsafe.Pointer(&r.slots[(r.tail+prefetchIn)&(depth-1)]))
 		}
 		if !c.handle(p, r, word) {
 			break
@@ -147,5 +148,3 @@ func (c *live) returnCredit(p *livePeer, l lane) {
 	}
 	c.wake(p.index)
 }
-
-const PFD = 4

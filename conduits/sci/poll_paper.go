@@ -97,7 +97,9 @@ func (c *paper) handleFirst() {
 	switch {
 	case number >= pairs:
 		p.used.And(^uint32(1 << (number - pairs)))
-	case !replied:
+	case replied:
+		c.raise(p, number+pairs, c.reply)
+	default:
 		c.raise(p, number+pairs, flagControl)
 	}
 }

@@ -121,7 +121,7 @@ func (c *live) Commit(op *core.Op) {
 	if c.fenced {
 		p.cmd.PublishFenced64(&s.word, word)
 	} else {
-		p.cmd.Publish64(&s.word, word, unsafe.Add(unsafe.Pointer(s), 8*slotSize))
+		p.cmd.Publish64(&s.word, word, unsafe.Add(unsafe.Pointer(s), prefetchOut*slotSize))
 	}
 	if c.hinted {
 		p.hints.Store8(c.me, 1)

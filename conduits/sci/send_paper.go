@@ -91,6 +91,12 @@ func (c *paper) Commit(op *core.Op) {
 	if op.Hdr.Kind() == core.Medium && op.Len > 0 {
 		p.cmd.Push(at+headerSize, op.Len)
 	}
+	if op.Hdr.Reply() {
+		// The requester may reuse the request's place as soon as it has the reply, but its
+		// handler here still reads it: the reply is announced when the handler has returned.
+		c.reply = flagOf(op.Hdr.Kind())
+		return
+	}
 	c.raise(p, int(op.Slot), flagOf(op.Hdr.Kind()))
 }
 

@@ -24,6 +24,11 @@ const (
 	creditEvery = depth / 4       // consumed slots are returned in quarters
 	payEvery    = payloadRing / 4 // and payload bytes likewise
 	pageStagger = 4096 / slotSize
+
+	// Slots are prefetched so far ahead, found by trial: a sender's before the receiver's
+	// core must give them up, a receiver's when more than one message waits.
+	prefetchOut = 8
+	prefetchIn  = 4
 )
 
 // lane tells the two rings of a pair apart: replies need one of their own, since they must

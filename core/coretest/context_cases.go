@@ -43,6 +43,10 @@ var contextCases = []Case{{
 	Rule:  "a wait for what is already true returns while another goroutine polls or sleeps, and no message comes",
 	Ranks: []int{1}, Needs: Threads, Config: func(cfg *core.Config) { cfg.Sleep = 1 }, Body: contextTrueAtOnce,
 }, {
+	Name:  "context/late",
+	Rule:  "another goroutine may join in at any time, while the first communicates, polls or sleeps",
+	Ranks: []int{1, 1, 1, 1, 2, 2, 2, 2}, Needs: Threads, Config: func(cfg *core.Config) { cfg.Sleep = 1 }, Body: contextLate,
+}, {
 	Name:  "context/poller",
 	Rule:  "one goroutine may poll for the others",
 	Ranks: []int{2}, Needs: Threads, Body: contextPoller,
@@ -270,6 +274,44 @@ func contextTrueAtOnce(t *T) error {
 		}
 	}
 	return nil
+}
+
+// contextLate has the default context at work, and then asleep, when another comes.
+func contextLate(t *T) error {
+	var told, last int
+	ep, err := attach(t, func(tok *core.Token, args []uint32, _ []byte) { tok.ReplyShort(answer, args...) },
+		func(_ *core.Token, args []uint32, _ []byte) { told, last = told+1, last+int(args[0]) })
+	if err != nil {
+		return err
+	}
+	n := t.Times(200)
+	var busy atomic.Int32
+	var wg sync.WaitGroup
+	var late error
+	wg.Go(func() {
+		for int(busy.Load()) < n/2 {
+			runtime.Gosched()
+		}
+		c := ep.NewContext() // the other sends, waits or sleeps at this moment
+		for range n {
+			if late = c.RequestShort(t.Next(), request, 0); late != nil {
+				return
+			}
+		}
+		for int(busy.Load()) < n {
+			runtime.Gosched()
+		}
+		late = c.RequestShort(t.Next(), request, 1)
+	})
+	for range n {
+		if err := ep.RequestShort(t.Next(), request, 0); err != nil {
+			return err
+		}
+		busy.Add(1)
+	}
+	err = t.Wait(&ep.Context, func() bool { return last > 0 && told >= 2*n+1 })
+	wg.Wait()
+	return errors.Join(err, late)
 }
 
 func contextPoller(t *T) error {

@@ -108,9 +108,18 @@ func (b *board) guard(t testing.TB, l *Launch, job func() error) *Outcome {
 	return &Outcome{Err: err, Status: core.StatusOf(err), Output: b.lines.String()}
 }
 
+// warmUp makes the Go runtime open the descriptors that it keeps.
+var warmUp = sync.OnceFunc(func() {
+	if r, w, err := os.Pipe(); err == nil {
+		r.Close()
+		w.Close()
+	}
+})
+
 // descriptors returns what this process has open, by number.
 func descriptors(t testing.TB) map[string]string {
 	const dir = "/proc/self/fd/"
+	warmUp()
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,8 @@
 package coretest
 
 import (
+	"runtime"
+
 	"github.com/aqueduct-go/aqueduct/core"
 )
 
@@ -93,6 +95,20 @@ var panicCases = []Case{{
 		return ep.WaitUntil(never)
 	},
 }, {
+	Name:  "panic/recovered",
+	Rule:  "a panic that the program recovers from is its own affair, in handlers too",
+	Ranks: []int{1, 3}, Body: panicRecovered,
+}, {
+	Name:  "panic/recovered-wait",
+	Rule:  "a deferred call that recovers and then waits cannot be told from one that holds the panic up; whichever it is taken for, the job ends",
+	Ranks: []int{2}, Needs: Live, Config: func(cfg *core.Config) { cfg.Sleep = 1 }, Body: panicRecoveredWait,
+	Want: func(o *Outcome) error {
+		if o.Status == 0 {
+			return nil
+		}
+		return endsWith(2, "panic")(o)
+	},
+}, {
 	Name:  "panic/goroutine",
 	Rule:  "a panic on another goroutine ends the process, and with it the job",
 	Ranks: []int{2}, Needs: Processes | Threads, Want: endsWith(2, "kaboom"),
@@ -110,3 +126,57 @@ var panicCases = []Case{{
 
 // panicked wants the outcome of panic("kaboom").
 func panicked(o *Outcome) error { return endsWith(2, "kaboom", "panic")(o) }
+
+// caught runs f and returns the value that it panicked with.
+func caught(f func()) (v any) {
+	defer func() { v = recover() }()
+	f()
+	return nil
+}
+
+func panicRecovered(t *T) error {
+	var got int
+	ep, err := attach(t, func(*core.Token, []uint32, []byte) {
+		got++
+		caught(func() { panic("kaboom") })
+	})
+	if err != nil {
+		return err
+	}
+	for i := range 3 {
+		if v := caught(func() { panic("kaboom") }); v != "kaboom" {
+			t.Errorf("recovered %v", v)
+		}
+		if err := ep.RequestShort(t.Next(), request); err != nil {
+			return err
+		}
+		if err := t.Wait(&ep.Context, func() bool { return got > i }); err != nil {
+			return err
+		}
+	}
+	return ep.Barrier()
+}
+
+// panicRecoveredWait has rank 0 wait in a deferred call until rank 1 says that it sees it
+// wait.
+func panicRecoveredWait(t *T) (err error) {
+	var got int
+	ep, err := attach(t, func(*core.Token, []uint32, []byte) { got++ })
+	if err != nil {
+		return err
+	}
+	if t.Rank() == 1 {
+		for !t.Noted("waits") {
+			runtime.Gosched()
+		}
+		return ep.RequestShort(0, request)
+	}
+	defer func() {
+		_ = recover()
+		err = ep.WaitUntil(func() bool {
+			t.Note("waits")
+			return got > 0
+		})
+	}()
+	panic("kaboom")
+}

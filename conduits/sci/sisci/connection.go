@@ -135,6 +135,15 @@ func (d *directory) next(slot int) (node NodeID, connected, ok bool) {
 	return 0, false, false
 }
 
+// forget frees the connections to the slot that are over but were not asked for.
+func (d *directory) forget(slot int) {
+	for i := range d.connections {
+		update(&d.connections[i], func(w uint64) (uint64, bool) {
+			return 0, w != 0 && w&live == 0 && slotOf(w) == slot
+		})
+	}
+}
+
 // connected counts the live connections to the slot.
 func (d *directory) connected(slot int) (n int) {
 	for i := range d.connections {

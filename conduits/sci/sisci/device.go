@@ -50,7 +50,7 @@ type Device struct {
 	remotes    map[*RemoteSegment]struct{}
 	queues     int
 	interrupts int // created and connected ones
-	waiting    int // calls of Connect and ConnectInterrupt under way
+	waiting    int // calls under way that wait
 	serial     uint16
 }
 
@@ -58,7 +58,8 @@ type Device struct {
 // have opened their devices yet.
 //
 // Errors: ErrInconsistentVersions if an arena is of another version, ErrIllegalNodeid if
-// one is not that node's or a node appears twice, ErrBusy if a device is open on this arena.
+// one is not that node's or a node appears twice, ErrBusy if a device is open on this arena
+// or one was terminated, ErrIllegalParameter without an arena, ErrSystem.
 func Open(cfg Config) (*Device, error) {
 	if cfg.Arena == nil {
 		return nil, ErrIllegalParameter.at("open node %d: it has no arena", cfg.Node)
@@ -81,8 +82,8 @@ func Open(cfg Config) (*Device, error) {
 		}
 	}
 	d.self = d.peers[cfg.Node]
-	if !atomic.CompareAndSwapUint32(&d.self.dir.open, 0, 1) {
-		return nil, errors.Join(ErrBusy.at("open node %d: a device is open on its arena", cfg.Node), d.closePeers())
+	if !atomic.CompareAndSwapUint32(&d.self.dir.device, arenaFree, arenaOpen) {
+		return nil, errors.Join(ErrBusy.at("open node %d: a device is or was open on its arena", cfg.Node), d.closePeers())
 	}
 	l := d.self.layout
 	d.free = extents{{l.directorySize(), shm.RoundUp(l.Memory)}}
@@ -98,7 +99,8 @@ func (d *Device) Node() NodeID { return d.self.Node }
 func (d *Device) Bell() int { return d.self.Bell }
 
 // Close closes the device. Error: ErrBusy as long as any segment, connection, DMA queue
-// or interrupt exists; the device stays open then.
+// or interrupt exists, or a call waits; the device stays open then. So when it has been
+// closed, the arena may be.
 func (d *Device) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -108,12 +110,13 @@ func (d *Device) Close() error {
 	if n := d.resources(); n > 0 {
 		return ErrBusy.at("close node %d: %d resources exist", d.self.Node, n)
 	}
-	return d.close()
+	return d.close(arenaFree)
 }
 
 // Terminate closes the device with everything that exists on it, in whatever state: for
 // a job that has failed. Connections that other nodes have to this node's segments are
-// broken. Nobody may be in any other call, and no map may be used, then or later.
+// broken. Nobody may be in any other call, and no map, sequence or remote interrupt may be
+// used, then or later. No device can be opened on the arena again.
 func (d *Device) Terminate() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -129,17 +132,17 @@ func (d *Device) Terminate() error {
 	}
 	for slot, s := range d.locals {
 		if s != nil {
-			s.closed = true
+			errs = append(errs, s.terminate())
 			d.retract(slot, entryFree, forced)
 		}
 	}
 	for s := range d.privates {
-		s.closed = true
+		errs = append(errs, s.terminate())
 	}
 	for i := range d.self.dir.interrupts {
 		d.self.dir.interrupts[i].retire()
 	}
-	return errors.Join(append(errs, d.close())...)
+	return errors.Join(append(errs, d.close(arenaTerminated))...)
 }
 
 // resources counts what keeps the device from being closed.
@@ -153,9 +156,9 @@ func (d *Device) resources() int {
 	return n
 }
 
-func (d *Device) close() error {
+func (d *Device) close(state uint32) error {
 	d.closed = true
-	shm.Store32(&d.self.dir.open, 0)
+	shm.Store32(&d.self.dir.device, state)
 	return d.closePeers()
 }
 

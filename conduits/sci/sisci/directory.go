@@ -61,9 +61,10 @@ func NewArena(node NodeID, l Layout, kind shm.Kind) (*shm.Region, error) {
 	return r, nil
 }
 
-// readLayout checks that b begins with the directory of the node, and returns how it is
-// laid out. Nothing in it is believed: the arena may belong to another process.
-func readLayout(b []byte, node NodeID) (Layout, error) {
+// readLayout checks that b, the beginning of an arena of size bytes, is that of the
+// directory of the node, and returns how the arena is laid out, which fits its size.
+// Nothing in it is believed: the arena may belong to another process.
+func readLayout(b []byte, size int, node NodeID) (Layout, error) {
 	if len(b) < headerSize {
 		return Layout{}, ErrInconsistentVersions.at("open the directory of node %d: it has only %d bytes", node, len(b))
 	}
@@ -82,6 +83,9 @@ func readLayout(b []byte, node NodeID) (Layout, error) {
 	}
 	if err := l.check(); err != nil {
 		return Layout{}, ErrSystem.at("open the directory of node %d: it claims %v", node, err)
+	}
+	if size < l.Size() {
+		return Layout{}, ErrSystem.at("open the directory of node %d: its arena has %d of %d bytes", node, size, l.Size())
 	}
 	return l, nil
 }

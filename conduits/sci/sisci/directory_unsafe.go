@@ -22,15 +22,22 @@ type header struct {
 	segments    uint32
 	connections uint32
 	interrupts  uint32
-	open        uint32 // 1 while a device is open on the arena
+	device      uint32 // of the states below
 	_           [28]byte
 	events      shm.EventCount // the node itself waits here for changes of its connections
 	_           [56]byte
 	exports     shm.EventCount // other nodes wait here for segments and interrupts of the node
 	_           [56]byte
-	alarms      shm.EventCount // the node itself waits here for interrupts
+	alarms      shm.EventCount // the node itself waits here for interrupts and DMA
 	_           [56]byte
 }
+
+// States of an arena.
+const (
+	arenaFree uint32 = iota
+	arenaOpen
+	arenaTerminated
+)
 
 // segmentEntry describes a segment that other nodes may look up. Only its node writes it.
 type segmentEntry struct {

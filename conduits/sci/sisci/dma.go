@@ -1,6 +1,10 @@
 package sisci
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"time"
+)
 
 // DMAAlignment is what DMA requires of offsets and sizes, in bytes.
 const DMAAlignment = 8
@@ -18,27 +22,37 @@ const (
 	DMAError                   // a transfer failed
 )
 
-// DMAQueue is a list of transfers for the DMA engine. Live there is no engine: Post copies
-// on the calling processor, so a queue is never seen in DMAPosted.
+// String returns the state's published name in lower case.
+func (s DMAState) String() string {
+	names := [...]string{"idle", "gather", "posted", "done", "aborted", "error"}
+	if int(s) >= len(names) {
+		return fmt.Sprintf("DMAState(%d)", uint8(s))
+	}
+	return names[s]
+}
+
+// DMAQueue is a list of transfers for the DMA engine. Live there is no engine: the
+// processor that calls Post does the copying before Post returns, and only others can see
+// the queue in DMAPosted.
 type DMAQueue struct {
 	dev     *Device
 	max     int
 	state   DMAState // guarded by dev.mu, like what follows
 	entries []transfer
+	abort   bool // the posted queue shall stop
 	closed  bool
 }
 
+// transfer is an entry of a queue. Its segments cannot go away while it is queued.
 type transfer struct {
-	local     *LocalSegment
-	remote    *RemoteSegment
-	from, to  int // local and remote offset
-	size      int
-	backwards bool
+	local    *LocalSegment
+	remote   *RemoteSegment
+	dst, src []byte
 }
 
 // CreateDMAQueue makes a queue for up to max transfers.
 //
-// Errors: ErrIllegalParameter for a max that is not positive.
+// Errors: ErrIllegalParameter for a max that is not positive; ErrNotInitialized.
 func (d *Device) CreateDMAQueue(max int) (*DMAQueue, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -55,18 +69,15 @@ func (d *Device) CreateDMAQueue(max int) (*DMAQueue, error) {
 // enter locks the device for a call on the queue, which must be in one of the states.
 func (q *DMAQueue) enter(op string, states ...DMAState) error {
 	q.dev.mu.Lock()
-	if q.closed || q.dev.closed {
-		q.dev.mu.Unlock()
+	state, gone := q.state, q.closed || q.dev.closed
+	if !gone && slices.Contains(states, state) {
+		return nil
+	}
+	q.dev.mu.Unlock()
+	if gone {
 		return ErrNotInitialized.at("%s a DMA queue: it has been removed", op)
 	}
-	for _, s := range states {
-		if s == q.state {
-			return nil
-		}
-	}
-	state := q.state
-	q.dev.mu.Unlock()
-	return ErrIllegalOperation.at("%s a DMA queue in state %d", op, state)
+	return ErrIllegalOperation.at("%s a DMA queue that is %v", op, state)
 }
 
 // State returns the queue's state.
@@ -77,121 +88,135 @@ func (q *DMAQueue) State() DMAState {
 }
 
 // Enqueue adds the transfer of size bytes from offset from of the local segment to offset
-// to of the remote one, or with DMARead the other way. Flags: DMARead.
+// to of the remote one, or with DMARead the other way. Both segments are in use until the
+// queue is reset. Flags: DMARead.
 //
-// Errors: ErrMaxEntries; ErrIllegalOperation unless the queue is idle or gathers;
-// ErrSizeAlignment and ErrOffsetAlignment by DMAAlignment; ErrOutOfRange;
-// ErrSegmentNotPrepared; ErrSegmentNotConnected.
+// Errors: ErrMaxEntries; ErrIllegalOperation unless the queue is idle or gathers, and for
+// DMARead to a DMASourceOnly segment; ErrSizeAlignment and ErrOffsetAlignment by
+// DMAAlignment; ErrOutOfRange; ErrSegmentNotPrepared; ErrSegmentNotConnected;
+// ErrIllegalParameter for segments of another device; ErrIllegalFlag.
 func (q *DMAQueue) Enqueue(local *LocalSegment, from int, remote *RemoteSegment, to, size int, flags Flags) error {
 	if err := q.enter("enqueue in", DMAIdle, DMAGather); err != nil {
 		return err
 	}
 	defer q.dev.mu.Unlock()
-	fail := func(e Errno) error {
-		return e.at("enqueue DMA of %d bytes between %d of segment %#x and %d of segment %#x of node %d", size, from, local.id, to, remote.id, remote.peer.Node)
+	if e := q.refuse(local, from, remote, to, size, flags); e != 0 {
+		return e.at("enqueue DMA of %d bytes between %d of segment %#x and %d of segment %#x of node %d",
+			size, from, local.id, to, remote.id, remote.peer.Node)
 	}
-	switch {
-	case flags&^DMARead != 0:
-		return fail(ErrIllegalFlag)
-	case len(q.entries) == q.max:
-		return fail(ErrMaxEntries)
-	case !local.prepared || local.closed || local.flags&Empty != 0:
-		return fail(ErrSegmentNotPrepared)
-	case remote.closed:
-		return fail(ErrSegmentNotConnected)
-	case size <= 0 || size%DMAAlignment != 0:
-		return fail(ErrSizeAlignment)
-	case from%DMAAlignment != 0 || to%DMAAlignment != 0:
-		return fail(ErrOffsetAlignment)
-	case from < 0 || to < 0 || from > local.size || size > local.size-from || to > remote.size || size > remote.size-to:
-		return fail(ErrOutOfRange)
+	mem, err := remote.whole()
+	if err != nil {
+		return err
+	}
+	t := transfer{local, remote, mem[to : to+size], local.memory(from, size)}
+	if flags&DMARead != 0 {
+		t.dst, t.src = t.src, t.dst
 	}
 	local.queued++
 	remote.queued++
-	q.entries = append(q.entries, transfer{local, remote, from, to, size, flags&DMARead != 0})
+	q.entries = append(q.entries, t)
 	q.state = DMAGather
 	return nil
 }
 
-// Post starts the transfers. callback, if not nil, is called with the state that the queue
-// comes to, live before Post returns.
+// refuse says what is wrong with a transfer. Preconditions: dev.mu is held.
+func (q *DMAQueue) refuse(local *LocalSegment, from int, remote *RemoteSegment, to, size int, flags Flags) Errno {
+	bytes := local.size
+	if local.flags&Empty != 0 {
+		bytes = 0
+	}
+	switch {
+	case flags&^DMARead != 0:
+		return ErrIllegalFlag
+	case local.dev != q.dev || remote.dev != q.dev:
+		return ErrIllegalParameter
+	case len(q.entries) == q.max:
+		return ErrMaxEntries
+	case local.closed || !local.prepared:
+		return ErrSegmentNotPrepared
+	case remote.closed:
+		return ErrSegmentNotConnected
+	case flags&DMARead != 0 && local.flags&DMASourceOnly != 0:
+		return ErrIllegalOperation
+	case size <= 0 || size%DMAAlignment != 0:
+		return ErrSizeAlignment
+	case from%DMAAlignment != 0 || to%DMAAlignment != 0:
+		return ErrOffsetAlignment
+	case from < 0 || from > bytes || size > bytes-from || to < 0 || to > remote.size || size > remote.size-to:
+		return ErrOutOfRange
+	}
+	return 0
+}
+
+// Post carries the transfers out, in order, up to the first that fails. callback, if not
+// nil, is called with the state that the queue comes to; live that is before Post returns.
 //
 // Errors: ErrIllegalOperation unless the queue gathers.
 func (q *DMAQueue) Post(callback func(DMAState)) error {
 	if err := q.enter("post", DMAGather); err != nil {
 		return err
 	}
-	q.state = DMADone
-	for i := range q.entries {
-		if q.entries[i].run() != nil {
-			q.state = DMAError
-			break
-		}
-	}
-	state := q.state
+	q.state = DMAPosted
 	q.dev.mu.Unlock()
+
+	state := q.run()
+
+	q.dev.mu.Lock()
+	q.state = state
+	q.dev.mu.Unlock()
+	q.dev.self.dir.alarms.Notify() // Wait
 	if callback != nil {
 		callback(state)
 	}
 	return nil
 }
 
-// run carries a transfer out. Preconditions: dev.mu is held.
-func (t *transfer) run() error {
-	if f := t.remote.dev.fault; f != nil && f(Fault{"dma", t.remote.peer.Node}) != OK || t.remote.status() != OK {
-		return ErrTransferFailed
+// run is the engine. Nobody else touches the entries of a posted queue.
+func (q *DMAQueue) run() DMAState {
+	for i := range q.entries {
+		t := &q.entries[i]
+		if t.remote.fare(FaultDMA) != OK {
+			return DMAError
+		}
+		if q.aborted() {
+			return DMAAborted
+		}
+		copy(t.dst, t.src)
 	}
-	mem, region, err := t.mapped()
-	if err != nil {
-		return err
-	}
-	mine := t.local.dev.self.Arena.Bytes()[t.local.off+t.from:][:t.size]
-	if t.backwards {
-		copy(mine, mem)
-	} else {
-		copy(mem, mine)
-	}
-	if region != nil {
-		return region()
-	}
-	return nil
+	return DMADone
 }
 
-// mapped returns the remote memory of the transfer, of a map that exists or else of one
-// made for it, which the returned function takes away.
-func (t *transfer) mapped() (mem []byte, unmap func() error, err error) {
-	for m := range t.remote.maps {
-		if m.size == t.remote.size {
-			return m.Window(t.to, t.size), nil, nil
-		}
-	}
-	whole, region, err := t.remote.peer.view(t.remote.off, t.remote.size, false)
-	if err != nil || region == nil {
-		return whole[t.to : t.to+t.size], nil, err
-	}
-	return whole[t.to : t.to+t.size], region.Close, nil
+func (q *DMAQueue) aborted() bool {
+	q.dev.mu.Lock()
+	defer q.dev.mu.Unlock()
+	return q.abort
 }
 
 // Wait returns the state after the engine has finished.
 //
-// Errors: ErrIllegalOperation if nothing was posted; ErrTimeout, which live cannot be.
+// Errors: ErrIllegalOperation if nothing was posted; ErrTimeout.
 func (q *DMAQueue) Wait(timeout time.Duration) (DMAState, error) {
-	if err := q.enter("wait for", DMADone, DMAAborted, DMAError); err != nil {
+	if err := q.enter("wait for", DMAPosted, DMADone, DMAAborted, DMAError); err != nil {
 		return q.State(), err
 	}
-	defer q.dev.mu.Unlock()
-	return q.state, nil
+	q.dev.mu.Unlock()
+	var state DMAState
+	if !q.dev.waitOwn(&q.dev.self.dir.alarms, timeout, func() bool { state = q.State(); return state != DMAPosted }) {
+		return state, ErrTimeout.at("wait for a DMA queue")
+	}
+	return state, nil
 }
 
-// Abort stops the engine.
+// Abort stops the engine before its next transfer, if there is one; the queue is aborted
+// when it has stopped. A queue that only gathers is aborted at once.
 //
-// Errors: ErrIllegalOperation if the queue is idle.
+// Errors: ErrIllegalOperation unless the queue gathers or is posted.
 func (q *DMAQueue) Abort() error {
-	if err := q.enter("abort", DMAGather, DMAPosted, DMADone, DMAError, DMAAborted); err != nil {
+	if err := q.enter("abort", DMAGather, DMAPosted); err != nil {
 		return err
 	}
 	defer q.dev.mu.Unlock()
-	if q.state == DMAGather || q.state == DMAPosted {
+	if q.abort = q.state == DMAPosted; !q.abort {
 		q.state = DMAAborted
 	}
 	return nil
@@ -199,7 +224,7 @@ func (q *DMAQueue) Abort() error {
 
 // Reset empties the queue for new transfers.
 //
-// Errors: ErrIllegalOperation while the engine works on it.
+// Errors: ErrIllegalOperation while it is posted.
 func (q *DMAQueue) Reset() error {
 	if err := q.enter("reset", DMAIdle, DMAGather, DMADone, DMAAborted, DMAError); err != nil {
 		return err
@@ -216,12 +241,12 @@ func (q *DMAQueue) clear() {
 		q.entries[i].remote.queued--
 	}
 	clear(q.entries)
-	q.entries, q.state = q.entries[:0], DMAIdle
+	q.entries, q.state, q.abort = q.entries[:0], DMAIdle, false
 }
 
 // Remove gives the queue back.
 //
-// Errors: ErrIllegalOperation while the engine works on it.
+// Errors: ErrIllegalOperation while it is posted.
 func (q *DMAQueue) Remove() error {
 	if err := q.enter("remove", DMAIdle, DMAGather, DMADone, DMAAborted, DMAError); err != nil {
 		return err

@@ -61,7 +61,7 @@ func (i *LocalInterrupt) Number() int { return i.number }
 // Errors: ErrTimeout; ErrCancelled if it is removed meanwhile.
 func (i *LocalInterrupt) Wait(timeout time.Duration) error {
 	gone := false
-	ok := i.dev.self.dir.alarms.Wait(timeout, func() bool {
+	ok := i.dev.waitOwn(&i.dev.self.dir.alarms, timeout, func() bool {
 		i.dev.mu.Lock()
 		gone = i.closed || i.dev.closed
 		i.dev.mu.Unlock()
@@ -111,11 +111,15 @@ type RemoteInterrupt struct {
 // ConnectInterrupt connects to an interrupt of a node, trying again until the timeout
 // while it does not exist.
 //
-// Errors: ErrNoSuchNodeid; ErrNoSuchIntno with a timeout of 0, else ErrTimeout;
-// ErrNoLinkAccess and ErrNoRemoteLinkAccess as for Connect.
+// Errors: ErrNoSuchNodeid; ErrNoSuchIntno with a timeout of 0 or for a number that the
+// node does not have, else ErrTimeout; ErrNoLinkAccess and ErrNoRemoteLinkAccess as for
+// Connect.
 func (d *Device) ConnectInterrupt(node NodeID, number int, timeout time.Duration) (*RemoteInterrupt, error) {
 	d.mu.Lock()
 	p, err := d.peer(node, "connect to node")
+	if err == nil && uint(number) >= uint(len(p.dir.interrupts)) {
+		err = ErrNoSuchIntno.at("connect to interrupt %d of node %d, which has %d", number, node, len(p.dir.interrupts))
+	}
 	if err == nil {
 		d.waiting++
 	}
@@ -125,14 +129,12 @@ func (d *Device) ConnectInterrupt(node NodeID, number int, timeout time.Duration
 	}
 	r := &RemoteInterrupt{dev: d, peer: p, number: number}
 	why := ErrNoSuchIntno
-	p.dir.exports.Wait(timeout, func() bool {
+	d.wait(&p.dir.exports, timeout, func() bool {
 		if why = p.access(); why != 0 {
 			return true
 		}
-		if why = ErrNoSuchIntno; uint(number) < uint(len(p.dir.interrupts)) {
-			if r.state = shm.Load32(&p.dir.interrupts[number].state); r.state&1 != 0 {
-				why = 0
-			}
+		if r.state = shm.Load32(&p.dir.interrupts[number].state); r.state&1 == 0 {
+			why = ErrNoSuchIntno
 		}
 		return why == 0
 	})
@@ -154,12 +156,16 @@ func (d *Device) ConnectInterrupt(node NodeID, number int, timeout time.Duration
 // Errors: ErrNotConnected if the owner has removed it; ErrNoLinkAccess and
 // ErrNoRemoteLinkAccess.
 func (r *RemoteInterrupt) Trigger() error {
+	fail := func(e Errno) error { return e.at("trigger interrupt %d of node %d", r.number, r.peer.Node) }
+	if r.closed.Load() {
+		return fail(ErrNotConnected)
+	}
 	if e := r.peer.access(); e != 0 {
-		return e.at("trigger interrupt %d of node %d", r.number, r.peer.Node)
+		return fail(e)
 	}
 	e := &r.peer.dir.interrupts[r.number]
-	if r.closed.Load() || shm.Load32(&e.state) != r.state {
-		return ErrNotConnected.at("trigger interrupt %d of node %d", r.number, r.peer.Node)
+	if shm.Load32(&e.state) != r.state {
+		return fail(ErrNotConnected)
 	}
 	shm.Swap32(&e.pending, 1)
 	r.peer.dir.alarms.Notify()

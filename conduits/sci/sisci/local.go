@@ -1,25 +1,10 @@
 package sisci
 
 import (
-	"time"
+	"errors"
+	"slices"
 
 	"github.com/aqueduct-go/aqueduct/internal/shm"
-)
-
-// Flags modify calls. Each call's comment names the ones it has; others are
-// ErrIllegalFlag.
-type Flags uint32
-
-// The flags of all calls.
-const (
-	Private         Flags = 1 << iota // CreateSegment: no id, never connected to
-	Empty                             // CreateSegment: no memory of its own
-	DMASourceOnly                     // Prepare: only as the source of DMA
-	ReadOnly                          // Map: the memory must not be stored to
-	Notify                            // SetUnavailable: ask the connected nodes to disconnect
-	ForceDisconnect                   // SetUnavailable: disconnect them
-	DMARead                           // Enqueue: from the remote to the local segment
-	BlockRead                         // MemCpy: from the remote segment
 )
 
 // LocalSegment is a segment of this node. Its life: created, prepared (may be mapped),
@@ -31,13 +16,14 @@ type LocalSegment struct {
 	size     int
 	slot     int // in the directory; -1 for a private segment
 	flags    Flags
-	callback func(LocalEvent)
+	callback LocalCallback
 
 	// guarded by dev.mu
 	prepared  bool
 	available bool
 	closed    bool
-	maps      int
+	cancelled bool // by the callback's answer
+	maps      map[*LocalMap]struct{}
 	queued    int // DMA transfers that name it
 }
 
@@ -46,8 +32,8 @@ type LocalSegment struct {
 // not nil, gets its events from Service. Flags: Private, Empty.
 //
 // Errors: ErrSegmentidUsed; ErrSizeAlignment for a size that is not positive; ErrNoSpace
-// if the arena or its directory is full.
-func (d *Device) CreateSegment(id SegmentID, size int, flags Flags, callback func(LocalEvent)) (*LocalSegment, error) {
+// if the arena or its directory is full; ErrIllegalFlag; ErrNotInitialized.
+func (d *Device) CreateSegment(id SegmentID, size int, flags Flags, callback LocalCallback) (*LocalSegment, error) {
 	fail := func(e Errno) (*LocalSegment, error) { return nil, e.at("create segment %#x", id) }
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -59,26 +45,26 @@ func (d *Device) CreateSegment(id SegmentID, size int, flags Flags, callback fun
 	case size <= 0:
 		return fail(ErrSizeAlignment)
 	}
-	s := &LocalSegment{dev: d, id: id, size: size, slot: -1, flags: flags, callback: callback}
+	s := &LocalSegment{
+		dev: d, id: id, size: size, slot: -1, flags: flags, callback: callback,
+		maps: map[*LocalMap]struct{}{},
+	}
 	if flags&Private == 0 {
-		for slot, other := range d.locals {
-			if other == nil && s.slot < 0 {
-				s.slot = slot
-			}
-			if other != nil && other.id == id {
-				return fail(ErrSegmentidUsed)
-			}
+		if slices.ContainsFunc(d.locals, func(o *LocalSegment) bool { return o != nil && o.id == id }) {
+			return fail(ErrSegmentidUsed)
 		}
-		if s.slot < 0 {
-			return fail(ErrNoSpace)
+		if s.slot = slices.Index(d.locals, nil); s.slot < 0 {
+			return nil, ErrNoSpace.at("create segment %#x: the node has room for %d segments", id, len(d.locals))
 		}
 	}
 	if flags&Empty == 0 {
-		off, ok := d.free.take(shm.RoundUp(size))
+		var ok bool
+		if size <= d.self.layout.Size() { // so that it can be rounded up
+			s.off, ok = d.free.take(shm.RoundUp(size))
+		}
 		if !ok {
 			return nil, ErrNoSpace.at("create segment %#x of %d bytes; the largest free piece has %d", id, size, d.free.largest())
 		}
-		s.off = off
 	}
 	if s.slot < 0 {
 		d.privates[s] = struct{}{}
@@ -89,17 +75,30 @@ func (d *Device) CreateSegment(id SegmentID, size int, flags Flags, callback fun
 	shm.Store32(&e.id, uint32(id))
 	shm.Store64(&e.off, uint64(s.off))
 	shm.Store64(&e.size, uint64(size))
-	s.publish(entryHidden)
+	d.publish(s.slot, entryHidden)
 	return s, nil
 }
 
-// publish stores the segment's state in the directory, in a new generation, and tells who
-// waits for it. Preconditions: dev.mu is held.
-func (s *LocalSegment) publish(state uint32) {
-	dir := &s.dev.self.dir
-	e := &dir.segments[s.slot]
+// publish stores a segment's state in the directory, in a new generation, with a full
+// barrier, and tells who waits for it. Preconditions: d.mu is held.
+func (d *Device) publish(slot int, state uint32) {
+	e := &d.self.dir.segments[slot]
 	shm.Swap32(&e.state, (shm.Load32(&e.state)>>2+1)<<2|state)
-	dir.exports.Notify()
+	d.self.dir.exports.Notify()
+}
+
+// retract makes a segment hidden or free and marks its connections. Preconditions: d.mu is
+// held.
+func (d *Device) retract(slot int, state uint32, mark uint64) {
+	d.publish(slot, state)
+	if mark == 0 {
+		return
+	}
+	for _, node := range d.self.dir.mark(slot, mark) {
+		if p := d.peers[node]; p != nil {
+			p.dir.events.Notify()
+		}
+	}
 }
 
 // enter locks the device for a call on the segment.
@@ -137,61 +136,6 @@ func (s *LocalSegment) Prepare(flags Flags) error {
 	return nil
 }
 
-// LocalMap is local memory of a segment.
-type LocalMap struct {
-	seg *LocalSegment
-	mem []byte
-}
-
-// Bytes returns the memory, which other nodes may store to at any time. It is valid until
-// Unmap.
-func (m *LocalMap) Bytes() []byte { return m.mem }
-
-// Map gives access to size bytes at off. Flags: none.
-//
-// Errors: ErrSegmentNotPrepared; ErrSizeAlignment for a size that is not positive;
-// ErrOutOfRange; ErrIllegalOperation for an Empty segment.
-func (s *LocalSegment) Map(off, size int, flags Flags) (*LocalMap, error) {
-	if err := s.enter("map"); err != nil {
-		return nil, err
-	}
-	defer s.dev.mu.Unlock()
-	fail := func(e Errno) (*LocalMap, error) {
-		return nil, e.at("map %d bytes at %d of segment %#x", size, off, s.id)
-	}
-	switch {
-	case flags != 0:
-		return fail(ErrIllegalFlag)
-	case !s.prepared:
-		return fail(ErrSegmentNotPrepared)
-	case s.flags&Empty != 0:
-		return fail(ErrIllegalOperation)
-	case size <= 0:
-		return fail(ErrSizeAlignment)
-	case off < 0 || off > s.size || size > s.size-off:
-		return fail(ErrOutOfRange)
-	}
-	s.maps++
-	at := s.off + off
-	return &LocalMap{s, s.dev.self.Arena.Bytes()[at : at+size : at+size]}, nil
-}
-
-// Unmap ends the access.
-//
-// Errors: ErrIllegalOperation if it has ended.
-func (m *LocalMap) Unmap() error {
-	if err := m.seg.enter("unmap"); err != nil {
-		return err
-	}
-	defer m.seg.dev.mu.Unlock()
-	if m.mem == nil {
-		return ErrIllegalOperation.at("unmap segment %#x: it is not mapped", m.seg.id)
-	}
-	m.mem = nil
-	m.seg.maps--
-	return nil
-}
-
 // SetAvailable lets other nodes connect.
 //
 // Errors: ErrSegmentNotPrepared; ErrIllegalOperation for a private segment, or one that
@@ -208,7 +152,7 @@ func (s *LocalSegment) SetAvailable() error {
 		return ErrIllegalOperation.at("make segment %#x available", s.id)
 	}
 	s.available = true
-	s.publish(entryAvailable)
+	s.dev.publish(s.slot, entryAvailable)
 	return nil
 }
 
@@ -239,32 +183,20 @@ func (s *LocalSegment) SetUnavailable(flags Flags) error {
 	return nil
 }
 
-// retract takes a segment out of the directory and marks its connections. Preconditions:
-// d.mu is held.
-func (d *Device) retract(slot int, state uint32, mark uint64) {
-	e := &d.self.dir.segments[slot]
-	shm.Swap32(&e.state, (shm.Load32(&e.state)>>2+1)<<2|state)
-	if mark != 0 {
-		for _, node := range d.self.dir.mark(slot, mark) {
-			if p := d.peers[node]; p != nil && p.access() == 0 {
-				p.dir.events.Notify()
-			}
-		}
-	}
-	d.self.dir.exports.Notify()
-}
-
-// Remove gives the segment's memory back.
+// Remove gives the segment's memory back. A node that was disconnected by force still has
+// the memory mapped (there is no hardware that could take it away), so its connection
+// counts until it disconnects itself or is lost.
 //
-// Errors: ErrBusy while it is mapped, available, connected to or named by a DMA queue.
+// Errors: ErrBusy while the segment is mapped, available, connected to or named by a DMA
+// queue.
 func (s *LocalSegment) Remove() error {
 	if err := s.enter("remove"); err != nil {
 		return err
 	}
 	defer s.dev.mu.Unlock()
 	d := s.dev
-	if s.maps > 0 || s.queued > 0 || s.available || s.slot >= 0 && d.self.dir.connected(s.slot) > 0 {
-		return ErrBusy.at("remove segment %#x: it is mapped, available, connected or queued", s.id)
+	if why := s.use(); why != "" {
+		return ErrBusy.at("remove segment %#x: it is %s", s.id, why)
 	}
 	s.closed = true
 	if s.slot < 0 {
@@ -272,76 +204,36 @@ func (s *LocalSegment) Remove() error {
 	} else {
 		d.retract(s.slot, entryFree, 0)
 		d.locals[s.slot] = nil
-		for { // forget what nobody will ask for
-			if _, _, ok := d.self.dir.next(s.slot); !ok {
-				break
-			}
-		}
+		d.self.dir.forget(s.slot)
 	}
 	if s.flags&Empty == 0 {
 		d.free.give(s.off, shm.RoundUp(s.size))
 	}
+	d.self.dir.events.Notify() // whoever waits for an event of this segment
 	return nil
 }
 
-// EventReason says what happened to a segment; the numbers are the published ones.
-type EventReason uint8
-
-// The reasons.
-const (
-	EventConnect        EventReason = 1 + iota // local: a node has connected
-	EventDisconnect                            // local: it has disconnected; remote: the owner wants that, or has done it
-	EventNotOperational                        // remote: the link fails
-	EventOperational                           // remote: the link works again
-	EventLost                                  // the node is lost
-)
-
-// LocalEvent is a change of a local segment's connections.
-type LocalEvent struct {
-	Reason EventReason
-	Node   NodeID // who connected or disconnected
+// terminate ends the use of the segment by this node. Preconditions: dev.mu is held.
+func (s *LocalSegment) terminate() error {
+	s.closed = true
+	var errs []error
+	for m := range s.maps {
+		errs = append(errs, m.unmap())
+	}
+	return errors.Join(errs...)
 }
 
-// nextEvent takes the segment's next event. Preconditions: dev.mu is held.
-func (s *LocalSegment) nextEvent() (LocalEvent, bool) {
-	if s.slot < 0 {
-		return LocalEvent{}, false
-	}
-	node, connected, ok := s.dev.self.dir.next(s.slot)
+// use says what a segment is used for. Preconditions: dev.mu is held.
+func (s *LocalSegment) use() string {
 	switch {
-	case !ok:
-		return LocalEvent{}, false
-	case connected:
-		return LocalEvent{EventConnect, node}, true
-	case s.dev.peers[node] != nil && s.dev.peers[node].state.Load()&nodeLost != 0:
-		return LocalEvent{EventLost, node}, true
+	case len(s.maps) > 0:
+		return "mapped"
+	case s.queued > 0:
+		return "named by a DMA queue"
+	case s.available:
+		return "available"
+	case s.slot >= 0 && s.dev.self.dir.connected(s.slot) > 0:
+		return "connected to"
 	}
-	return LocalEvent{EventDisconnect, node}, true
-}
-
-// WaitEvent returns the segment's next event, waiting for it up to the timeout.
-//
-// Errors: ErrTimeout; ErrCancelled if the segment is removed meanwhile;
-// ErrIllegalOperation for a segment with a callback, or a private one.
-func (s *LocalSegment) WaitEvent(timeout time.Duration) (LocalEvent, error) {
-	if s.callback != nil || s.slot < 0 {
-		return LocalEvent{}, ErrIllegalOperation.at("wait for an event of segment %#x", s.id)
-	}
-	var ev LocalEvent
-	gone := false
-	found := s.dev.self.dir.events.Wait(timeout, func() (ok bool) {
-		s.dev.mu.Lock()
-		defer s.dev.mu.Unlock()
-		if gone = s.closed || s.dev.closed; !gone {
-			ev, ok = s.nextEvent()
-		}
-		return ok || gone
-	})
-	switch {
-	case gone:
-		return LocalEvent{}, ErrCancelled.at("wait for an event of segment %#x", s.id)
-	case !found:
-		return LocalEvent{}, ErrTimeout.at("wait for an event of segment %#x", s.id)
-	}
-	return ev, nil
+	return ""
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"sync/atomic"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
@@ -40,20 +42,21 @@ const (
 func (p *peer) open() (err error) {
 	if p.Arena != nil {
 		b := p.Arena.Bytes()
-		if p.layout, err = readLayout(b, p.Node); err != nil {
+		if p.layout, err = readLayout(b, len(b), p.Node); err != nil {
 			return err
-		}
-		if len(b) < p.layout.Size() {
-			return ErrSystem.at("open the directory of node %d: its arena has %d of %d bytes", p.Node, len(b), p.layout.Size())
 		}
 		p.dir = layOut(b, p.layout)
 		return nil
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(p.FD, &st); err != nil {
+		return ErrSystem.at("open the directory of node %d: descriptor %d: %v", p.Node, p.FD, err)
 	}
 	m, err := shm.Map(p.FD, 0, headerSize)
 	if err != nil {
 		return ErrSystem.at("open the directory of node %d: %v", p.Node, err)
 	}
-	if p.layout, err = readLayout(m.Bytes(), p.Node); err != nil {
+	if p.layout, err = readLayout(m.Bytes(), int(st.Size), p.Node); err != nil {
 		return errors.Join(err, m.Close())
 	}
 	if err := m.Close(); err != nil {
@@ -66,11 +69,13 @@ func (p *peer) open() (err error) {
 	return nil
 }
 
+// close unmaps the node's directory. One of this process stays, so a late call on a handle
+// of the device can still see that it is too late.
 func (p *peer) close() error {
-	p.dir = directory{}
 	if p.mapped == nil {
 		return nil
 	}
+	p.dir = directory{}
 	return p.mapped.Close()
 }
 

@@ -1,6 +1,10 @@
 package sisci
 
-import "github.com/aqueduct-go/aqueduct/internal/shm"
+import (
+	"math"
+
+	"github.com/aqueduct-go/aqueduct/internal/shm"
+)
 
 // Query names a property of the node.
 type Query uint8
@@ -10,21 +14,27 @@ const (
 	QueryNodeID             Query = 1 + iota // the node's number
 	QueryDMASizeAlignment                    // bytes
 	QueryDMAOffsetAlignment                  // bytes
+	QueryDMAMTU                              // bytes of the largest transfer
 	QueryMaxSegment                          // bytes of the largest segment that can be made now
 	QueryLink                                // 1 if the node's own link works
 )
 
 // Query returns a property.
 //
-// Errors: ErrIllegalQuery.
+// Errors: ErrIllegalQuery; ErrNotInitialized.
 func (d *Device) Query(q Query) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.closed {
+		return 0, d.errClosed("query")
+	}
 	switch q {
 	case QueryNodeID:
 		return int(d.self.Node), nil
 	case QueryDMASizeAlignment, QueryDMAOffsetAlignment:
 		return DMAAlignment, nil
+	case QueryDMAMTU:
+		return math.MaxInt &^ (DMAAlignment - 1), nil // live there is no engine to limit it
 	case QueryMaxSegment:
 		return d.free.largest(), nil
 	case QueryLink:
@@ -50,7 +60,7 @@ func (d *Device) Probe(node NodeID) error {
 	if e := p.access(); e != 0 {
 		return e.at("probe node %d", node)
 	}
-	if shm.Load32(&p.dir.open) == 0 {
+	if shm.Load32(&p.dir.device) != arenaOpen {
 		return ErrNodeNotResponding.at("probe node %d", node)
 	}
 	return nil

@@ -15,13 +15,19 @@ type RemoteSegment struct {
 	size     int
 	key      uint64
 	conn     *uint64 // the connection's word in the owner's directory
-	callback func(RemoteEvent)
+	callback RemoteCallback
 
 	// guarded by dev.mu
 	maps   map[*RemoteMap]struct{}
-	queued int
-	told   EventReason // the last event reported
-	closed bool
+	queued int    // DMA transfers that name it
+	dma    []byte // the whole segment, for DMA; nil before the first transfer
+	region *shm.Region
+	told   struct { // the events so far
+		marks      uint64 // of asked and forced
+		down, lost bool
+	}
+	closed    bool
+	cancelled bool // by the callback's answer
 }
 
 // Connect connects to the segment with the given id of a node. While the segment does not
@@ -31,7 +37,7 @@ type RemoteSegment struct {
 // Errors: ErrNoSuchNodeid; ErrNoSuchSegment or ErrConnectionRefused with a timeout of 0,
 // else ErrTimeout; ErrNoLinkAccess and ErrNoRemoteLinkAccess if a link is down or the node
 // is lost; ErrNoSpace if the owner has no room for a connection.
-func (d *Device) Connect(node NodeID, id SegmentID, timeout time.Duration, callback func(RemoteEvent)) (*RemoteSegment, error) {
+func (d *Device) Connect(node NodeID, id SegmentID, timeout time.Duration, callback RemoteCallback) (*RemoteSegment, error) {
 	d.mu.Lock()
 	p, err := d.peer(node, "connect to node")
 	if err == nil {
@@ -43,7 +49,7 @@ func (d *Device) Connect(node NodeID, id SegmentID, timeout time.Duration, callb
 	}
 	var s *RemoteSegment
 	var why Errno
-	p.dir.exports.Wait(timeout, func() bool {
+	d.wait(&p.dir.exports, timeout, func() bool {
 		s, why = d.connect(p, id, callback)
 		return why != ErrNoSuchSegment && why != ErrConnectionRefused
 	})
@@ -53,6 +59,7 @@ func (d *Device) Connect(node NodeID, id SegmentID, timeout time.Duration, callb
 	switch {
 	case s != nil:
 		d.remotes[s] = struct{}{}
+		d.self.dir.events.Notify() // Service may have missed what has befallen it since
 		return s, nil
 	case timeout != 0 && (why == ErrNoSuchSegment || why == ErrConnectionRefused):
 		return nil, ErrTimeout.at("connect to segment %#x of node %d: %v", id, node, why)
@@ -61,7 +68,7 @@ func (d *Device) Connect(node NodeID, id SegmentID, timeout time.Duration, callb
 }
 
 // connect tries once.
-func (d *Device) connect(p *peer, id SegmentID, callback func(RemoteEvent)) (*RemoteSegment, Errno) {
+func (d *Device) connect(p *peer, id SegmentID, callback RemoteCallback) (*RemoteSegment, Errno) {
 	if e := p.access(); e != 0 {
 		return nil, e
 	}
@@ -90,7 +97,7 @@ func (d *Device) connect(p *peer, id SegmentID, callback func(RemoteEvent)) (*Re
 		release(conn, key)
 		return nil, ErrConnectionRefused
 	}
-	if s.size <= 0 || s.off < 0 || s.off > p.layout.Size() || s.size > p.layout.Size()-s.off {
+	if s.size <= 0 || s.off < p.layout.directorySize() || s.off > p.layout.Size() || s.size > p.layout.Size()-s.off {
 		release(conn, key)
 		return nil, ErrSystem
 	}
@@ -143,7 +150,8 @@ func (s *RemoteSegment) enter(op string) error {
 // Flags: ReadOnly.
 //
 // Errors: ErrOffsetAlignment; ErrSizeAlignment for a size that is not positive;
-// ErrOutOfRange; ErrNotConnected after the owner has disconnected this node.
+// ErrOutOfRange; ErrIllegalFlag; ErrNotConnected if the segment is disconnected, by this
+// node or its owner, or cannot be reached.
 func (s *RemoteSegment) Map(off, size int, flags Flags) (*RemoteMap, error) {
 	if err := s.enter("map"); err != nil {
 		return nil, err
@@ -155,27 +163,25 @@ func (s *RemoteSegment) Map(off, size int, flags Flags) (*RemoteMap, error) {
 	switch {
 	case flags&^ReadOnly != 0:
 		return fail(ErrIllegalFlag)
-	case size <= 0:
-		return fail(ErrSizeAlignment)
-	case off < 0 || off > s.size || size > s.size-off:
-		return fail(ErrOutOfRange)
-	case off%shm.PageSize != 0:
-		return fail(ErrOffsetAlignment)
 	case s.status() != OK:
 		return fail(ErrNotConnected)
+	}
+	if e := mappable(off, size, s.size); e != 0 {
+		return fail(e)
 	}
 	mem, region, err := s.peer.view(s.off+off, size, flags&ReadOnly != 0)
 	if err != nil {
 		return nil, ErrSystem.at("map segment %#x of node %d: %v", s.id, s.peer.Node, err)
 	}
-	m := newRemoteMap(s, mem, region)
+	m := newRemoteMap(s, mem, region, flags&ReadOnly != 0)
 	s.maps[m] = struct{}{}
 	return m, nil
 }
 
 // Disconnect ends the connection.
 //
-// Errors: ErrBusy while the segment is mapped or named by a DMA queue.
+// Errors: ErrBusy while the segment is mapped or named by a DMA queue; ErrNotConnected if
+// it is over.
 func (s *RemoteSegment) Disconnect() error {
 	if err := s.enter("disconnect"); err != nil {
 		return err
@@ -192,94 +198,23 @@ func (s *RemoteSegment) disconnect() error {
 	s.closed = true
 	delete(s.dev.remotes, s)
 	release(s.conn, s.key)
-	if s.peer.access() == 0 {
-		s.peer.dir.events.Notify()
-	}
+	s.peer.dir.events.Notify()
 	s.dev.self.dir.events.Notify() // whoever waits for an event of this connection
-	return nil
+	if s.region == nil {
+		return nil
+	}
+	return s.region.Close()
 }
 
-// RemoteEvent is a change of a connection.
-type RemoteEvent struct{ Reason EventReason }
-
-// nextEvent returns what has happened to the connection since the last event.
+// whole returns all of the segment's memory, which stays mapped until it is disconnected.
 // Preconditions: dev.mu is held.
-func (s *RemoteSegment) nextEvent() (RemoteEvent, bool) {
-	w, state := shm.Load64(s.conn), s.peer.state.Load()
-	reason := EventOperational
-	switch {
-	case state&nodeLost != 0:
-		reason = EventLost
-	case state != 0:
-		reason = EventNotOperational
-	case w&^uint64(flagMask) != s.key || w&(asked|forced) != 0:
-		reason = EventDisconnect
-	case s.told != EventNotOperational:
-		return RemoteEvent{}, false
-	}
-	if reason == s.told {
-		return RemoteEvent{}, false
-	}
-	s.told = reason
-	return RemoteEvent{reason}, true
-}
-
-// WaitEvent returns the connection's next event, waiting for it up to the timeout.
-//
-// Errors: ErrTimeout; ErrCancelled if the segment is disconnected meanwhile;
-// ErrIllegalOperation for a connection with a callback.
-func (s *RemoteSegment) WaitEvent(timeout time.Duration) (RemoteEvent, error) {
-	if s.callback != nil {
-		return RemoteEvent{}, ErrIllegalOperation.at("wait for an event of segment %#x", s.id)
-	}
-	var ev RemoteEvent
-	gone := false
-	found := s.dev.self.dir.events.Wait(timeout, func() (ok bool) {
-		s.dev.mu.Lock()
-		defer s.dev.mu.Unlock()
-		if gone = s.closed || s.dev.closed; !gone {
-			ev, ok = s.nextEvent()
+func (s *RemoteSegment) whole() ([]byte, error) {
+	if s.dma == nil {
+		mem, region, err := s.peer.view(s.off, s.size, false)
+		if err != nil {
+			return nil, ErrSystem.at("map segment %#x of node %d: %v", s.id, s.peer.Node, err)
 		}
-		return ok || gone
-	})
-	switch {
-	case gone:
-		return RemoteEvent{}, ErrCancelled.at("wait for an event of segment %#x of node %d", s.id, s.peer.Node)
-	case !found:
-		return RemoteEvent{}, ErrTimeout.at("wait for an event of segment %#x of node %d", s.id, s.peer.Node)
+		s.dma, s.region = mem, region
 	}
-	return ev, nil
-}
-
-// Service runs the callbacks of all events that have come, on the calling goroutine, and
-// returns how many. While nothing has come it costs a load.
-func (d *Device) Service() int {
-	count := d.self.dir.events.Count()
-	if d.serviced.Swap(count) == count {
-		return 0
-	}
-	var due []func()
-	d.mu.Lock()
-	for _, s := range d.locals {
-		for s != nil && s.callback != nil {
-			ev, ok := s.nextEvent()
-			if !ok {
-				break
-			}
-			due = append(due, func() { s.callback(ev) })
-		}
-	}
-	for s := range d.remotes {
-		if s.callback == nil {
-			continue
-		}
-		if ev, ok := s.nextEvent(); ok {
-			due = append(due, func() { s.callback(ev) })
-		}
-	}
-	d.mu.Unlock()
-	for _, f := range due {
-		f()
-	}
-	return len(due)
+	return s.dma, nil
 }

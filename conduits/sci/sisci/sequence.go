@@ -13,72 +13,100 @@ const (
 	Pending                    // not known yet: call Start until it says OK, then store again
 )
 
-// Fault describes the point at which Config.Fault decides.
+// String returns the status's published name in lower case.
+func (s Status) String() string {
+	switch s {
+	case OK:
+		return "ok"
+	case Retriable:
+		return "retriable"
+	case NotRetriable:
+		return "not retriable"
+	case Pending:
+		return "pending"
+	}
+	return "unknown status"
+}
+
+// FaultOp is an operation that Config.Fault is asked about.
+type FaultOp uint8
+
+// The operations.
+const (
+	FaultStart FaultOp = iota // Sequence.Start
+	FaultCheck                // Sequence.Check
+	FaultDMA                  // each transfer of a DMA queue
+)
+
+// Fault describes the point at which Config.Fault decides. It may be called by several
+// goroutines and may call the device.
 type Fault struct {
-	Op   string // "start" or "check" of a sequence, or "dma"
-	Node NodeID // whose segment is concerned
+	Op      FaultOp
+	Node    NodeID // whose segment is concerned
+	Segment SegmentID
 }
 
 // Sequence watches the stores of one goroutine through a map. The protocol of a transfer
-// that is certain: Start until OK, store, Check; unless that says OK, again. Data may so
-// be stored twice, and receivers have to bear it.
-type Sequence struct{ m *RemoteMap }
+// that is certain: Start until OK; store; Check; unless that says OK, again. Data may so
+// be stored twice, and receivers have to bear it. Live, a sequence fails only when the
+// link is reported down, the node lost, or the connection broken by its owner.
+type Sequence struct {
+	m       *RemoteMap
+	status  Status
+	removed bool // guarded by dev.mu
+}
 
 // CreateSequence makes a sequence for the map.
-func (m *RemoteMap) CreateSequence() *Sequence { return &Sequence{m} }
+//
+// Errors: ErrIllegalOperation if the map is unmapped; ErrNotConnected if the segment is
+// disconnected.
+func (m *RemoteMap) CreateSequence() (*Sequence, error) {
+	if err := m.enter("create a sequence for"); err != nil {
+		return nil, err
+	}
+	defer m.seg.dev.mu.Unlock()
+	m.sequences++
+	return &Sequence{m: m}, nil
+}
+
+// Remove ends the sequence.
+//
+// Errors: ErrIllegalOperation if that was done.
+func (q *Sequence) Remove() error {
+	if err := q.m.enter("remove a sequence of"); err != nil {
+		return err
+	}
+	defer q.m.seg.dev.mu.Unlock()
+	if q.removed {
+		return ErrIllegalOperation.at("remove a sequence of segment %#x of node %d: it has been removed", q.m.seg.id, q.m.seg.peer.Node)
+	}
+	q.removed = true
+	q.m.sequences--
+	return nil
+}
 
 // Start begins a transfer.
-func (q *Sequence) Start() Status { return q.ask("start") }
+func (q *Sequence) Start() Status { return q.ask(FaultStart) }
 
-// Check orders the stores since Start before all later ones and tells how they fared.
+// Check orders the stores since Start before all later accesses and tells how they fared.
 func (q *Sequence) Check() Status {
 	shm.Fence()
-	return q.ask("check")
+	return q.ask(FaultCheck)
 }
 
-func (q *Sequence) ask(op string) Status {
-	s := q.m.seg
-	if f := s.dev.fault; f != nil {
-		if st := f(Fault{op, s.peer.Node}); st != OK {
-			return st
-		}
-	}
-	return s.status()
+// Status returns the last answer of Start or Check.
+func (q *Sequence) Status() Status { return q.status }
+
+func (q *Sequence) ask(op FaultOp) Status {
+	q.status = q.m.seg.fare(op)
+	return q.status
 }
 
-// MemCpy copies b to off of the map and checks the transfer, or with BlockRead from there
-// into b, which stalls for every load. Flags: BlockRead.
-//
-// Errors: ErrOutOfRange; ErrTransferFailed if the fault lasts.
-func (q *Sequence) MemCpy(b []byte, off int, flags Flags) error {
-	fail := func(e Errno) error {
-		return e.at("copy %d bytes at %d of segment %#x of node %d", len(b), off, q.m.seg.id, q.m.seg.peer.Node)
+// fare tells how transfers to the segment fare.
+func (s *RemoteSegment) fare(op FaultOp) Status {
+	st := s.status()
+	if f := s.dev.fault; f != nil && st == OK {
+		st = f(Fault{op, s.peer.Node, s.id})
 	}
-	switch {
-	case flags&^BlockRead != 0:
-		return fail(ErrIllegalFlag)
-	case off < 0 || off > q.m.size || len(b) > q.m.size-off:
-		return fail(ErrOutOfRange)
-	}
-	for {
-		switch q.Start() {
-		case OK:
-		case NotRetriable:
-			return fail(ErrTransferFailed)
-		default:
-			continue
-		}
-		if flags&BlockRead != 0 {
-			copy(b, q.m.Window(off, len(b)))
-		} else {
-			copy(q.m.Window(off, len(b)), b)
-			q.m.Push(off, len(b))
-		}
-		switch q.Check() {
-		case OK:
-			return nil
-		case NotRetriable:
-			return fail(ErrTransferFailed)
-		}
-	}
+	return st
 }

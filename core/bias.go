@@ -1,0 +1,63 @@
+package core
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/aqueduct-go/aqueduct/internal/shm"
+)
+
+// bias lets the default context of an endpoint in Many mode do without locks as long as it
+// is the only one. The context says by plain stores when it is inside an unlocked section;
+// the first NewContext ends the bias: it sets over, has every thread of the process run a
+// barrier (membarrier), and waits until the context is outside. So either the context saw
+// over, or NewContext sees it inside.
+type bias struct {
+	inside uint32 // written by the default context alone
+	over   uint32 // 1: other contexts exist, or membarrier does not
+	mu     sync.Mutex
+	ended  bool // the default context is known to have seen over
+}
+
+// enterAlone begins an unlocked section if c is the only context. Sections may nest: only
+// the outermost, for which entered is true, is left.
+func (c *Context) enterAlone() (alone, entered bool) {
+	b := &c.ep.bias
+	if c != &c.ep.Context {
+		return false, false
+	}
+	if b.inside != 0 {
+		return true, false
+	}
+	shm.Signal32(&b.inside, 1)
+	if atomic.LoadUint32(&b.over) == 0 {
+		return true, true
+	}
+	shm.Signal32(&b.inside, 0)
+	return false, false
+}
+
+// leaveAlone ends an unlocked section.
+func (c *Context) leaveAlone() { shm.Signal32(&c.ep.bias.inside, 0) }
+
+// share ends the bias and returns when the default context locks as the others do.
+func (ep *Endpoint) share() {
+	b := &ep.bias
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended {
+		return
+	}
+	b.ended = true
+	if atomic.SwapUint32(&b.over, 1) != 0 {
+		return
+	}
+	if err := shm.Membarrier(); err != nil {
+		ep.job.abort(err)
+	}
+	shm.Ring(ep.bell) // in case it sleeps
+	for atomic.LoadUint32(&b.inside) != 0 && ep.job.failure() == nil {
+		runtime.Gosched()
+	}
+}
