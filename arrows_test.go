@@ -112,7 +112,7 @@ func TestPackageComments(t *testing.T) {
 			return err
 		}
 		pkg, err := build.ImportDir(dir, 0)
-		if err == nil && strings.TrimSpace(pkg.Doc) == "" {
+		if err == nil && len(pkg.GoFiles) > 0 && strings.TrimSpace(pkg.Doc) == "" {
 			t.Errorf("package %s has no package comment", dir)
 		}
 		return nil

@@ -136,11 +136,7 @@ func contextFlood(t *T) error {
 	var all int
 	ep, err := attach(t, func(tok *core.Token, args []uint32, data []byte) {
 		asked[args[0]].add(tok.Src(), args[1])
-		seed := args[1]
-		if tok.Kind() == core.Long {
-			seed = 0
-		}
-		if err := checkPayload(data, seed, len(data)); err != nil {
+		if err := checkPayload(data, args[1], len(data)); err != nil {
 			t.Errorf("%v from rank %d: %v", tok.Kind(), tok.Src(), err)
 		}
 		all++
@@ -178,8 +174,8 @@ func contextFlood(t *T) error {
 	return ep.Barrier()
 }
 
-// contextSend sends message seq of goroutine i in a form that depends on both. For Longs
-// each goroutine of each rank has a place of its own.
+// contextSend sends message seq of goroutine i in a form that depends on both. Longs have
+// places of their own as long as they are under way.
 func contextSend(t *T, c *core.Context, dst core.Rank, i, seq int, lc *core.Completion) error {
 	args := []uint32{uint32(i), uint32(seq)}
 	switch (i + seq) % 5 {
@@ -190,8 +186,8 @@ func contextSend(t *T, c *core.Context, dst core.Rank, i, seq int, lc *core.Comp
 	case 2:
 		return c.Request(dst, core.Message{Kind: core.Medium, Handler: request, Data: pattern(args[1], 300), LC: lc}, args...)
 	case 3:
-		// Longs of one goroutine that are under way together carry the same payload.
-		return c.RequestLong(dst, request, pattern(0, 100), uint64(int(t.Rank())*4+i)*128, args...)
+		off := uint64(int(t.Rank())*4+i)*(segment/64) + uint64(seq)*8%(segment/64)
+		return c.RequestLong(dst, request, pattern(args[1], 8), off, args...)
 	}
 	b, err := c.Prepare(dst, core.Offer{Kind: core.Medium, Least: 10, Most: 100, NArgs: 2})
 	if err != nil {

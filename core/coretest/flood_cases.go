@@ -152,7 +152,7 @@ var forms = []struct {
 		return ep.RequestMedium(dst, request, pattern(0, 8), args...)
 	}},
 	{"Long", func(ep *core.Endpoint, dst core.Rank, lc *core.Completion, args ...uint32) error {
-		return ep.Request(dst, core.Message{Kind: core.Long, Handler: request, Data: pattern(0, 8), LC: lc}, args...)
+		return ep.Request(dst, core.Message{Kind: core.Long, Handler: request, Data: pattern(0, 8), Off: 8 * uint64(ep.Rank()), LC: lc}, args...)
 	}},
 	{"immediate", func(ep *core.Endpoint, dst core.Rank, _ *core.Completion, args ...uint32) error {
 		return immediately(ep, dst, core.Message{Kind: core.Short, Handler: request, Immediate: true}, args...)

@@ -49,10 +49,11 @@ func orderPerPair(t *T) error {
 		}
 	}
 	ask, tell := inOrder("request", next), inOrder("reply", back)
+	place := uint64(t.Rank()) * 1000 // in everybody's segment
 	ep, err := attach(t, func(tok *core.Token, args []uint32, _ []byte) {
 		ask(tok, args)
 		k := kinds[args[0]/3%3]
-		if err := reply(tok, k, answer, pattern(args[0], int(k)*200), uint64(args[1]), args[0]); err != nil {
+		if err := reply(tok, k, answer, pattern(args[0], int(k)*200), place, args[0]); err != nil {
 			t.Errorf("reply: %v", err)
 		}
 	}, func(tok *core.Token, args []uint32, _ []byte) { tell(tok, args) })
@@ -65,7 +66,6 @@ func orderPerPair(t *T) error {
 	}
 	rnd := t.Rand()
 	n := t.Times(1000)
-	place := uint64(t.Rank()) * 1000
 	for i := range n {
 		for dst := range core.Rank(t.Size()) {
 			k := kinds[rnd.IntN(3)]
@@ -73,7 +73,7 @@ func orderPerPair(t *T) error {
 			if k == core.Short {
 				size = 0
 			}
-			if err := send(&ep.Context, dst, k, request, pattern(0, size), place, uint32(i), uint32(place)); err != nil {
+			if err := send(&ep.Context, dst, k, request, pattern(0, size), place, uint32(i)); err != nil {
 				return err
 			}
 		}

@@ -19,6 +19,9 @@ const (
 )
 
 // segment is the size of a rank's segment in cases about payloads; it bounds their Longs.
+// A conduit may write a Long's payload to its place as soon as it is sent. So whoever sends
+// Longs, a rank or a goroutine, has a place of its own in the segments, and does not use it
+// again before the handler has read it.
 const segment = 1 << 20
 
 // kinds are the categories.

@@ -206,35 +206,30 @@ func TestConnectWaits(t *testing.T) {
 	eachPlacement(t, func(t *testing.T, inProcess bool) {
 		nw := newNetwork(t, 2, small, inProcess, nil)
 		a, b := nw.devs[0], nw.devs[1]
-		var wg sync.WaitGroup
+		var found, lost sync.WaitGroup
 		for range 3 {
-			wg.Go(func() {
+			found.Go(func() {
 				r, err := a.Connect(1, 7, long, nil)
 				if err != nil || r.Size() != page || r.Node() != 1 {
 					t.Errorf("connect: %v", err)
 				}
 			})
 		}
-		wg.Go(func() {
-			if _, err := a.Connect(1, 99, Forever, nil); !errors.Is(err, ErrNoRemoteLinkAccess) {
-				t.Errorf("connect to a node that is lost meanwhile: %v", err)
-			}
-		})
-		wg.Go(func() {
+		found.Go(func() {
 			if _, err := a.ConnectInterrupt(1, 0, long); err != nil {
 				t.Errorf("connect to an interrupt: %v", err)
+			}
+		})
+		lost.Go(func() {
+			if _, err := a.Connect(1, 99, Forever, nil); !errors.Is(err, ErrNoRemoteLinkAccess) {
+				t.Errorf("connect to a node that is lost meanwhile: %v", err)
 			}
 		})
 		export(t, b, 7, page, nil)
 		_, err := b.CreateInterrupt(0, true)
 		ok(t, err)
-		for connected := func() bool { return a.resources() == 5 }; ; {
-			// three connections and the interrupt are made, one call still waits
-			if a.self.dir.events.Wait(1, func() bool { a.mu.Lock(); defer a.mu.Unlock(); return connected() }) {
-				break
-			}
-		}
+		found.Wait()
 		ok(t, a.NodeLost(1))
-		wg.Wait()
+		lost.Wait()
 	})
 }
