@@ -3,10 +3,8 @@ module github.com/aqueduct-go/aqueduct
 go 1.26.0
 
 require (
-	github.com/google/go-cmp v0.7.0 // indirect
-	github.com/klauspost/cpuid/v2 v2.4.2 // indirect
-	github.com/spf13/pflag v1.0.10 // indirect
-	golang.org/x/sync v0.24.0 // indirect
-	golang.org/x/sys v0.49.0 // indirect
-	pgregory.net/rapid v1.3.0 // indirect
+	github.com/google/go-cmp v0.7.0
+	github.com/spf13/pflag v1.0.10
+	golang.org/x/sys v0.49.0
+	pgregory.net/rapid v1.3.0
 )

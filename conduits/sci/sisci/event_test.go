@@ -229,6 +229,11 @@ func TestConnectWaits(t *testing.T) {
 		_, err := b.CreateInterrupt(0, true)
 		ok(t, err)
 		found.Wait()
+		a.mu.Lock()
+		if len(a.remotes) != 3 || a.interrupts != 1 {
+			t.Errorf("%d connections and %d interrupts", len(a.remotes), a.interrupts)
+		}
+		a.mu.Unlock()
 		ok(t, a.NodeLost(1))
 		lost.Wait()
 	})

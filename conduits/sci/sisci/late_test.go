@@ -123,7 +123,10 @@ func TestGivenUpByOwner(t *testing.T) {
 // However a forced disconnection falls together with the connecting, the connection is
 // broken or was refused, and if it was made its callback hears of its end.
 func TestConnectAgainstForce(t *testing.T) {
-	const rounds = 20000
+	rounds := uint32(20000)
+	if shm.RaceEnabled {
+		rounds = 2000
+	}
 	nw := newNetwork(t, 2, small, together, nil)
 	a, b := nw.devs[0], nw.devs[1]
 	seg, _ := export(t, b, 7, page, nil)
