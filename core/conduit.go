@@ -29,8 +29,6 @@ type Op struct {
 	Args *[MaxArgs]uint32 // where the arguments go: all 16 words are writable
 	Data []byte           // where the payload goes: Len bytes; unused when Len is 0
 	Slot uint64           // the conduit's own word; for a reply it comes from Dispatch
-
-	held bool // core: an Src was set, so Commit must not copy
 }
 
 // Result is the outcome of Reserve. Having no room is an everyday result, not an error.

@@ -136,10 +136,10 @@ func attachNoSegment(t *T) error {
 		t.Errorf("there is a segment")
 	}
 	for dst := range core.Rank(t.Size()) {
-		if err := ep.RequestShort(dst, request, 0); err == nil {
-			err = ep.RequestMedium(dst, request, pattern(3, 500), 500)
+		if err := ep.RequestShort(dst, request, 0); err != nil {
+			return err
 		}
-		if err != nil {
+		if err := ep.RequestMedium(dst, request, pattern(3, 500), 500); err != nil {
 			return err
 		}
 	}

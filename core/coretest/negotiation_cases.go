@@ -256,7 +256,7 @@ func negotiationRefused(t *T) error {
 			refused(t, "Commit at another offset", ep.CommitAt(request, 16, 40, 5, 16))
 		}
 		if err := ep.Commit(request, 16, 5, 16); err != nil {
-			return fmt.Errorf("Commit after refused ones: %w", err)
+			return fmt.Errorf("a Commit after refused ones: %w", err)
 		}
 		refused(t, "a second Commit", ep.Commit(request, 16, 5, 16))
 	}

@@ -2,11 +2,11 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 )
@@ -16,7 +16,11 @@ import (
 func listFiles(roots []string) ([]string, error) {
 	suffix := ""
 	if len(roots) == 0 {
-		roots, suffix = []string{filepath.Join(goRoot(), "src")}, ".go"
+		root, err := goRoot()
+		if err != nil {
+			return nil, err
+		}
+		roots, suffix = []string{filepath.Join(root, "src")}, ".go"
 	}
 	var files []string
 	for _, root := range roots {
@@ -35,17 +39,17 @@ func listFiles(roots []string) ([]string, error) {
 }
 
 // goRoot finds the Go installation of this machine.
-func goRoot() string {
+func goRoot() (string, error) {
 	if dir := os.Getenv("GOROOT"); dir != "" {
-		return dir
+		return dir, nil
 	}
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		tool, err := filepath.EvalSymlinks(filepath.Join(dir, "go"))
 		if root := filepath.Dir(filepath.Dir(tool)); err == nil && isDir(filepath.Join(root, "src", "runtime")) {
-			return root
+			return root, nil
 		}
 	}
-	return runtime.GOROOT()
+	return "", errors.New("wordcount: no Go installation in PATH to count the words of; name files or folders")
 }
 
 func isDir(path string) bool {

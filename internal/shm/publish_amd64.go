@@ -9,6 +9,8 @@ import (
 )
 
 // prefetchW is read by PublishPrefetch.
+//
+//lint:ignore U1000 only assembly reads it
 var prefetchW = cpu.HasPrefetchW
 
 // Store64 publishes: everything stored before is seen by whoever loads v. It is a plain

@@ -2,7 +2,6 @@ package shm
 
 import (
 	"encoding/binary"
-	"sync/atomic"
 	"unsafe"
 )
 
@@ -16,16 +15,4 @@ func word(p *uint8) (w *uint32, shift uint) {
 		i = 3 - i
 	}
 	return w, i * 8
-}
-
-// swapByte replaces one byte of a word without disturbing its neighbours, which other
-// processes may be storing at the same time.
-func swapByte(p *uint8, v uint8) uint8 {
-	w, shift := word(p)
-	for {
-		old := atomic.LoadUint32(w)
-		if atomic.CompareAndSwapUint32(w, old, old&^(0xff<<shift)|uint32(v)<<shift) {
-			return uint8(old >> shift)
-		}
-	}
 }
