@@ -11,7 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// long is a time-out that only a lost wake-up reaches.
+// long bounds waits on a bell and for another process. Waits of this process on an
+// EventCount have no limit: one whose wake-up was lost finds its condition true when the
+// time is up, and nobody would notice.
 const long = 30 * time.Second
 
 func readable(t *testing.T, fd int, timeout time.Duration) bool {
@@ -135,10 +137,7 @@ func TestEventCountManyWaiters(t *testing.T) {
 		wg.Go(func() {
 			for n := range rounds {
 				mine := uint32(n*waiters + i)
-				if !e.Wait(long, func() bool { return Load32(turn) == mine }) {
-					t.Errorf("waiter %d slept through turn %d", i, mine)
-					return
-				}
+				e.Wait(-1, func() bool { return Load32(turn) == mine })
 				*count++ // guarded by the turns
 				Store32(turn, mine+1)
 				e.Notify()

@@ -168,7 +168,7 @@ func TestDMAWait(t *testing.T) {
 	<-posted
 	w.expect(t, DMAPosted)
 	wg.Go(func() {
-		if s, err := w.queue.Wait(long); s != DMADone || err != nil {
+		if s, err := w.queue.Wait(Forever); s != DMADone || err != nil {
 			t.Errorf("waited for %v, %v", s, err)
 		}
 	})

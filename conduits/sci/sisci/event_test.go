@@ -171,7 +171,7 @@ func TestWaitEvent(t *testing.T) {
 		})
 		wg.Go(func() {
 			for _, want := range []EventReason{EventConnect, EventDisconnect} {
-				ev, err := seg.WaitEvent(long)
+				ev, err := seg.WaitEvent(Forever)
 				if err != nil || ev != (LocalEvent{want, 0}) {
 					t.Errorf("owner: %v, %v; want %v of node 0", ev, err, want)
 				}
@@ -183,10 +183,10 @@ func TestWaitEvent(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		r, err := a.Connect(1, 7, long, nil)
+		r, err := a.Connect(1, 7, Forever, nil)
 		ok(t, err)
 		wg.Go(func() {
-			ev, err := r.WaitEvent(long)
+			ev, err := r.WaitEvent(Forever)
 			if err != nil || ev.Reason != EventDisconnect {
 				t.Errorf("importer: %v, %v", ev, err)
 			}
@@ -209,14 +209,14 @@ func TestConnectWaits(t *testing.T) {
 		var found, lost sync.WaitGroup
 		for range 3 {
 			found.Go(func() {
-				r, err := a.Connect(1, 7, long, nil)
+				r, err := a.Connect(1, 7, Forever, nil)
 				if err != nil || r.Size() != page || r.Node() != 1 {
 					t.Errorf("connect: %v", err)
 				}
 			})
 		}
 		found.Go(func() {
-			if _, err := a.ConnectInterrupt(1, 0, long); err != nil {
+			if _, err := a.ConnectInterrupt(1, 0, Forever); err != nil {
 				t.Errorf("connect to an interrupt: %v", err)
 			}
 		})

@@ -84,7 +84,7 @@ func TestInterruptWakesSleepers(t *testing.T) {
 			ok(t, err)
 			wg.Go(func() {
 				for round := range rounds {
-					if err := mine[n].Wait(long); err != nil {
+					if err := mine[n].Wait(Forever); err != nil {
 						t.Errorf("node %d, round %d: %v", n, round, err)
 						return
 					}

@@ -14,7 +14,8 @@ import (
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
-// long is a time-out that only a lost wake-up reaches.
+// long bounds waits for another process. Tests of waking wait Forever: a wait whose wake-up
+// was lost finds its condition true when the time is up, and nobody would notice.
 const long = 30 * time.Second
 
 // A test that needs a second process runs this binary again with the name of a role in

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"unsafe"
 
@@ -80,7 +81,7 @@ func TestConnectAgainstRemove(t *testing.T) {
 	owner := nw.devs[0]
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
-	seen := make([]int, importers)
+	var seen atomic.Int32 // connections
 	for n := range importers {
 		d := nw.devs[1+n]
 		wg.Go(func() {
@@ -108,7 +109,7 @@ func TestConnectAgainstRemove(t *testing.T) {
 				if b[0] == 0 || b[0] != b[len(b)-1] {
 					t.Errorf("connected to memory that is not the segment's: %d, %d", b[0], b[len(b)-1])
 				}
-				seen[n]++
+				seen.Add(1)
 				if err := errors.Join(m.Unmap(), r.Disconnect()); err != nil {
 					t.Error(err)
 				}
@@ -116,7 +117,7 @@ func TestConnectAgainstRemove(t *testing.T) {
 		})
 	}
 	scrap := must(owner.CreateSegment(0, page, Private, nil)) // moves the segment about
-	for g := 1; g <= generations; g++ {
+	for g := 1; g <= generations || seen.Load() == 0; g++ {
 		seg := must(owner.CreateSegment(7, (1+g%2)*page, 0, nil))
 		ok(t, seg.Prepare(0))
 		mem := seg.memory(0, seg.size)
@@ -142,9 +143,6 @@ func TestConnectAgainstRemove(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
-	if seen[0]+seen[1] == 0 {
-		t.Error("nobody was ever connected")
-	}
 }
 
 func fill(b []byte, v byte) {
