@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
 // envOrder tells a process that it is a rank of a case, and which.
@@ -32,7 +33,11 @@ func (l *Launch) Env() []string {
 	if err != nil {
 		panic(err) // nothing in it can fail
 	}
-	return []string{envOrder + "=" + string(b)}
+	env := []string{envOrder + "=" + string(b)}
+	if shm.RaceEnabled { // or every process would linger for a second at its end
+		env = append(env, "GORACE="+os.Getenv("GORACE")+" atexit_sleep_ms=0")
+	}
+	return env
 }
 
 // RankMain returns unless this process was started with the variables of Launch.Env. Then

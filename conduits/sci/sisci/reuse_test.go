@@ -43,45 +43,42 @@ func TestConnectWakes(t *testing.T) {
 	eachPlacement(t, func(t *testing.T, inProcess bool) {
 		nw := newNetwork(t, 2, small, inProcess, nil)
 		a, b := nw.devs[0], nw.devs[1]
+		// while runs appear when connect waits, most often asleep already
+		while := func(connect, appear func() error) {
+			t.Helper()
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				if err := connect(); err != nil {
+					t.Error(err)
+				}
+			})
+			for waiting := 0; waiting == 0; runtime.Gosched() {
+				a.mu.Lock()
+				waiting = a.waiting
+				a.mu.Unlock()
+			}
+			for range 50 {
+				runtime.Gosched()
+			}
+			ok(t, appear())
+			wg.Wait()
+		}
 		for range rounds {
 			seg, err := b.CreateSegment(7, page, 0, nil)
 			ok(t, err)
 			ok(t, seg.Prepare(0))
 			var r *RemoteSegment
-			var door *RemoteInterrupt
-			var wg sync.WaitGroup
-			wg.Go(func() {
-				var err error
-				if r, err = a.Connect(1, 7, Forever, nil); err != nil {
-					t.Errorf("segment: %v", err)
-				}
-			})
-			wg.Go(func() {
-				var err error
-				if door, err = a.ConnectInterrupt(1, 0, Forever); err != nil {
-					t.Errorf("interrupt: %v", err)
-				}
-			})
-			for waiting := 0; waiting < 2; runtime.Gosched() {
-				a.mu.Lock()
-				waiting = a.waiting
-				a.mu.Unlock()
-			}
-			for range 50 { // most often both sleep by now
-				runtime.Gosched()
-			}
-			i, err := b.CreateInterrupt(0, true)
-			ok(t, err)
-			ok(t, seg.SetAvailable())
-			wg.Wait()
-			if t.Failed() {
-				return
-			}
+			while(func() (err error) { r, err = a.Connect(1, 7, Forever, nil); return err }, seg.SetAvailable)
 			ok(t, r.Disconnect())
-			ok(t, door.Disconnect())
-			ok(t, i.Remove())
 			ok(t, seg.SetUnavailable(0))
 			ok(t, seg.Remove())
+
+			var i *LocalInterrupt
+			var door *RemoteInterrupt
+			while(func() (err error) { door, err = a.ConnectInterrupt(1, 0, Forever); return err },
+				func() (err error) { i, err = b.CreateInterrupt(0, true); return err })
+			ok(t, door.Disconnect())
+			ok(t, i.Remove())
 		}
 	})
 }
