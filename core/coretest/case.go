@@ -89,6 +89,17 @@ func (o *Outcome) Says(words ...string) error {
 	return errors.Join(errs...)
 }
 
+// Judge returns nil if the outcome of the case's job is what the rule demands.
+func (c *Case) Judge(o *Outcome) error {
+	if strings.Contains(o.Output, brokenMark) {
+		return errors.New("a rank says so")
+	}
+	if c.Want == nil {
+		return succeeds(o)
+	}
+	return c.Want(o)
+}
+
 // succeeds wants a good end.
 func succeeds(o *Outcome) error {
 	if o.Err != nil || o.Status != 0 {
@@ -110,10 +121,11 @@ func endsWith(status int, words ...string) func(*Outcome) error {
 // Cases returns the suite, in reading order: what a conduit should do first comes first.
 func Cases() []*Case {
 	groups := [][]Case{
-		messageCases, completionCases, handlerCases, refusalCases, replyCases, orderCases,
-		floodCases, immediateCases, negotiationCases, waitCases, barrierCases, attachCases,
-		groupCases, contextCases, lockCases, exitCases, panicCases, killCases, debugCases(),
-		modelCases, allocationCases,
+		messageCases, queryCases, completionCases, handlerCases, refusalCases, replyCases,
+		orderCases, floodCases, immediateCases, negotiationCases, negotiationRefusalCases,
+		waitCases, barrierCases, attachCases, groupCases, contextCases, progressCases,
+		lockCases, exitCases, panicCases, killCases, debugCases(), modelCases,
+		allocationCases,
 	}
 	var all []*Case
 	for _, g := range groups {

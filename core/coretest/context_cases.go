@@ -3,9 +3,7 @@ package coretest
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"github.com/aqueduct-go/aqueduct/core"
 )
@@ -35,33 +33,9 @@ var contextCases = []Case{{
 	Rule:  "many goroutines may flood at once, in every category and form",
 	Ranks: []int{1, 2, 3}, Needs: Threads, Body: contextFlood,
 }, {
-	Name:  "context/dependent",
-	Rule:  "every waiting goroutine gets a look at its condition once it may have become true, also if another polls meanwhile and its own condition depends on that",
-	Ranks: []int{2}, Needs: Threads, Body: contextDependent,
-}, {
-	Name:  "context/true-at-once",
-	Rule:  "a wait for what is already true returns while another goroutine polls or sleeps, and no message comes",
-	Ranks: []int{1}, Needs: Threads, Config: func(cfg *core.Config) { cfg.Sleep = 1 }, Body: contextTrueAtOnce,
-}, {
-	Name:  "context/late",
-	Rule:  "another goroutine may join in at any time, while the first communicates, polls or sleeps",
-	Ranks: []int{1, 1, 1, 1, 2, 2, 2, 2}, Needs: Threads, Config: func(cfg *core.Config) { cfg.Sleep = 1 }, Body: contextLate,
-}, {
-	Name:  "context/poller",
-	Rule:  "one goroutine may poll for the others",
-	Ranks: []int{2}, Needs: Threads, Body: contextPoller,
-}, {
 	Name:  "context/prepared",
 	Rule:  "every context may have a prepared request, to the same rank, committed in any order",
 	Ranks: []int{1, 2}, Needs: Threads, Body: contextPrepared,
-}, {
-	Name:  "context/register",
-	Rule:  "handlers may be registered while other goroutines communicate",
-	Ranks: []int{2}, Needs: Threads, Body: contextRegister,
-}, {
-	Name:  "context/exit",
-	Rule:  "any goroutine may end the job; waits of the others return",
-	Ranks: []int{1, 2}, Needs: Threads, Want: endsWith(7), Body: contextExit,
 }}
 
 // together runs f on n goroutines, each with a context of its own, and returns when all
@@ -196,152 +170,6 @@ func contextSend(t *T, c *core.Context, dst core.Rank, i, seq int, lc *core.Comp
 	return c.Commit(request, copy(b, pattern(args[1], 100)), args...)
 }
 
-// contextDependent has two goroutines of rank 0 wait for events of which the second is
-// caused by what the first does after its own.
-func contextDependent(t *T) error {
-	var first, second, back int
-	ep, err := attach(t, func(*core.Token, []uint32, []byte) { first++ },
-		func(*core.Token, []uint32, []byte) { second++ },
-		func(*core.Token, []uint32, []byte) { back++ })
-	if err != nil {
-		return err
-	}
-	n := t.Times(2000)
-	if t.Rank() == 1 {
-		for i := range n {
-			if err := ep.RequestShort(0, request); err != nil {
-				return err
-			}
-			if err := t.Wait(&ep.Context, func() bool { return back > i }); err != nil {
-				return err
-			}
-			if err := ep.RequestShort(0, answer); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	return together(ep, 2, func(i int, c *core.Context) error {
-		for round := range n {
-			event := &first
-			if i == 1 {
-				event = &second
-			}
-			if err := t.Wait(c, func() bool { return *event > round }); err != nil {
-				return err
-			}
-			if i == 1 {
-				continue
-			}
-			if err := c.RequestShort(1, extra); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// contextTrueAtOnce has a goroutine wait for a message that another sends when it is back
-// from waits for what is true.
-func contextTrueAtOnce(t *T) error {
-	var got int
-	ep, err := attach(t, func(*core.Token, []uint32, []byte) { got++ })
-	if err != nil {
-		return err
-	}
-	for round := range t.Times(300) {
-		var waits atomic.Bool
-		err := together(ep, 2, func(i int, c *core.Context) error {
-			if i == 0 {
-				return t.Wait(c, func() bool { waits.Store(true); return got > round })
-			}
-			for !waits.Load() {
-				runtime.Gosched()
-			}
-			for range 3 {
-				if err := c.WaitUntil(func() bool { return true }); err != nil {
-					return err
-				}
-			}
-			return c.RequestShort(0, request)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// contextLate has the default context at work, and then asleep, when another comes.
-func contextLate(t *T) error {
-	var told, last int
-	ep, err := attach(t, func(tok *core.Token, args []uint32, _ []byte) { tok.ReplyShort(answer, args...) },
-		func(_ *core.Token, args []uint32, _ []byte) { told, last = told+1, last+int(args[0]) })
-	if err != nil {
-		return err
-	}
-	n := t.Times(200)
-	var busy atomic.Int32
-	var wg sync.WaitGroup
-	var late error
-	wg.Go(func() {
-		for int(busy.Load()) < n/2 {
-			runtime.Gosched()
-		}
-		c := ep.NewContext() // the other sends, waits or sleeps at this moment
-		for range n {
-			if late = c.RequestShort(t.Next(), request, 0); late != nil {
-				return
-			}
-		}
-		for int(busy.Load()) < n {
-			runtime.Gosched()
-		}
-		late = c.RequestShort(t.Next(), request, 1)
-	})
-	for range n {
-		if err := ep.RequestShort(t.Next(), request, 0); err != nil {
-			return err
-		}
-		busy.Add(1)
-	}
-	err = t.Wait(&ep.Context, func() bool { return last > 0 && told >= 2*n+1 })
-	wg.Wait()
-	return errors.Join(err, late)
-}
-
-func contextPoller(t *T) error {
-	told := make([]int, 3)
-	ep, err := attach(t, func(tok *core.Token, args []uint32, _ []byte) { tok.ReplyShort(answer, args...) },
-		func(_ *core.Token, args []uint32, _ []byte) { told[args[0]]++ })
-	if err != nil {
-		return err
-	}
-	var ended atomic.Int32
-	n := t.Times(1000)
-	return together(ep, len(told)+1, func(i int, c *core.Context) error {
-		if i == len(told) {
-			for int(ended.Load()) < len(told) {
-				if err := c.Poll(); err != nil {
-					return err
-				}
-				runtime.Gosched()
-			}
-			return nil
-		}
-		defer ended.Add(1)
-		for round := range n {
-			if err := c.RequestShort(t.Next(), request, uint32(i)); err != nil {
-				return err
-			}
-			if err := t.Wait(c, func() bool { return told[i] > round }); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
 func contextPrepared(t *T) error {
 	const width = 8
 	asked := newTally(t)
@@ -387,55 +215,4 @@ func contextPrepared(t *T) error {
 		}
 	}
 	return nil
-}
-
-func contextRegister(t *T) error {
-	told := make([]int, 2)
-	ep, err := attach(t, func(tok *core.Token, args []uint32, _ []byte) { tok.ReplyShort(answer, args...) },
-		func(_ *core.Token, args []uint32, _ []byte) { told[args[0]]++ })
-	if err != nil {
-		return err
-	}
-	n := t.Times(1000)
-	return together(ep, len(told)+1, func(i int, c *core.Context) error {
-		if i == len(told) {
-			for range 50 {
-				if err := ep.RegisterHandlers([]core.HandlerEntry{{Func: ignore}}); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-		for round := range n {
-			if err := c.RequestShort(t.Next(), request, uint32(i)); err != nil {
-				return err
-			}
-			if err := t.Wait(c, func() bool { return told[i] > round }); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-func contextExit(t *T) error {
-	ep, err := attach(t)
-	if err != nil {
-		return err
-	}
-	var waiting atomic.Int32
-	err = together(ep, 4, func(i int, c *core.Context) error {
-		if i == 3 && t.Rank() == 0 {
-			for waiting.Load() < 3 {
-				runtime.Gosched()
-			}
-			t.Exit(7)
-		}
-		waiting.Add(1)
-		return c.WaitUntil(func() bool { return false })
-	})
-	if err == nil {
-		t.Errorf("waits for what never happens returned")
-	}
-	return err
 }

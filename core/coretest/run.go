@@ -1,7 +1,6 @@
 package coretest
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -73,15 +72,7 @@ func launch(t *testing.T, l Launcher, cfg core.Config, c *Case, n int) *Outcome 
 	start := time.Now()
 	o := l.Launch(t, &Launch{Case: c, Ranks: n, Config: cfg, Dir: t.TempDir(), Timeout: timeout * time.Duration(scale())})
 	o.Elapsed = time.Since(start)
-	want := c.Want
-	if want == nil {
-		want = succeeds
-	}
-	err := want(o)
-	if strings.Contains(o.Output, brokenMark) {
-		err = errors.New("a rank says so")
-	}
-	if err != nil {
+	if err := c.Judge(o); err != nil {
 		t.Errorf("rule: %s\nbroken by %d ranks: %v\nstatus %d, error: %v\noutput:\n%s", c.Rule, n, err, o.Status, o.Err, o.Output)
 		return o
 	}

@@ -1,0 +1,122 @@
+package loopback_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/coretest"
+)
+
+// faulty is the conduit with one thing wrong.
+type faulty struct {
+	core.Conduit
+	limits func(*core.Limits)
+	commit func(*faulty, *core.Op) // instead of Commit
+	sent   int
+	kept   *core.Op // a message that is held back
+}
+
+func (f *faulty) Limits() core.Limits {
+	l := f.Conduit.Limits()
+	if f.limits != nil {
+		f.limits(&l)
+	}
+	return l
+}
+
+func (f *faulty) Commit(op *core.Op) {
+	if f.sent++; f.commit != nil && op.Hdr.Handler() >= core.ClientHandlers {
+		f.commit(f, op)
+		return
+	}
+	f.Conduit.Commit(op)
+}
+
+func (f *faulty) Poll(budget int) int {
+	f.release()
+	return f.Conduit.Poll(budget)
+}
+
+// release sends the message that was held back.
+func (f *faulty) release() {
+	if op := f.kept; op != nil {
+		f.kept = nil
+		f.Conduit.Commit(op)
+	}
+}
+
+// duplicate sends op's message once more, in front of it.
+func duplicate(f *faulty, op *core.Op) {
+	twin := *op
+	if twin.Data = nil; f.sent%5 == 0 && !op.Hdr.Reply() && f.Reserve(&twin) == core.Reserved {
+		*twin.Args = *op.Args
+		copy(twin.Data, op.Data)
+		f.Conduit.Commit(&twin)
+	}
+	f.Conduit.Commit(op)
+}
+
+// delay lets the next message overtake this one.
+func delay(f *faulty, op *core.Op) {
+	if f.kept == nil && f.sent%5 == 0 {
+		kept := *op
+		f.kept = &kept
+		return
+	}
+	f.Conduit.Commit(op)
+	f.release()
+}
+
+// faults are what the suite must notice, and a case that does.
+var faults = []struct {
+	name  string
+	wrong faulty
+	case_ string
+}{
+	{"small limits", faulty{limits: func(l *core.Limits) { l.MaxMediumReply = 511 }}, "query/limits"},
+	{"corrupt payloads", faulty{commit: func(f *faulty, op *core.Op) {
+		if len(op.Data) > 0 {
+			op.Data[len(op.Data)-1] ^= 1
+		}
+		f.Conduit.Commit(op)
+	}}, "message/sizes"},
+	{"corrupt arguments", faulty{commit: func(f *faulty, op *core.Op) { op.Args[15]++; f.Conduit.Commit(op) }}, "message/arguments"},
+	{"misplaced Longs", faulty{commit: func(f *faulty, op *core.Op) {
+		if op.Hdr.Kind() == core.Long && op.Off > 0 {
+			op.Off--
+		}
+		f.Conduit.Commit(op)
+	}}, "message/payload"},
+	{"truncation", faulty{commit: func(f *faulty, op *core.Op) { op.Len = min(op.Len, 60000); f.Conduit.Commit(op) }}, "flood/largest"},
+	{"duplicates", faulty{commit: duplicate}, "order/exactly-once"},
+	{"overtaking", faulty{commit: delay}, "order/per-pair"},
+}
+
+// TestSuiteNoticesFaults breaks the conduit in one way after the other.
+func TestSuiteNoticesFaults(t *testing.T) {
+	sound, err := core.DriverByName("loopback")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := make(map[string]*coretest.Case)
+	for _, c := range coretest.Cases() {
+		cases[c.Name] = c
+	}
+	for _, fault := range faults {
+		name := "loopback with " + fault.name
+		core.Register(core.Driver{Name: name, New: func(profile string) core.Conduit {
+			f := fault.wrong
+			f.Conduit = sound.New(profile)
+			return &f
+		}})
+		c := cases[fault.case_]
+		for _, conduit := range []string{"loopback", name} {
+			cfg := core.Config{Conduit: conduit, Threads: core.Single}
+			o := coretest.Goroutines.Launch(t, &coretest.Launch{Case: c, Ranks: 2, Config: cfg, Timeout: time.Minute})
+			if noticed := c.Judge(o) != nil; noticed != (conduit == name) {
+				t.Errorf("%s, %s: noticed a fault %v (%v)", conduit, c.Name, noticed, o.Err)
+			}
+		}
+	}
+}
