@@ -20,9 +20,9 @@ type Op struct {
 	Off uint64 // Long: offset in the destination's segment, range already checked
 
 	// Src, when not nil, is the payload itself, stable until the conduit calls
-	// LC.Complete (if LC is not nil; else until the matching reply arrives). A conduit
-	// may then leave Data nil and take the payload from Src; one that sets Data gets a
-	// copy as always and ignores Src and LC.
+	// LC.Complete (if LC is not nil; else until the matching reply arrives). Data is nil
+	// then, and a conduit may leave it so and take the payload from Src; one that sets Data
+	// gets a copy as always and ignores Src and LC.
 	Src []byte
 	LC  *Completion
 
@@ -70,8 +70,8 @@ type Conduit interface {
 	// Limits returns the sizes; called once, after Attach.
 	Limits() Limits
 
-	// Reserve finds room for op's message and sets op.Args and op.Data, or answers
-	// NoRoom. For a reply (op.Hdr.Reply) it never answers NoRoom and never waits: a
+	// Reserve finds room for op's message and sets op.Args and, if op.Len > 0, op.Data, or
+	// answers NoRoom. For a reply (op.Hdr.Reply) it never answers NoRoom and never waits: a
 	// conduit does not dispatch a request unless its reply has room. Until Commit the
 	// message occupies its place; Reserve must not poll.
 	Reserve(op *Op) Result

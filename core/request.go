@@ -84,7 +84,7 @@ func (c *Context) Request(dst Rank, m Message, args ...uint32) error {
 	op.Dst, op.Len, op.Off = dst, len(m.Data), m.Off
 	op.Hdr = MakeHeader(m.Handler, m.Kind, false, len(args))
 	if (m.LC != nil || m.Async) && op.Len > 0 {
-		op.Src, op.LC = m.Data, m.LC
+		op.Src, op.LC, op.Data = m.Data, m.LC, nil
 		if m.LC != nil {
 			m.LC.n.Add(1)
 		}
@@ -127,7 +127,6 @@ func (c *Context) copied(op *Op) {
 // reserve asks the conduit for room once, serialised with the other contexts.
 func (c *Context) reserve(op *Op) Result {
 	ep := c.ep
-	op.Data = nil
 	if ep.single {
 		r := ep.conduit.Reserve(op)
 		if r == Reserved {

@@ -57,16 +57,14 @@ func (c *live) Attach(a *core.Attachment) (segment []byte, err error) {
 		there, here := layoutFor(c.me), layoutFor(i)
 		for l := range lanes {
 			p.out[l] = outRing{
-				cmd: p.cmd, ring: there.ring[l], payload: there.payload[l],
-				credit: &words(commands[i])[creditOffset(l)/4],
+				cmd: p.cmd, slots: (*[depth]slot)(p.cmd.Ptr(there.ring[l])), payload: there.payload[l],
+				credit: &longWords(commands[i])[creditOffset(l)/8],
 				room:   depth, payRoom: payloadRing,
 			}
 			p.in[l] = inRing{
 				slots:   slotsAt(commands[i], here.ring[l]),
 				payload: commands[i][here.payload[l]:][:payloadRing],
-				lap:     lapOf(0),
 			}
-			p.in[l].next = &p.in[l].slots[0]
 		}
 		c.byRank[p.rank] = p
 	}

@@ -10,17 +10,19 @@ import (
 
 // inRing is the receiving end of a ring, in local memory. Poll alone uses it.
 type inRing struct {
-	next     *slot
-	lap      uint8
-	tail     uint32 // the number of next
-	returned uint32 // the consumed slots that the sender knows of
-	pay      uint32 // payload bytes consumed since then
 	slots    *[depth]slot
+	tail     uint32 // the next slot to take
+	pay      uint32 // payload bytes consumed
+	returned uint32 // what the sender knows of tail
+	payKnown uint32 // and of pay
 	payload  []byte
 }
 
-// ready reports whether a message has come.
-func (r *inRing) ready() bool { return uint8(shm.Load64(&r.next.word)) == r.lap }
+// next returns the slot whose message comes next.
+func (r *inRing) next() *slot { return &r.slots[r.tail&(depth-1)] }
+
+// ready reports whether it has come.
+func (r *inRing) ready() bool { return uint8(shm.Load64(&r.next().word)) == lapOf(r.tail) }
 
 // Poll implements core.Conduit.
 func (c *live) Poll(budget int) int {
@@ -84,67 +86,69 @@ func (c *live) take(p *livePeer, l lane, budget int) int {
 	r := &p.in[l]
 	n := 0
 	for ; n < budget; n++ {
-		word := shm.Load64(&r.next.word)
-		if uint8(word) != r.lap || (l == requests && !c.replyRoom(p)) {
+		s := r.next()
+		word := shm.Load64(&s.word)
+		if uint8(word) != lapOf(r.tail) || (l == requests && !c.replyRoom(p)) {
 			break
 		}
-		if n > 0 {
-			// There is a backlog: the slot some messages on is written already.
+		if n >= backlog {
+			// The slot some messages on is written already.
 			cpu.Prefetch(unsafe.Pointer(&r.slots[(r.tail+prefetchIn)&(depth-1)]))
+		} else if l == requests {
+			// A reply is likely: get its slot back meanwhile, which the peer polls.
+			o := &p.out[replies]
+			cpu.PrefetchW(unsafe.Pointer(&o.slots[o.head&(depth-1)]))
 		}
-		if !c.handle(p, r, word) {
-			break
+		hdr := core.Header(word >> 16)
+		switch hdr.Kind() {
+		case core.Long:
+			c.ep.DispatchLong(p.rank, hdr, &s.args, s.aux, word>>32, 0)
+		case core.Medium:
+			data, ok := c.payload(p, r, s, word)
+			if !ok {
+				return n
+			}
+			c.ep.Dispatch(p.rank, hdr, &s.args, data, 0)
+		default:
+			c.ep.Dispatch(p.rank, hdr, &s.args, nil, 0)
 		}
 		r.tail++
-		r.next = &r.slots[r.tail&(depth-1)]
-		r.lap = lapOf(r.tail)
-		if r.tail-r.returned >= creditEvery || r.pay >= payEvery {
+		if r.tail-r.returned >= creditEvery || r.pay-r.payKnown >= payEvery {
 			c.returnCredit(p, l)
 		}
 	}
 	return n
 }
 
-// handle checks the message in r.next and runs its handler; it reports false after a
-// message that no correct peer writes.
-func (c *live) handle(p *livePeer, r *inRing, word uint64) bool {
-	s := r.next
-	hdr, n := core.Header(word>>16), word>>32
-	var data []byte
-	switch hdr.Kind() {
-	case core.Long:
-		c.ep.DispatchLong(p.rank, hdr, &s.args, s.aux, n, 0)
-		return true
-	case core.Medium:
-		if word&flagInline != 0 {
-			first := inlineAt(hdr.NArgs())
-			if n > uint64(slotSize-first) {
-				c.fault(p.remote, "an inline payload of %d bytes", n)
-				return false
-			}
-			data = unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(s), first)), n)
-			break
+// payload finds the payload of the Medium in s; it reports false of one that no correct
+// peer writes.
+func (c *live) payload(p *livePeer, r *inRing, s *slot, word uint64) ([]byte, bool) {
+	n := word >> 32
+	if word&flagInline != 0 {
+		first := inlineAt(core.Header(word >> 16).NArgs())
+		if n > uint64(max(0, slotSize-first)) {
+			c.fault(p.remote, "an inline payload of %d bytes", n)
+			return nil, false
 		}
-		pos, take := s.aux&0xffffffff, uint32(s.aux>>32)
-		if n > maxMedium || pos+n > payloadRing || uint64(take) < n || take > payloadRing {
-			c.fault(p.remote, "a payload of %d bytes at %d", n, pos)
-			return false
-		}
-		r.pay += take
-		data = r.payload[pos : pos+n : pos+n]
+		return unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(s), first)), n), true
 	}
-	c.ep.Dispatch(p.rank, hdr, &s.args, data, 0)
-	return true
+	pos, take := s.aux&0xffffffff, uint32(s.aux>>32)
+	if n > maxMedium || pos+n > payloadRing || uint64(take) < n || take > payloadRing {
+		c.fault(p.remote, "a payload of %d bytes at %d", n, pos)
+		return nil, false
+	}
+	r.pay += take
+	return r.payload[pos : pos+n : pos+n], true
 }
 
 // returnCredit tells the sender what has been consumed, and wakes it in case it waits.
 func (c *live) returnCredit(p *livePeer, l lane) {
 	r := &p.in[l]
-	r.returned, r.pay = r.tail, 0
+	r.returned, r.payKnown = r.tail, r.pay
 	if c.fenced {
-		p.cmd.StoreFenced32(creditOffset(l), r.tail)
+		p.cmd.StoreFenced64(creditOffset(l), credit(r.tail, r.pay))
 	} else {
-		p.cmd.Store32(creditOffset(l), r.tail)
+		p.cmd.Store64(creditOffset(l), credit(r.tail, r.pay))
 	}
 	c.wake(p.index)
 }

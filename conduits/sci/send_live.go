@@ -6,26 +6,26 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/sci/sisci"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/cpu"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
 // outRing is the sending end of a ring in a peer's memory. Reserve alone changes it.
 type outRing struct {
 	cmd     *sisci.RemoteMap // the command segment that holds the ring
-	ring    int              // offset of its slots
-	payload int              // offset of its payload ring
-	credit  *uint32          // in local memory: the slots the peer has consumed
+	slots   *[depth]slot     // in it
+	payload int              // offset in it of the payload ring
+	credit  *uint64          // in local memory: what the peer has consumed, see credit
 
 	head    uint32 // the next slot to fill
 	room    uint32 // head may not reach it
-	seen    uint32 // the credit that room follows from
 	pay     uint32 // payload bytes taken so far
 	payRoom uint32 // pay may not pass it
+	seen    uint64 // the credit that the rooms follow from
 
-	// waits is set while a request waits for room: 1<<32 | the credit seen. The sleeper
+	// waits is set while a request waits for room: the credit seen, plus one. The sleeper
 	// compares it with the credit.
-	waits  atomic.Uint64
-	payEnd [depth]uint32 // pay after each slot's message
+	waits atomic.Uint64
 }
 
 // Reserve implements core.Conduit.
@@ -38,35 +38,32 @@ func (c *live) Reserve(op *core.Op) core.Result {
 	if r.head == r.room && !c.refresh(p, r) {
 		return core.NoRoom
 	}
-	at := r.head & (depth - 1)
-	s := (*slot)(r.cmd.Ptr(r.ring + int(at)<<slotShift))
+	s := &r.slots[r.head&(depth-1)]
 	op.Slot = uint64(r.head)
-	op.Data = nil
-	switch op.Hdr.Kind() {
-	case core.Medium:
-		if first := inlineAt(op.Hdr.NArgs()); op.Len <= slotSize-first {
-			op.Slot |= flagInline << 32
-			op.Data = unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(s), first)), op.Len)
-		} else if !c.takePayload(p, r, s, op) {
-			return core.NoRoom
-		}
-	case core.Long:
-		s.aux = op.Off
-		op.Data = c.longWindow(p.remote, op.Off, op.Len)
+	if op.Hdr.Kind() != core.Short && !c.takePayload(p, r, s, op) {
+		return core.NoRoom
 	}
 	op.Args = &s.args
-	r.payEnd[at] = r.pay
 	r.head++
 	return core.Reserved
 }
 
-// takePayload finds room for a Medium in the payload ring, contiguous, and notes it in the
-// slot.
+// takePayload finds room for a payload and notes in the slot where it is.
 func (c *live) takePayload(p *livePeer, r *outRing, s *slot, op *core.Op) bool {
-	size := uint32(op.Len+payloadUnit-1) &^ (payloadUnit - 1)
+	if op.Hdr.Kind() == core.Long {
+		s.aux = op.Off
+		op.Data = c.longWindow(p.remote, op.Off, op.Len)
+		return true
+	}
+	if first := inlineAt(op.Hdr.NArgs()); op.Len <= slotSize-first {
+		op.Slot |= flagInline << 32
+		op.Data = unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(s), first)), op.Len)
+		return true
+	}
+	// It lies in the payload ring in one piece.
+	take := uint32(op.Len+payloadUnit-1) &^ (payloadUnit - 1)
 	pos := r.pay % payloadRing
-	take := size
-	if pos+size > payloadRing {
+	if pos+take > payloadRing {
 		take += payloadRing - pos
 		pos = 0
 	}
@@ -84,21 +81,23 @@ func (c *live) takePayload(p *livePeer, r *outRing, s *slot, op *core.Op) bool {
 // refresh looks at what the peer has consumed since it was looked at last; it reports
 // whether there is more room. If not, the sleeper will watch for it.
 func (c *live) refresh(p *livePeer, r *outRing) bool {
-	credit := shm.Load32(r.credit)
-	if credit == r.seen {
-		r.waits.Store(1<<32 | uint64(credit))
-		if credit = shm.Load32(r.credit); credit == r.seen {
+	now := shm.Load64(r.credit)
+	if now == r.seen {
+		r.waits.Store(now + 1)
+		if now = shm.Load64(r.credit); now == r.seen {
 			return false
 		}
 	}
-	if credit-r.seen > r.head-r.seen {
-		c.fault(p.remote, "it returned %d slots of %d that were under way", credit-r.seen, r.head-r.seen)
+	tail, pay := creditParts(now)
+	before, payBefore := creditParts(r.seen)
+	if tail-before > r.head-before || pay-payBefore > r.pay-payBefore {
+		c.fault(p.remote, "it returned %d slots of %d and %d payload bytes of %d that were under way",
+			tail-before, r.head-before, pay-payBefore, r.pay-payBefore)
 		return false
 	}
 	r.waits.Store(0)
-	r.seen = credit
-	r.room = credit + depth
-	r.payRoom = r.payEnd[(credit-1)&(depth-1)] + payloadRing
+	r.seen = now
+	r.room, r.payRoom = tail+depth, pay+payloadRing
 	return true
 }
 
@@ -121,7 +120,8 @@ func (c *live) Commit(op *core.Op) {
 	if c.fenced {
 		p.cmd.PublishFenced64(&s.word, word)
 	} else {
-		p.cmd.Publish64(&s.word, word, unsafe.Add(unsafe.Pointer(s), prefetchOut*slotSize))
+		p.cmd.Publish64(&s.word, word)
+		cpu.PrefetchW(unsafe.Add(unsafe.Pointer(s), prefetchOut*slotSize))
 	}
 	if c.hinted {
 		p.hints.Store8(c.me, 1)
@@ -137,5 +137,5 @@ func slotOf(args *[core.MaxArgs]uint32) *slot {
 // returned reports whether the peer has consumed something since a request began to wait.
 func (r *outRing) returned() bool {
 	w := r.waits.Load()
-	return w != 0 && uint32(w) != shm.Load32(r.credit)
+	return w != 0 && w != shm.Load64(r.credit)+1
 }

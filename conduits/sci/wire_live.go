@@ -6,7 +6,7 @@ import (
 
 // The live profile's command segment: what one sender writes into one receiver's memory.
 //
-//	credits   64 bytes   how many of the receiver's own messages the sender has consumed
+//	credits   64 bytes   how much of the receiver's own messages the sender has consumed
 //	requests  depth slots
 //	replies   depth slots
 //	request payloads, reply payloads: rings of payloadRing bytes
@@ -25,10 +25,12 @@ const (
 	payEvery    = payloadRing / 4 // and payload bytes likewise
 	pageStagger = 4096 / slotSize
 
-	// Slots are prefetched so far ahead, found by trial: a sender's before the receiver's
-	// core must give them up, a receiver's when more than one message waits.
+	// Slots are prefetched so far ahead, found by trial: a sender's, which the receiver's
+	// core must give up; a receiver's when so many have come in one poll that the sender is
+	// well ahead, for else the prefetch takes the line from the sender who fills it.
 	prefetchOut = 8
 	prefetchIn  = 4
+	backlog     = 8
 )
 
 // lane tells the two rings of a pair apart: replies need one of their own, since they must
@@ -42,8 +44,8 @@ const (
 )
 
 // slot is one message. The word is written last and says that the rest is there: length
-// (32), header (16), flags (8), lap (8, low). A lap is the number of times the ring has
-// gone round, never 0, so slots need not be cleared.
+// (32), header (16), flags (8), lap (8, low). A lap counts how often the ring has gone
+// round, and is never 0, so slots need not be cleared.
 type slot struct {
 	word uint64
 	aux  uint64 // Long: destination offset; Medium in the payload ring: position, and bytes taken << 32
@@ -59,7 +61,7 @@ func slotWord(head uint32, hdr core.Header, n int, flags uint64) uint64 {
 }
 
 // lapOf returns the lap in which slot number head lies.
-func lapOf(head uint32) uint8 { return uint8((head>>depthShift)%255) + 1 }
+func lapOf(head uint32) uint8 { return uint8(head>>depthShift) | 1<<7 }
 
 // inlineAt returns where the inline payload of a message with nargs arguments begins in
 // its slot; it may take the rest of it.
@@ -87,5 +89,11 @@ func layoutFor(sender int) liveLayout {
 	return l
 }
 
-// Offsets of the credit words, by lane.
-func creditOffset(l lane) int { return 4 * int(l) }
+// creditOffset returns where a lane's credit lies.
+func creditOffset(l lane) int { return 8 * int(l) }
+
+// A credit tells how many slots (low half) and payload bytes (high half) have been
+// consumed since the start, modulo 2³² each.
+func credit(slots, pay uint32) uint64 { return uint64(pay)<<32 | uint64(slots) }
+
+func creditParts(c uint64) (slots, pay uint32) { return uint32(c), uint32(c >> 32) }

@@ -7,15 +7,6 @@ package cpu
 
 import "golang.org/x/sys/unix"
 
-// HasPrefetchW reports whether PREFETCHW brings a cache line in with the right to write
-// it (CPUID 8000_0001h, ECX bit 8; AMD64 Architecture Programmer's Manual, volume 3).
-// It is false on processors other than amd64.
-var HasPrefetchW = hasPrefetchW()
-
-// Model returns the processor's own name, for example "AMD EPYC 7B13", or the
-// architecture's where the processor has no name to tell.
-func Model() string { return model() }
-
 // Yield lets the kernel run another thread on this processor (sched_yield). It is a raw
 // system call: the Go scheduler does not learn of it and keeps this thread's P, so it
 // serves ranks that are processes. Ranks that are goroutines of one process wait for

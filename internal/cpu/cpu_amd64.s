@@ -5,19 +5,31 @@ TEXT ·Pause(SB), NOSPLIT, $0-0
 	PAUSE
 	RET
 
-// func cpuid(leaf uint32) (a, b, c, d uint32)
-TEXT ·cpuid(SB), NOSPLIT, $0-24
-	MOVL leaf+0(FP), AX
+// func extended(leaf uint32) uint32
+TEXT ·extended(SB), NOSPLIT, $0-12
+	MOVL $0x80000000, AX
 	XORL CX, CX
 	CPUID
-	MOVL AX, a+8(FP)
-	MOVL BX, b+12(FP)
-	MOVL CX, c+16(FP)
-	MOVL DX, d+20(FP)
+	XORL CX, CX
+	CMPL AX, leaf+0(FP)
+	JCS  none
+	MOVL leaf+0(FP), AX
+	CPUID
+none:
+	MOVL CX, ret+8(FP)
 	RET
 
 // func Prefetch(p unsafe.Pointer)
 TEXT ·Prefetch(SB), NOSPLIT, $0-8
 	MOVQ p+0(FP), AX
 	PREFETCHT0 (AX)
+	RET
+
+// func PrefetchW(p unsafe.Pointer)
+TEXT ·PrefetchW(SB), NOSPLIT, $0-8
+	MOVQ p+0(FP), AX
+	CMPB ·hasPrefetchW(SB), $0
+	JEQ  done
+	BYTE $0x0f; BYTE $0x0d; BYTE $0x08 // PREFETCHW (AX), which the assembler does not know
+done:
 	RET

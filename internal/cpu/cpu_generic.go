@@ -2,17 +2,13 @@
 
 package cpu
 
-import (
-	"runtime"
-	"unsafe"
-)
+import "unsafe"
 
 // Pause does nothing on this architecture.
 func Pause() {}
 
-func hasPrefetchW() bool { return false }
-
-func model() string { return runtime.GOARCH }
+// PrefetchW does nothing on this architecture.
+func PrefetchW(unsafe.Pointer) {}
 
 // Prefetch does nothing on this architecture.
 func Prefetch(unsafe.Pointer) {}

@@ -2,17 +2,6 @@
 
 package shm
 
-import (
-	"unsafe"
-
-	"github.com/aqueduct-go/aqueduct/internal/cpu"
-)
-
-// prefetchW is read by PublishPrefetch.
-//
-//lint:ignore U1000 only assembly reads it
-var prefetchW = cpu.HasPrefetchW
-
 // Store64 publishes: everything stored before is seen by whoever loads v. It is a plain
 // MOV, so a later load may be done before the store is seen (see the package comment).
 //
@@ -29,12 +18,11 @@ func Store32(p *uint32, v uint32)
 //go:noescape
 func Store8(p *uint8, v uint8)
 
-// PublishPrefetch is Store64, and then asks the processor to fetch the cache line of next
-// for writing (PREFETCHW), where it can. It is for a producer that will soon fill the
-// line at next, which the consumer's core still holds; next may be any address.
-//
-//go:noescape
-func PublishPrefetch(p *uint64, v uint64, next unsafe.Pointer)
+// Publish64 is Store64, inlined, for the one flag of a message on the hot path. It is an
+// ordinary store: the compiler keeps stores in program order (in its intermediate form
+// each takes the memory state that the one before it left), and amd64 lets the others see
+// them in that order.
+func Publish64(p *uint64, v uint64) { *p = v }
 
 // Swap8 stores v and returns the old value. It is a full barrier: the store is seen
 // before any later load is done.

@@ -23,18 +23,6 @@ TEXT ·Store8(SB), NOSPLIT, $0-9
 	MOVB CX, (AX)
 	RET
 
-// func PublishPrefetch(p *uint64, v uint64, next unsafe.Pointer)
-TEXT ·PublishPrefetch(SB), NOSPLIT, $0-24
-	MOVQ p+0(FP), AX
-	MOVQ v+8(FP), CX
-	MOVQ next+16(FP), DX
-	MOVQ CX, (AX)
-	CMPB ·prefetchW(SB), $0
-	JEQ  done
-	BYTE $0x0f; BYTE $0x0d; BYTE $0x0a // PREFETCHW (DX), which the assembler does not know
-done:
-	RET
-
 // func Swap8(p *uint8, v uint8) uint8
 TEXT ·Swap8(SB), NOSPLIT, $0-17
 	MOVQ p+0(FP), AX

@@ -2,10 +2,7 @@
 
 package shm
 
-import (
-	"sync/atomic"
-	"unsafe"
-)
+import "sync/atomic"
 
 // Store64 publishes: everything stored before is seen by whoever loads v. In this build
 // it is sequentially consistent.
@@ -17,8 +14,8 @@ func Store32(p *uint32, v uint32) { atomic.StoreUint32(p, v) }
 // Store8 publishes like Store64 and leaves the neighbouring bytes alone.
 func Store8(p *uint8, v uint8) { swapByte(p, v) }
 
-// PublishPrefetch is Store64 in this build; next is not used.
-func PublishPrefetch(p *uint64, v uint64, next unsafe.Pointer) { atomic.StoreUint64(p, v) }
+// Publish64 is Store64 in this build.
+func Publish64(p *uint64, v uint64) { atomic.StoreUint64(p, v) }
 
 // Swap8 stores v and returns the old value. It is a full barrier: the store is seen
 // before any later load is done.

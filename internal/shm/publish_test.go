@@ -64,10 +64,8 @@ func TestStoresAndSwaps(t *testing.T) {
 		p := u64(r, off)
 		Store64(p, 0x0102030405060708)
 		check("Store64", off, 8, 0x0102030405060708, Load64(p))
-		PublishPrefetch(p, 9, unsafe.Pointer(&b[0]))
-		check("PublishPrefetch", off, 8, 9, Load64(p))
-		PublishPrefetch(p, 9, nil)
-		check("PublishPrefetch of nothing", off, 8, 9, Load64(p))
+		Publish64(p, 9)
+		check("Publish64", off, 8, 9, Load64(p))
 		if old := Swap64(p, 7); old != 0xa5a5a5a5a5a5a5a5 {
 			t.Errorf("Swap64 returned %#x", old)
 		}
@@ -104,10 +102,10 @@ func TestBytesAreIndependent(t *testing.T) {
 // that it sees the order which the flags make.
 func TestProducerConsumer(t *testing.T) {
 	const slots, slotSize, total = 8, 128, 20000
-	for name, publish := range map[string]func(flag *uint64, v uint64, next unsafe.Pointer){
-		"Store64":         func(flag *uint64, v uint64, _ unsafe.Pointer) { Store64(flag, v) },
-		"PublishPrefetch": PublishPrefetch,
-		"Swap64":          func(flag *uint64, v uint64, _ unsafe.Pointer) { Swap64(flag, v) },
+	for name, publish := range map[string]func(flag *uint64, v uint64){
+		"Store64":   Store64,
+		"Publish64": Publish64,
+		"Swap64":    func(flag *uint64, v uint64) { Swap64(flag, v) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := local(t, slots*slotSize+64)
@@ -122,7 +120,7 @@ func TestProducerConsumer(t *testing.T) {
 					for i := 8; i < slotSize; i += 8 {
 						*u64(r, at+i) = n * uint64(i)
 					}
-					publish(u64(r, at), n, unsafe.Pointer(&r.Bytes()[int((n+2)%slots)*slotSize]))
+					publish(u64(r, at), n)
 				}
 			})
 			wg.Go(func() {
@@ -266,7 +264,7 @@ func TestHotPathDoesNotAllocate(t *testing.T) {
 		Swap64(p, 1)
 		Swap32(q, 1)
 		Swap8(&b[3], 1)
-		PublishPrefetch(p, 1, unsafe.Pointer(&b[0]))
+		Publish64(p, 1)
 		Fence()
 	})
 	if n != 0 {
@@ -282,9 +280,9 @@ func BenchmarkPublish(b *testing.B) {
 			Store64(p, 1)
 		}
 	})
-	b.Run("PublishPrefetch", func(b *testing.B) {
+	b.Run("Publish64", func(b *testing.B) {
 		for b.Loop() {
-			PublishPrefetch(p, 1, unsafe.Pointer(q))
+			Publish64(p, 1)
 		}
 	})
 	b.Run("Swap64", func(b *testing.B) {

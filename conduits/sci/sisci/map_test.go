@@ -18,7 +18,6 @@ func TestStores(t *testing.T) {
 		if seg.ID() != 7 || seg.Size() != 2*page || m.Segment() != r || m.Size() != page {
 			t.Errorf("segment %#x of %d bytes, map of %d", seg.ID(), seg.Size(), m.Size())
 		}
-		next := m.Ptr(64)
 		at := func(off int) *uint64 { return (*uint64)(m.Ptr(off)) }
 		for _, tc := range []struct {
 			name  string
@@ -30,10 +29,11 @@ func TestStores(t *testing.T) {
 				binary.NativeEndian.PutUint64(m.Window(16, 8), v)
 				m.Push(16, 8)
 			}},
-			{"Publish64", 32, 8, func(v uint64) { m.Publish64(at(32), v, next) }},
+			{"Publish64", 32, 8, func(v uint64) { m.Publish64(at(32), v) }},
 			{"PublishFenced64", page - 8, 8, func(v uint64) { m.PublishFenced64(at(page-8), v) }},
+			{"Store64", 48, 8, func(v uint64) { m.Store64(48, v) }},
+			{"StoreFenced64", 56, 8, func(v uint64) { m.StoreFenced64(56, v) }},
 			{"Store32", 68, 4, func(v uint64) { m.Store32(68, uint32(v)) }},
-			{"StoreFenced32", 0, 4, func(v uint64) { m.StoreFenced32(0, uint32(v)) }},
 			{"Store8", 81, 1, func(v uint64) { m.Store8(81, uint8(v)) }},
 			{"StoreFenced8", 83, 1, func(v uint64) { m.StoreFenced8(83, uint8(v)) }},
 		} {

@@ -43,11 +43,8 @@ func (m *RemoteMap) Window(off, n int) []byte {
 // Push sends n bytes from off that were stored by Ptr or Window.
 func (m *RemoteMap) Push(off, n int) {}
 
-// Publish64 stores a flag at p, which Ptr returned, and has the line of next fetched for a
-// coming store.
-func (m *RemoteMap) Publish64(p *uint64, v uint64, next unsafe.Pointer) {
-	shm.PublishPrefetch(p, v, next)
-}
+// Publish64 stores a flag at p, which Ptr returned.
+func (m *RemoteMap) Publish64(p *uint64, v uint64) { shm.Publish64(p, v) }
 
 // PublishFenced64 stores a flag at p, which Ptr returned, that is seen before any later
 // load.
@@ -59,13 +56,16 @@ func (m *RemoteMap) Store8(off int, v uint8) { shm.Store8((*uint8)(unsafe.Add(m.
 // StoreFenced8 is Store8, seen before any later load.
 func (m *RemoteMap) StoreFenced8(off int, v uint8) { shm.Swap8((*uint8)(unsafe.Add(m.base, off)), v) }
 
+// Store64 stores a flag of an aligned double word.
+func (m *RemoteMap) Store64(off int, v uint64) { shm.Store64((*uint64)(unsafe.Add(m.base, off)), v) }
+
+// StoreFenced64 is Store64, seen before any later load.
+func (m *RemoteMap) StoreFenced64(off int, v uint64) {
+	shm.Swap64((*uint64)(unsafe.Add(m.base, off)), v)
+}
+
 // Store32 stores a flag of an aligned word.
 func (m *RemoteMap) Store32(off int, v uint32) { shm.Store32((*uint32)(unsafe.Add(m.base, off)), v) }
-
-// StoreFenced32 is Store32, seen before any later load.
-func (m *RemoteMap) StoreFenced32(off int, v uint32) {
-	shm.Swap32((*uint32)(unsafe.Add(m.base, off)), v)
-}
 
 // write is a large store; with read it is a load.
 func (m *RemoteMap) write(off int, b []byte) {

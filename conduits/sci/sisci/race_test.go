@@ -56,7 +56,8 @@ func TestMessagesBetweenNodes(t *testing.T) {
 						}
 						out[p].Push(4, len(w))
 						if n == 0 {
-							out[p].StoreFenced32(0, sent[p])
+							out[p].Store32(0, sent[p])
+							shm.Fence()
 						} else {
 							out[p].Store32(0, sent[p])
 						}
