@@ -120,6 +120,7 @@ var variables = []struct {
 	{"AQUEDUCT_STALL", func(s *settings, v string) (err error) { s.cfg.Stall, err = time.ParseDuration(v); return err }},
 	{"AQUEDUCT_SEED", func(s *settings, v string) (err error) { s.cfg.Seed, err = strconv.ParseUint(v, 0, 64); return err }},
 	{"AQUEDUCT_SETTINGS", setSettings},
+	{"AQUEDUCT_REACH", setReach},
 	{"AQUEDUCT_GRACE", setGrace},
 }
 
@@ -153,6 +154,18 @@ func setThreads(s *settings, v string) error {
 		s.cfg.Threads = core.Many
 	default:
 		return fmt.Errorf("want single or many")
+	}
+	return nil
+}
+
+func setReach(s *settings, v string) error {
+	switch v {
+	case "on":
+		s.cfg.NoReach = false
+	case "off":
+		s.cfg.NoReach = true
+	default:
+		return fmt.Errorf("want on or off")
 	}
 	return nil
 }

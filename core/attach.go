@@ -18,6 +18,9 @@ type AttachSpec struct {
 	// Segment is the size of this rank's segment, as for Config.Segment; "" takes the
 	// configured one, "0" makes none. It may differ among ranks.
 	Segment string
+	// Extra is the number of bytes that the segment has beyond Segment, at its end, for a
+	// layer above this package; rounded up to whole pages. It may differ among ranks.
+	Extra int
 	// Handlers are registered before any message can arrive. Entries with index
 	// AnyHandler get the lowest free index, upwards in table order (GASNet-1 rule).
 	Handlers []HandlerEntry
@@ -56,9 +59,10 @@ func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
+	segment += pages(max(0, spec.Extra))
 	ep := j.newEndpoint(drv, group)
 	if err := ep.table.register(spec.Handlers, ClientHandlers, true); err != nil {
-		return nil, ep.misuse("Attach", "%v", err)
+		return nil, ep.Misuse("Attach", "%v", err)
 	}
 	if ep.sizes, err = j.exchangeSizes(group, segment); err != nil {
 		return nil, err
@@ -166,8 +170,13 @@ func (j *Job) segmentSize(s string) (int, error) {
 	if uint64(n) > whole { // and so that sums do not overflow
 		return 0, fmt.Errorf("core: rank %d: a segment of %d MB, but %d MB are available; lower --segment", j.rank, n>>20, whole>>20)
 	}
+	return pages(n), nil
+}
+
+// pages rounds up to a whole number of pages.
+func pages(n int) int {
 	page := os.Getpagesize()
-	return (n + page - 1) / page * page, nil
+	return (n + page - 1) / page * page
 }
 
 // exchangeSizes tells every rank the others' segment sizes, refuses jobs whose ranks
@@ -207,8 +216,9 @@ func (j *Job) exchangeSizes(group []Rank, segment int) ([]int, error) {
 	return sizes, nil
 }
 
-// misuse makes a UsageError; in debug mode it ends the job.
-func (ep *Endpoint) misuse(op, format string, args ...any) error {
+// Misuse makes the error of a call that breaks a rule, of this package or of a layer above;
+// in debug mode it ends the job. A handler may call it.
+func (ep *Endpoint) Misuse(op, format string, args ...any) error {
 	err := &UsageError{ep.job.rank, op, fmt.Sprintf(format, args...)}
 	if ep.debug {
 		ep.job.abort(err)

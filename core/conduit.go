@@ -105,6 +105,14 @@ type Sleeper interface {
 	Disarm()
 }
 
+// Reacher is an optional power of a live conduit: direct reach of peers' segments.
+type Reacher interface {
+	// Reach returns rank's segment as memory of this process, valid until Close, or nil if
+	// it is out of reach. Stores to it become visible before a message that is committed
+	// later. Any goroutine may call it, beside other methods.
+	Reach(rank Rank) ([]byte, error)
+}
+
 // Attachment is what core hands to Conduit.Attach.
 type Attachment struct {
 	Boot     Bootstrap         // the job's collectives

@@ -41,9 +41,9 @@ func (c *Context) Endpoint() *Endpoint { return c.ep }
 func (c *Context) misplaced(op string) error {
 	switch {
 	case c.restricted&inHandler != 0:
-		return c.ep.misuse(op, "called from the handler of a %v from rank %d; a handler may only reply", c.ep.token.hdr, c.ep.token.src)
+		return c.ep.Misuse(op, "called from the handler of a %v from rank %d; a handler may only reply", c.ep.token.hdr, c.ep.token.src)
 	case c.restricted&prepared != 0:
-		return c.ep.misuse(op, "a request is prepared on this context; commit it first")
+		return c.ep.Misuse(op, "a request is prepared on this context; commit it first")
 	}
-	return c.ep.misuse(op, "called while holding a handler-safe lock; release it first")
+	return c.ep.Misuse(op, "called while holding a handler-safe lock; release it first")
 }

@@ -33,6 +33,8 @@ type Endpoint struct {
 	table    handlerTable
 	token    Token
 	barrier  barrier
+	kicked   bool // advance is to be called; changed where handlers run
+	advance  func(*Context) int
 }
 
 // peer counts the messages exchanged with one rank.
@@ -62,6 +64,19 @@ func (ep *Endpoint) Group() []Rank { return ep.group }
 // Segment returns the rank's own registered memory, valid until the job ends. Peers write
 // to it at any time by Longs. A handler may call it.
 func (ep *Endpoint) Segment() []byte { return ep.segment }
+
+// Reach returns rank's segment as memory of this process, if the conduit can reach it
+// directly (never under a model), else nil. Both ranks see each other's stores as threads
+// of one process would, and a handler sees the stores made before its message was sent.
+// The memory is valid until the job ends; an access after it was removed by the peer's
+// death does no harm. A handler may not call it.
+func (ep *Endpoint) Reach(rank Rank) ([]byte, error) {
+	r, ok := ep.conduit.(Reacher)
+	if !ok || ep.proc != nil || ep.job.cfg.NoReach || ep.SegmentSize(rank) == 0 {
+		return nil, nil
+	}
+	return r.Reach(rank)
+}
 
 // SegmentSize returns the bytes of rank's segment, 0 for a rank outside the group. A
 // handler may call it.
@@ -184,10 +199,10 @@ func (ep *Endpoint) malformed(src Rank, h Header, what string) {
 // unfinished diagnoses a handler that returned too early.
 func (ep *Endpoint) unfinished(t *Token, c *Context) {
 	if t.state == tokenPrepared {
-		ep.job.abort(ep.misuse("handler", "returned from a %v with a prepared reply not committed", t.hdr))
+		ep.job.abort(ep.Misuse("handler", "returned from a %v with a prepared reply not committed", t.hdr))
 		return
 	}
-	ep.misuse("handler", "returned from a %v holding a handler-safe lock", t.hdr)
+	ep.Misuse("handler", "returned from a %v holding a handler-safe lock", t.hdr)
 }
 
 // Fail ends the job with err as the reason; conduits call it when the network has failed.

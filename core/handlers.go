@@ -115,7 +115,7 @@ func (ep *Endpoint) RegisterHandlers(entries []HandlerEntry) error {
 func (ep *Endpoint) RegisterExtended(entries []HandlerEntry) error {
 	for i := range entries {
 		if x := entries[i].Index; x < ExtendedHandlers || x >= ClientHandlers {
-			return ep.misuse("RegisterExtended", "index %d is outside %d to %d", x, ExtendedHandlers, ClientHandlers-1)
+			return ep.Misuse("RegisterExtended", "index %d is outside %d to %d", x, ExtendedHandlers, ClientHandlers-1)
 		}
 	}
 	return ep.registerFrom("RegisterExtended", entries, ExtendedHandlers)
@@ -123,9 +123,9 @@ func (ep *Endpoint) RegisterExtended(entries []HandlerEntry) error {
 
 func (ep *Endpoint) registerFrom(op string, entries []HandlerEntry, base HandlerIndex) error {
 	var err error
-	ep.exclusively(func() { err = ep.table.register(entries, base, false) })
+	ep.Exclusively(func() { err = ep.table.register(entries, base, false) })
 	if err != nil {
-		return ep.misuse(op, "%v", err)
+		return ep.Misuse(op, "%v", err)
 	}
 	return nil
 }

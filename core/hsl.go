@@ -21,7 +21,7 @@ type HSL struct {
 // with the token's context. In Single mode only the one goroutine and its handlers lock.
 func (l *HSL) Lock(c *Context) {
 	if c.ep.debug && l.owner.Load() == c {
-		c.ep.misuse("HSL.Lock", "the lock is already held by this context")
+		c.ep.Misuse("HSL.Lock", "the lock is already held by this context")
 		return
 	}
 	l.mu.Lock()
@@ -31,7 +31,7 @@ func (l *HSL) Lock(c *Context) {
 // TryLock acquires the lock if it is free and reports whether it did. Allowed in handlers.
 func (l *HSL) TryLock(c *Context) bool {
 	if c.ep.debug && l.owner.Load() == c {
-		c.ep.misuse("HSL.TryLock", "the lock is already held by this context")
+		c.ep.Misuse("HSL.TryLock", "the lock is already held by this context")
 		return false
 	}
 	if !l.mu.TryLock() {
@@ -46,10 +46,10 @@ func (l *HSL) Unlock(c *Context) {
 	if c.ep.debug {
 		switch {
 		case l.owner.Load() != c:
-			c.ep.misuse("HSL.Unlock", "the lock is not held by this context")
+			c.ep.Misuse("HSL.Unlock", "the lock is not held by this context")
 			return
 		case c.locks != l:
-			c.ep.misuse("HSL.Unlock", "locks must be released in reverse order of acquisition")
+			c.ep.Misuse("HSL.Unlock", "locks must be released in reverse order of acquisition")
 			return
 		}
 		c.locks, l.below = l.below, nil

@@ -23,6 +23,7 @@ type Config struct {
 	Profile  string            // a profile of the conduit; "" is its default
 	Settings map[string]string // further settings of the conduit
 	Segment  string            // default segment size: "64MB", "2GB", "50%"; "" is 64 MB
+	NoReach  bool              // have no direct reach of peers' segments, for tests and comparisons
 	Threads  Threads           // Many (the default) or Single
 	Debug    bool              // check what handlers and callers may do; misuse ends the job
 	Stall    time.Duration     // report a live wait that takes longer; 0: never

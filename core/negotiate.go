@@ -70,7 +70,7 @@ func (c *Context) Commit(h HandlerIndex, n int, args ...uint32) error {
 func (c *Context) CommitAt(h HandlerIndex, n int, off uint64, args ...uint32) error {
 	ep := c.ep
 	if c.restricted&prepared == 0 {
-		return ep.misuse("Commit", "no request is prepared")
+		return ep.Misuse("Commit", "no request is prepared")
 	}
 	if err := ep.checkCommit(&c.stage, c.op.Dst, h, n, off, len(args), ep.limits.MaxLongRequest); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (t *Token) Commit(h HandlerIndex, n int, args ...uint32) error {
 func (t *Token) CommitAt(h HandlerIndex, n int, off uint64, args ...uint32) error {
 	ep := t.ep
 	if t.state != tokenPrepared {
-		return ep.misuse("CommitReply", "no reply is prepared")
+		return ep.Misuse("CommitReply", "no reply is prepared")
 	}
 	if err := ep.checkCommit(&t.stage, t.src, h, n, off, len(args), ep.limits.MaxLongReply); err != nil {
 		return err
@@ -175,17 +175,17 @@ func (ep *Endpoint) checkOffer(op string, dst Rank, o *Offer, medium, long int) 
 			limit = min(limit, ep.sizes[dst]-int(o.Off))
 		}
 	default:
-		return 0, ep.misuse(op, "a %v has no payload to negotiate", o.Kind)
+		return 0, ep.Misuse(op, "a %v has no payload to negotiate", o.Kind)
 	}
 	switch {
 	case o.NArgs < 0 || o.NArgs > MaxArgs:
-		return 0, ep.misuse(op, "%d arguments; at most %d", o.NArgs, MaxArgs)
+		return 0, ep.Misuse(op, "%d arguments; at most %d", o.NArgs, MaxArgs)
 	case o.Least < 0 || o.Most < o.Least:
-		return 0, ep.misuse(op, "least %d and most %d; need 0 ≤ least ≤ most", o.Least, o.Most)
+		return 0, ep.Misuse(op, "least %d and most %d; need 0 ≤ least ≤ most", o.Least, o.Most)
 	case o.Least > limit:
-		return 0, ep.misuse(op, "least %d exceeds the limit of %d", o.Least, limit)
+		return 0, ep.Misuse(op, "least %d exceeds the limit of %d", o.Least, limit)
 	case o.Buf != nil && len(o.Buf) < o.Most:
-		return 0, ep.misuse(op, "the buffer has %d bytes; most is %d", len(o.Buf), o.Most)
+		return 0, ep.Misuse(op, "the buffer has %d bytes; most is %d", len(o.Buf), o.Most)
 	}
 	return min(o.Most, limit), nil
 }
@@ -194,13 +194,13 @@ func (ep *Endpoint) checkOffer(op string, dst Rank, o *Offer, medium, long int) 
 func (ep *Endpoint) checkCommit(g *negotiation, dst Rank, h HandlerIndex, n int, off uint64, nargs, long int) error {
 	switch {
 	case h == AnyHandler:
-		return ep.misuse("Commit", "handler index 0 is never a handler")
+		return ep.Misuse("Commit", "handler index 0 is never a handler")
 	case nargs != g.offer.NArgs:
-		return ep.misuse("Commit", "%d arguments; the message was prepared for %d", nargs, g.offer.NArgs)
+		return ep.Misuse("Commit", "%d arguments; the message was prepared for %d", nargs, g.offer.NArgs)
 	case n < 0 || n > len(g.buf):
-		return ep.misuse("Commit", "%d bytes; the buffer has %d", n, len(g.buf))
+		return ep.Misuse("Commit", "%d bytes; the buffer has %d", n, len(g.buf))
 	case g.offer.Kind == Long && g.offer.Off != OffsetLater && off != g.offer.Off:
-		return ep.misuse("Commit", "offset %d; the message was prepared for %d", off, g.offer.Off)
+		return ep.Misuse("Commit", "offset %d; the message was prepared for %d", off, g.offer.Off)
 	case g.offer.Kind == Long:
 		return ep.checkLong("Commit", dst, off, n, long)
 	}

@@ -192,7 +192,7 @@ func (c *Context) pollMany(l *ladder, cond func() bool) turn {
 			return satisfied
 		}
 		for ; n == 0 && hot > 0 && p.owed.Load() == 0; hot-- {
-			if n = ep.conduit.Poll(pollBudget); n == 0 && c.silent && cond() {
+			if n = ep.poll(); n == 0 && c.silent && cond() {
 				return satisfied
 			}
 		}
@@ -232,8 +232,10 @@ func (c *Context) pollMany(l *ladder, cond func() bool) turn {
 	}
 }
 
-// exclusively runs f while no handler runs and no context polls.
-func (ep *Endpoint) exclusively(f func()) {
+// Exclusively runs f while no handler runs and no context polls, for state that handlers
+// and goroutines share. f must not communicate except by immediate requests. A handler, or
+// f itself, may not call it.
+func (ep *Endpoint) Exclusively(f func()) {
 	if ep.single {
 		f()
 		return

@@ -19,7 +19,8 @@ type Message struct {
 	// Async lets the library keep Data until the matching reply handler starts
 	// (AMRequestLongAsync): the request's handler must reply. Excludes LC.
 	Async bool
-	// Immediate returns ErrNoRoom instead of waiting for room (GEX_FLAG_IMMEDIATE).
+	// Immediate returns ErrNoRoom instead of waiting for room (GEX_FLAG_IMMEDIATE), and
+	// does not poll.
 	Immediate bool
 }
 
@@ -78,7 +79,7 @@ func (c *Context) Request(dst Rank, m Message, args ...uint32) error {
 		return err
 	}
 	if m.Async && (m.LC != nil || m.Kind != Long) {
-		return ep.misuse("Request", "Async is for Long and excludes LC")
+		return ep.Misuse("Request", "Async is for Long and excludes LC")
 	}
 	op := &c.op
 	op.Dst, op.Len, op.Off = dst, len(m.Data), m.Off
@@ -110,7 +111,7 @@ func (c *Context) Request(dst Rank, m Message, args ...uint32) error {
 	}
 	ep.conduit.Commit(op)
 	op.Src, op.LC = nil, nil
-	if c.sends++; c.sends%sendsPerPoll == 0 {
+	if c.sends++; c.sends%sendsPerPoll == 0 && !m.Immediate {
 		return c.Poll()
 	}
 	return nil
@@ -166,16 +167,16 @@ func (ep *Endpoint) checkRequest(op string, dst Rank, k Kind, off uint64, n int)
 	switch k {
 	case Short:
 		if n != 0 {
-			return ep.misuse(op, "a Short carries no payload; %d bytes given", n)
+			return ep.Misuse(op, "a Short carries no payload; %d bytes given", n)
 		}
 	case Medium:
 		if n > ep.limits.MaxMediumRequest {
-			return ep.misuse(op, "Medium payload of %d bytes; the limit is %d", n, ep.limits.MaxMediumRequest)
+			return ep.Misuse(op, "Medium payload of %d bytes; the limit is %d", n, ep.limits.MaxMediumRequest)
 		}
 	case Long:
 		return ep.checkLong(op, dst, off, n, ep.limits.MaxLongRequest)
 	default:
-		return ep.misuse(op, "unknown category %v", k)
+		return ep.Misuse(op, "unknown category %v", k)
 	}
 	return nil
 }
@@ -183,10 +184,10 @@ func (ep *Endpoint) checkRequest(op string, dst Rank, k Kind, off uint64, n int)
 // checkLong checks that a Long of n bytes at off fits dst's segment.
 func (ep *Endpoint) checkLong(op string, dst Rank, off uint64, n, limit int) error {
 	if n > limit {
-		return ep.misuse(op, "Long payload of %d bytes; the limit is %d", n, limit)
+		return ep.Misuse(op, "Long payload of %d bytes; the limit is %d", n, limit)
 	}
 	if size := uint64(ep.sizes[dst]); off > size || uint64(n) > size-off {
-		return ep.misuse(op, "bytes %d to %d lie outside rank %d's segment of %d bytes", off, off+uint64(n), dst, size)
+		return ep.Misuse(op, "bytes %d to %d lie outside rank %d's segment of %d bytes", off, off+uint64(n), dst, size)
 	}
 	return nil
 }
@@ -198,11 +199,11 @@ func (c *Context) badRequest(op string, dst Rank, h HandlerIndex, nargs int) err
 	case c.restricted != 0:
 		return c.misplaced(op)
 	case uint(dst) >= uint(len(ep.peers)):
-		return ep.misuse(op, "no rank %d in a job of %d", dst, len(ep.peers))
+		return ep.Misuse(op, "no rank %d in a job of %d", dst, len(ep.peers))
 	case ep.peers[dst].absent:
-		return ep.misuse(op, "rank %d is not in this endpoint's group %v", dst, ep.group)
+		return ep.Misuse(op, "rank %d is not in this endpoint's group %v", dst, ep.group)
 	case h == AnyHandler:
-		return ep.misuse(op, "handler index 0 is never a handler")
+		return ep.Misuse(op, "handler index 0 is never a handler")
 	}
-	return ep.misuse(op, "%d arguments; at most %d", nargs, MaxArgs)
+	return ep.Misuse(op, "%d arguments; at most %d", nargs, MaxArgs)
 }

@@ -75,7 +75,7 @@ func (t *Token) ReplyMedium(h HandlerIndex, data []byte, args ...uint32) error {
 		return t.badReply("ReplyMedium", h, len(args))
 	}
 	if len(data) > t.ep.limits.MaxMediumReply {
-		return t.ep.misuse("ReplyMedium", "payload of %d bytes; the limit is %d", len(data), t.ep.limits.MaxMediumReply)
+		return t.ep.Misuse("ReplyMedium", "payload of %d bytes; the limit is %d", len(data), t.ep.limits.MaxMediumReply)
 	}
 	op := &t.op
 	op.Hdr = MakeHeader(h, Medium, true, len(args))
@@ -117,17 +117,17 @@ func (t *Token) commit(args []uint32) {
 func (t *Token) badReply(op string, h HandlerIndex, nargs int) error {
 	switch {
 	case t.state == tokenDead:
-		return t.ep.misuse(op, "the token's handler has returned")
+		return t.ep.Misuse(op, "the token's handler has returned")
 	case t.state == tokenPrepared:
-		return t.ep.misuse(op, "a prepared reply must be committed first")
+		return t.ep.Misuse(op, "a prepared reply must be committed first")
 	case t.state == tokenLocked:
-		return t.ep.misuse(op, "called while holding a handler-safe lock; release it first")
+		return t.ep.Misuse(op, "called while holding a handler-safe lock; release it first")
 	case t.hdr.Reply():
-		return t.ep.misuse(op, "a reply handler may not send")
+		return t.ep.Misuse(op, "a reply handler may not send")
 	case t.state == tokenDone:
-		return t.ep.misuse(op, "the request was already answered; at most one reply")
+		return t.ep.Misuse(op, "the request was already answered; at most one reply")
 	case h == AnyHandler:
-		return t.ep.misuse(op, "handler index 0 is never a handler")
+		return t.ep.Misuse(op, "handler index 0 is never a handler")
 	}
-	return t.ep.misuse(op, "%d arguments; at most %d", nargs, MaxArgs)
+	return t.ep.Misuse(op, "%d arguments; at most %d", nargs, MaxArgs)
 }

@@ -48,14 +48,14 @@ func (c *Context) Poll() error {
 	}
 	if ep.single {
 		ep.poller = c
-		ep.conduit.Poll(pollBudget)
+		ep.poll()
 	} else if alone, _ := c.enterAlone(); alone {
 		ep.poller = c
-		ep.conduit.Poll(pollBudget)
+		ep.poll()
 		c.leaveAlone()
 	} else if ep.progress.enter() {
 		ep.poller = c
-		if ep.conduit.Poll(pollBudget) > 0 {
+		if ep.poll() > 0 {
 			ep.progress.burst(ep)
 		}
 		ep.progress.leave()
@@ -63,6 +63,32 @@ func (c *Context) Poll() error {
 	}
 	return ep.job.failure()
 }
+
+// poll delivers what has arrived, then has the layer above carry on if it asked for that.
+// It returns how much happened.
+func (ep *Endpoint) poll() int {
+	n := ep.conduit.Poll(pollBudget)
+	if ep.kicked {
+		n += ep.advance(ep.poller)
+	}
+	return n
+}
+
+// OnAdvance has every poll call f after a Kick, until Unkick: the way for the layer above
+// to carry on with what several messages make up, when messages arrive, whatever the rank
+// waits for. f runs as a handler does, on the polling goroutine and with none beside it,
+// but may send immediate requests; it returns how much it did, 0 if nothing. It is set
+// once, before the first Kick.
+func (ep *Endpoint) OnAdvance(f func(*Context) int) {
+	ep.advance = f
+}
+
+// Kick asks for calls of what OnAdvance set. Call it in a handler, below Exclusively, or in
+// f itself; likewise Unkick.
+func (ep *Endpoint) Kick() { ep.kicked = true }
+
+// Unkick ends what Kick began.
+func (ep *Endpoint) Unkick() { ep.kicked = false }
 
 // wait is where everything that blocks ends up; what names the wait in reports.
 func (c *Context) wait(what string, cond func() bool) error {
@@ -98,7 +124,7 @@ func (c *Context) waitSingle(what string, cond func() bool) (crowded bool, err e
 	for {
 		n := 0
 		for ; n == 0 && hot > 0; hot-- {
-			if n = ep.conduit.Poll(pollBudget); c.silent && cond() {
+			if n = ep.poll(); c.silent && cond() {
 				return false, nil
 			}
 		}
@@ -139,7 +165,7 @@ func (c *Context) waitModelled(what string, cond func() bool) error {
 			return err
 		}
 		before := p.Now()
-		if ep.conduit.Poll(pollBudget) > 0 || p.Arrivals != arrivals {
+		if ep.poll() > 0 || p.Arrivals != arrivals {
 			continue
 		}
 		p.SetWaiting(what)

@@ -1,6 +1,8 @@
 package sci
 
 import (
+	"fmt"
+
 	"github.com/aqueduct-go/aqueduct/conduits/sci/sisci"
 	"github.com/aqueduct-go/aqueduct/core"
 )
@@ -69,6 +71,15 @@ func (c *live) Attach(a *core.Attachment) (segment []byte, err error) {
 		c.byRank[p.rank] = p
 	}
 	return segment, nil
+}
+
+// Reach implements core.Reacher.
+func (c *live) Reach(rank core.Rank) ([]byte, error) {
+	p := c.byRank[rank]
+	if m := c.longMap(p.remote); m != nil {
+		return m.Window(0, p.size), nil
+	}
+	return nil, fmt.Errorf("sci: the segment of rank %d cannot be imported", rank)
 }
 
 // Sleeper implements core.Conduit.
