@@ -26,6 +26,7 @@ var rooms = []struct {
 	{"front door", "it alone wires conduits, bootstrap and core together", []string{"."}, false},
 	{"conduits", "a conduit is chosen at run time, so nothing below the front door knows one, and none knows another", []string{"conduits/"}, false},
 	{"spawner", "no conduit and nothing in core knows what started the job", []string{"spawner"}, true},
+	{"extended", "it is network-independent, on the Core API alone", []string{"extended"}, true},
 	{"core", "the contract stands on nothing but internals", []string{"core"}, true},
 	{"internal", "shared mechanisms know nobody", []string{"internal/"}, true},
 }
@@ -38,6 +39,14 @@ var edges = map[string]string{
 // testEdges are further imports that tests may have: prefix of the importer and import.
 var testEdges = [][2]string{
 	{"conduits/", "spawner"}, // conduits are tested with real processes
+	{"extended/", "spawner"}, // and so is what stands on them
+	{"extended/", "conduits/"},
+}
+
+// apart are rooms of which the upper does not know the lower: prefix of importer and import.
+var apart = [][2]string{
+	{"conduits/", "extended"}, // a conduit carries active messages, whatever they are for
+	{"spawner", "extended"},
 }
 
 func TestArrows(t *testing.T) {
@@ -79,6 +88,11 @@ func checkArrow(t *testing.T, from, path string, test bool) {
 		to = "."
 	}
 	a, b := roomOf(t, from), roomOf(t, to)
+	for _, e := range apart {
+		if strings.HasPrefix(from, e[0]) && strings.HasPrefix(to, e[1]) {
+			t.Errorf("%s imports %s: the two rooms stand side by side", from, to)
+		}
+	}
 	switch {
 	case from == to, a < b, a == b && rooms[a].within, edges[from+" -> "+to] != "":
 		return

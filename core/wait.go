@@ -38,6 +38,15 @@ type idleTimes struct {
 // may not be called in a handler.
 func (c *Context) WaitUntil(cond func() bool) error { return c.wait("WaitUntil", cond) }
 
+// WaitSilent is WaitUntil for a condition that may also become true without a handler
+// having run, such as local completion; it is looked at after empty polls too.
+func (c *Context) WaitSilent(cond func() bool) error {
+	c.silent = true
+	err := c.wait("WaitSilent", cond)
+	c.silent = false
+	return err
+}
+
 // Poll runs the handlers of messages that have arrived, some at most, and returns the
 // job's failure if there is one. In Many mode it does nothing while another context
 // polls. Not allowed in a handler.

@@ -1,0 +1,138 @@
+// Package coll has the algorithms of the collective operations as pure schedules: what a
+// rank sends to whom, receives from whom, copies and combines, in which order. It knows no
+// network, no time and no memory, so the same schedule runs on every conduit, live and
+// modelled, and is tested by a simulation that is a page long.
+//
+// A schedule belongs to one rank of a team and one call. Messages between two ranks are
+// matched by their number: the k-th that a sends to b within the call is the k-th that b
+// receives from a, however the network orders them.
+package coll
+
+// Buf tells which memory a Span lies in.
+type Buf uint8
+
+const (
+	Src Buf = iota // the caller's source; never written
+	Dst            // the caller's destination
+	Tmp            // private scratch memory of Schedule.Tmp bytes, contents undefined at first
+	Shm            // shared scratch memory of rank Span.Rank; others may read it, none but the owner writes it
+)
+
+// Span is Len bytes at Off of a buffer.
+type Span struct {
+	Buf      Buf
+	Rank     int // Shm only: the team rank that owns it
+	Off, Len int
+}
+
+// Kind is what a step does.
+type Kind uint8
+
+const (
+	// Send sends From to team rank Peer. The span stays unchanged until the schedule ends
+	// or until a later step of this rank writes it; the executor sees to it that a write
+	// after a Send does not change what was sent.
+	Send Kind = iota
+	// Await waits until message number Msg of Schedule.Recvs has arrived whole.
+	Await
+	// Copy copies From to To, which have equal lengths and do not overlap.
+	Copy
+	// Combine does To = To ⊕ From element by element (To is the left operand).
+	Combine
+	// CombineLeft does To = From ⊕ To, for operators that do not commute.
+	CombineLeft
+)
+
+// Step is one action. Steps are done in order; only Await may take time.
+type Step struct {
+	Kind     Kind
+	Peer     int  // Send: to whom
+	Number   int  // Send: how many messages went to Peer in this schedule before
+	Msg      int  // Await: index in Recvs
+	To, From Span // Send: From; Copy, Combine, CombineLeft: both
+}
+
+// Recv is a message to be received. Its span belongs to the message alone from the start
+// of the schedule until it is awaited, so that an early arrival can be put there at once.
+type Recv struct {
+	Peer   int  // from whom
+	Number int  // how many messages came from Peer in this schedule before
+	To     Span // in Dst or Tmp; Len 0 for a signal
+}
+
+// Schedule is one rank's part of one collective call.
+type Schedule struct {
+	Recvs []Recv
+	Steps []Step
+	Tmp   int // bytes of private scratch
+	Shm   int // bytes of shared scratch of this rank
+}
+
+// Builder makes a schedule step by step and numbers the messages.
+type Builder struct {
+	s    Schedule
+	sent map[int]int // messages sent so far, by peer
+	got  map[int]int
+}
+
+// Send appends a Send of span to team rank peer.
+func (b *Builder) Send(peer int, span Span) {
+	if b.sent == nil {
+		b.sent = make(map[int]int)
+	}
+	b.s.Steps = append(b.s.Steps, Step{Kind: Send, Peer: peer, Number: b.sent[peer], From: span})
+	b.sent[peer]++
+}
+
+// Recv declares the next message from peer and returns its index for Await.
+func (b *Builder) Recv(peer int, to Span) (msg int) {
+	if b.got == nil {
+		b.got = make(map[int]int)
+	}
+	b.s.Recvs = append(b.s.Recvs, Recv{Peer: peer, Number: b.got[peer], To: to})
+	b.got[peer]++
+	return len(b.s.Recvs) - 1
+}
+
+// Await appends a wait for message msg.
+func (b *Builder) Await(msg int) {
+	b.s.Steps = append(b.s.Steps, Step{Kind: Await, Msg: msg})
+}
+
+// Copy appends a copy, unless it is empty or onto itself.
+func (b *Builder) Copy(to, from Span) {
+	if to.Len > 0 && to != from {
+		b.s.Steps = append(b.s.Steps, Step{Kind: Copy, To: to, From: from})
+	}
+}
+
+// Combine appends to = to ⊕ from.
+func (b *Builder) Combine(to, from Span) {
+	if to.Len > 0 {
+		b.s.Steps = append(b.s.Steps, Step{Kind: Combine, To: to, From: from})
+	}
+}
+
+// CombineLeft appends to = from ⊕ to.
+func (b *Builder) CombineLeft(to, from Span) {
+	if to.Len > 0 {
+		b.s.Steps = append(b.s.Steps, Step{Kind: CombineLeft, To: to, From: from})
+	}
+}
+
+// Temp takes n bytes of private scratch.
+func (b *Builder) Temp(n int) Span {
+	s := Span{Buf: Tmp, Off: b.s.Tmp, Len: n}
+	b.s.Tmp += (n + 63) &^ 63
+	return s
+}
+
+// Shared takes n bytes of the shared scratch of team rank self, whose schedule this is.
+func (b *Builder) Shared(self, n int) Span {
+	s := Span{Buf: Shm, Rank: self, Off: b.s.Shm, Len: n}
+	b.s.Shm += (n + 63) &^ 63
+	return s
+}
+
+// Schedule returns what was built.
+func (b *Builder) Schedule() *Schedule { return &b.s }

@@ -1,0 +1,25 @@
+package extended
+
+import "github.com/aqueduct-go/aqueduct/core"
+
+// Context is a goroutine's way to the library: all calls go through one. It owns the
+// implicit operations and the open access region. It has the methods of the core context
+// below it, so active messages and waits go through it too.
+type Context struct {
+	*core.Context
+	ep       *Endpoint
+	implicit [categories]*operation // the implicit operations outside access regions
+	region   *operation             // the open access region, or nil
+}
+
+func (c *Context) init(below *core.Context, ep *Endpoint) { c.Context, c.ep = below, ep }
+
+// NewContext returns another context, for another goroutine; see core.Endpoint.NewContext.
+func (ep *Endpoint) NewContext() *Context {
+	c := new(Context)
+	c.init(ep.core.NewContext(), ep)
+	return c
+}
+
+// Endpoint returns the endpoint that the context belongs to.
+func (c *Context) Endpoint() *Endpoint { return c.ep }

@@ -1,0 +1,52 @@
+package exttest
+
+import (
+	"bytes"
+	"math/rand/v2"
+
+	"github.com/aqueduct-go/aqueduct/core/coretest"
+)
+
+var putCases = []coretest.Case{{
+	Name:  "put/sizes",
+	Rule:  "a blocking put of any size at any alignment is visible to everybody on return, and touches nothing else",
+	Ranks: []int{1, 2, 3}, Body: putSizes,
+}}
+
+// sizes around every border that an implementation may have.
+var sizes = []int{0, 1, 2, 3, 4, 7, 8, 9, 63, 64, 65, 511, 512, 4095, 4096, 4097, 65535, 65536, 65537, 300001}
+
+// fill makes random bytes that depend on the seed alone.
+func fill(b []byte, seed uint64) []byte {
+	r := rand.New(rand.NewPCG(seed, 1))
+	for i := range b {
+		b[i] = byte(r.Uint32())
+	}
+	return b
+}
+
+func putSizes(t *coretest.T) error {
+	ep, err := attach(t)
+	if err != nil {
+		return err
+	}
+	next := t.Next()
+	want, got := make([]byte, 1<<20), make([]byte, 1<<20)
+	for i, n := range sizes {
+		for _, off := range []int{0, 1, 8, 4093, len(want) - n} {
+			seed := uint64(i)<<32 | uint64(off)
+			fill(want[off:off+n], seed)
+			if err := ep.Put(next, uint64(off), want[off:off+n]); err != nil {
+				return err
+			}
+			if err := ep.Get(got, next, 0); err != nil {
+				return err
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("put of %d bytes at %d: the segment differs", n, off)
+				return nil
+			}
+		}
+	}
+	return ep.Barrier()
+}

@@ -1,0 +1,141 @@
+package extended
+
+import (
+	"unsafe"
+
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+// Get copies len(dst) bytes at off of src's segment to dst and returns when they are
+// there. It may poll. src may be the caller. Not allowed in a handler.
+func (c *Context) Get(dst []byte, src core.Rank, off uint64) error {
+	ep := c.ep
+	if uint(src) < uint(len(ep.reach)) {
+		if from := ep.reach[src]; off <= uint64(len(from)) && uint64(len(dst)) <= uint64(len(from))-off && from != nil {
+			fetch(dst, unsafe.Add(unsafe.Pointer(unsafe.SliceData(from)), off))
+			return nil
+		}
+	}
+	if !ep.inside(src, off, len(dst)) {
+		return ep.outside("Get", src, off, len(dst))
+	}
+	op, err := c.begin("Get")
+	if err != nil {
+		return err
+	}
+	return c.complete(op, c.get(op, dst, src, off))
+}
+
+// GetNB initiates a get and returns its event; dst is undefined until that is
+// synchronised. Not allowed in a handler.
+func (c *Context) GetNB(dst []byte, src core.Rank, off uint64) (Event, error) {
+	ep := c.ep
+	if !ep.inside(src, off, len(dst)) {
+		return 0, ep.outside("GetNB", src, off, len(dst))
+	}
+	if from := ep.reach[src]; from != nil {
+		copy(dst, from[off:])
+		return 0, nil
+	}
+	op, err := c.begin("GetNB")
+	if err != nil {
+		return 0, err
+	}
+	return c.event(op, c.get(op, dst, src, off))
+}
+
+// GetNBI initiates an implicit get; see PutNBI. Not allowed in a handler.
+func (c *Context) GetNBI(dst []byte, src core.Rank, off uint64) error {
+	ep := c.ep
+	if !ep.inside(src, off, len(dst)) {
+		return ep.outside("GetNBI", src, off, len(dst))
+	}
+	if from := ep.reach[src]; from != nil {
+		copy(dst, from[off:])
+		return nil
+	}
+	op, err := c.member("GetNBI", getCategory)
+	if err != nil {
+		return err
+	}
+	if err := c.get(op, dst, src, off); err != nil {
+		return err
+	}
+	ep.finish(op, 1)
+	return nil
+}
+
+// get asks for dst in as many parts as it takes; op counts the answers. What goes to this
+// rank's own segment comes in Longs.
+func (c *Context) get(op *operation, dst []byte, src core.Rank, off uint64) error {
+	op.dst = dst
+	size, long, at := c.ep.piece.get, uint32(0), uint64(0)
+	if len(dst) > smallPut {
+		if o, ok := c.ep.offsetOf(dst); ok {
+			size, long, at = c.ep.piece.longReply, 1, o
+		}
+	}
+	for left := len(dst); left > 0; {
+		n := min(left, size)
+		op.pending.Add(1)
+		if err := c.RequestShort(src, handlerGet, op.number, uint32(off), uint32(off>>32),
+			uint32(n), uint32(at), uint32(at>>32), long); err != nil {
+			return err
+		}
+		left, off, at = left-n, off+uint64(n), at+uint64(n)
+	}
+	return nil
+}
+
+// offsetOf returns where in this rank's segment b lies, if it does.
+func (ep *Endpoint) offsetOf(b []byte) (uint64, bool) {
+	seg := ep.core.Segment()
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(unsafe.Pointer(unsafe.SliceData(seg)))
+	return uint64(at), len(seg) > 0 && at <= uintptr(len(seg)) && uintptr(len(b)) <= uintptr(len(seg))-at
+}
+
+// onGet handles [number, off, off, n, at, at, long]: n bytes from off are wanted, at
+// position at of the operation's destination or, if long, of the requester's segment.
+func (ep *Endpoint) onGet(t *core.Token, args []uint32, _ []byte) {
+	if len(args) != 7 {
+		ep.malformed(t, "%d arguments", len(args))
+		return
+	}
+	from, ok := ep.own(t, args[1], args[2], int(args[3]))
+	if !ok {
+		return
+	}
+	var err error
+	if args[6] != 0 {
+		err = t.ReplyLong(handlerGotLong, from, join(args[4], args[5]), args[0])
+	} else {
+		err = t.ReplyMedium(handlerGot, from, args[0], args[4], args[5])
+	}
+	if err != nil {
+		ep.malformed(t, "it cannot be answered: %v", err)
+	}
+}
+
+// onGot handles a Medium [number, at, at]: a part of a get has come.
+func (ep *Endpoint) onGot(t *core.Token, args []uint32, data []byte) {
+	if len(args) != 3 {
+		ep.malformed(t, "%d arguments", len(args))
+		return
+	}
+	op := ep.answered(t, args[0])
+	if op == nil {
+		return
+	}
+	at := join(args[1], args[2])
+	if at > uint64(len(op.dst)) || uint64(len(data)) > uint64(len(op.dst))-at {
+		ep.malformed(t, "%d bytes at %d of a get of %d", len(data), at, len(op.dst))
+		return
+	}
+	copy(op.dst[at:], data)
+	ep.finish(op, 1)
+}
+
+// onGotLong handles a Long [number]: a part of a get lies in the segment.
+func (ep *Endpoint) onGotLong(t *core.Token, args []uint32, _ []byte) {
+	ep.onDone(t, args, nil)
+}

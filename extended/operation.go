@@ -1,0 +1,165 @@
+package extended
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+// operation is something under way: what an event stands for, the implicit operations of a
+// context or an access region, or one get of those. Messages name it by its number.
+type operation struct {
+	number     uint32
+	generation uint32          // changes when it is recycled
+	used       atomic.Bool     // not on the free list
+	pending    atomic.Int64    // answers and members still to come, plus 1 during initiation
+	local      core.Completion // payloads that may not be overwritten yet
+	group      *operation      // what it is a member of: it ends by itself and tells the group
+	dst        []byte          // of a get
+	value      [8]byte         // dst of a value get or a fetching atomic
+	next       *operation      // on the free list
+}
+
+// operations is the table of a rank's operations. It grows by chunks, which stay where they
+// are: messages refer to them.
+type operations struct {
+	single bool
+	mu     sync.Mutex // unless single
+	free   *operation
+	chunks [1 << 13]atomic.Pointer[[opsPerChunk]operation]
+	n      int // chunks
+}
+
+const opsPerChunk = 1 << 12
+
+// lock and unlock guard the free list.
+func (t *operations) lock() {
+	if !t.single {
+		t.mu.Lock()
+	}
+}
+
+func (t *operations) unlock() {
+	if !t.single {
+		t.mu.Unlock()
+	}
+}
+
+// at returns the operation of a number, nil if there is none.
+func (t *operations) at(number uint32) *operation {
+	if i := number / opsPerChunk; i < uint32(len(t.chunks)) {
+		if c := t.chunks[i].Load(); c != nil {
+			return &c[number%opsPerChunk]
+		}
+	}
+	return nil
+}
+
+// take returns a free operation with one pending: its initiation. It returns nil when 2²⁵
+// are under way.
+func (t *operations) take() *operation {
+	t.lock()
+	defer t.unlock()
+	if t.free == nil {
+		t.grow()
+	}
+	op := t.free
+	if op == nil {
+		return nil
+	}
+	t.free, op.next = op.next, nil
+	op.pending.Store(1)
+	op.used.Store(true)
+	return op
+}
+
+// grow adds a chunk of free operations.
+func (t *operations) grow() {
+	if t.n == len(t.chunks) {
+		return
+	}
+	c := new([opsPerChunk]operation)
+	for i := len(c) - 1; i >= 0; i-- {
+		c[i].number = uint32(t.n*opsPerChunk + i)
+		c[i].next, t.free = t.free, &c[i]
+	}
+	t.chunks[t.n].Store(c)
+	t.n++
+}
+
+// release recycles an operation that is complete.
+func (t *operations) release(op *operation) {
+	t.lock()
+	op.generation++
+	op.used.Store(false)
+	op.group, op.dst = nil, nil
+	op.next, t.free = t.free, op
+	t.unlock()
+}
+
+// finish takes n pending off op; a member that is complete then ends.
+func (ep *Endpoint) finish(op *operation, n int64) {
+	if op.pending.Add(-n) > 0 {
+		return
+	}
+	if g := op.group; g != nil {
+		ep.ops.release(op)
+		g.pending.Add(-1)
+	}
+}
+
+// begin starts an operation with an event.
+func (c *Context) begin(call string) (*operation, error) {
+	if op := c.ep.ops.take(); op != nil {
+		return op, nil
+	}
+	return nil, c.ep.misuse(call, "%d operations are under way; synchronise some", len(c.ep.ops.chunks)*opsPerChunk)
+}
+
+// event ends an initiation: it returns the operation's event, 0 if it is complete already.
+// After an error nothing more is sent, and the operation is given up: its answers have no
+// meaning any more, since the job is ending.
+func (c *Context) event(op *operation, err error) (Event, error) {
+	if err != nil {
+		return 0, err
+	}
+	if op.pending.Add(-1) == 0 && op.local.Pending() == 0 {
+		c.ep.ops.release(op)
+		return 0, nil
+	}
+	return eventOf(op), nil
+}
+
+// complete ends the initiation of a blocking operation: it waits and recycles.
+func (c *Context) complete(op *operation, err error) error {
+	if err == nil {
+		op.pending.Add(-1)
+		err = c.WaitUntil(func() bool { return op.pending.Load() == 0 })
+	}
+	if err == nil {
+		c.ep.ops.release(op)
+	}
+	return err
+}
+
+// answered returns the operation that a message from outside names, or ends the job if it
+// waits for nothing.
+func (ep *Endpoint) answered(t *core.Token, number uint32) *operation {
+	if op := ep.ops.at(number); op != nil && op.used.Load() && op.pending.Load() > 0 {
+		return op
+	}
+	ep.malformed(t, "it answers operation %d, which is not under way", number)
+	return nil
+}
+
+// onDone handles [number]: a part of an operation is done.
+func (ep *Endpoint) onDone(t *core.Token, args []uint32, _ []byte) {
+	if len(args) != 1 {
+		ep.malformed(t, "%d arguments", len(args))
+		return
+	}
+	if op := ep.answered(t, args[0]); op != nil {
+		ep.finish(op, 1)
+	}
+}
