@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"os"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -55,16 +54,16 @@ func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	segment, err := j.segmentSize(spec.Segment)
-	if err != nil {
+	ep := j.newEndpoint(drv, group)
+	need := memory{conduit: ep.footprint()}
+	if need.segment, err = j.segmentSize(spec.Segment, need.conduit); err != nil {
 		return nil, err
 	}
-	segment += pages(max(0, spec.Extra))
-	ep := j.newEndpoint(drv, group)
+	need.segment += pages(max(0, spec.Extra))
 	if err := ep.table.register(spec.Handlers, ClientHandlers, true); err != nil {
 		return nil, ep.Misuse("Attach", "%v", err)
 	}
-	if ep.sizes, err = j.exchangeSizes(group, segment); err != nil {
+	if ep.sizes, err = j.exchangeSizes(group, need); err != nil {
 		return nil, err
 	}
 	if err := ep.open(); err != nil {
@@ -86,7 +85,7 @@ func (j *Job) newEndpoint(drv Driver, group []Rank) *Endpoint {
 		peers:  make([]peer, j.size),
 	}
 	ep.Context = Context{ep: ep, turn: make(chan struct{}, 1)}
-	ep.poller = &ep.Context
+	ep.poller, ep.carrier = &ep.Context, Context{ep: ep}
 	ep.token.ep = ep
 	for r := range ep.peers {
 		_, in := slices.BinarySearch(group, Rank(r))
@@ -151,39 +150,12 @@ func (j *Job) group(ranks []Rank) ([]Rank, error) {
 	return g, nil
 }
 
-// segmentSize turns what was asked for into a whole number of pages.
-func (j *Job) segmentSize(s string) (int, error) {
-	if s == "" {
-		s = j.cfg.Segment
-	}
-	if s == "" {
-		return defaultSegment, nil
-	}
-	whole, err := shm.Available()
-	if err != nil {
-		return 0, fmt.Errorf("core: rank %d: available memory: %w", j.rank, err)
-	}
-	n, err := ParseSize(s, whole/uint64(len(j.boot.Local())))
-	if err != nil {
-		return 0, &UsageError{j.rank, "Attach", "segment " + err.Error()}
-	}
-	if uint64(n) > whole { // and so that sums do not overflow
-		return 0, fmt.Errorf("core: rank %d: a segment of %d MB, but %d MB are available; lower --segment", j.rank, n>>20, whole>>20)
-	}
-	return pages(n), nil
-}
-
-// pages rounds up to a whole number of pages.
-func pages(n int) int {
-	page := os.Getpagesize()
-	return (n + page - 1) / page * page
-}
-
 // exchangeSizes tells every rank the others' segment sizes, refuses jobs whose ranks
 // disagree on the conduit or the groups, and checks the host's memory before any segment
 // is made.
-func (j *Job) exchangeSizes(group []Rank, segment int) ([]int, error) {
-	card := binary.LittleEndian.AppendUint64(nil, uint64(segment))
+func (j *Job) exchangeSizes(group []Rank, need memory) ([]int, error) {
+	card := binary.LittleEndian.AppendUint64(nil, uint64(need.segment))
+	card = binary.LittleEndian.AppendUint64(card, uint64(need.conduit))
 	card = append(card, j.cfg.Conduit+" "+j.cfg.Profile...)
 	for _, r := range group {
 		card = binary.LittleEndian.AppendUint32(append(card, 0), uint32(r))
@@ -192,28 +164,23 @@ func (j *Job) exchangeSizes(group []Rank, segment int) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
+	needs := make([]memory, j.size)
+	for r, c := range cards {
+		if len(c) >= memoryCard {
+			needs[r] = memory{
+				segment: int(binary.LittleEndian.Uint64(c)),
+				conduit: int(binary.LittleEndian.Uint64(c[8:])),
+			}
+		}
+	}
 	sizes := make([]int, j.size)
 	for _, r := range group {
-		if c := cards[r]; len(c) < 8 || !bytes.Equal(c[8:], card[8:]) {
+		if c := cards[r]; len(c) < memoryCard || !bytes.Equal(c[memoryCard:], card[memoryCard:]) {
 			return nil, fmt.Errorf("core: rank %d: rank %d attaches with another conduit, profile or group; they must agree", j.rank, r)
 		}
-		sizes[r] = int(binary.LittleEndian.Uint64(cards[r]))
+		sizes[r] = needs[r].segment
 	}
-	var need uint64
-	for _, r := range j.boot.Local() {
-		if len(cards[r]) >= 8 {
-			need += binary.LittleEndian.Uint64(cards[r])
-		}
-	}
-	have, err := shm.Available()
-	if err != nil {
-		return nil, fmt.Errorf("core: rank %d: available memory: %w", j.rank, err)
-	}
-	if need > have {
-		return nil, fmt.Errorf("core: rank %d: the segments of this host's %d ranks need %d MB, but %d MB are available; lower --segment",
-			j.rank, len(j.boot.Local()), need>>20, have>>20)
-	}
-	return sizes, nil
+	return sizes, j.checkMemory(needs)
 }
 
 // Misuse makes the error of a call that breaks a rule, of this package or of a layer above;

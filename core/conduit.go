@@ -113,6 +113,14 @@ type Reacher interface {
 	Reach(rank Rank) ([]byte, error)
 }
 
+// Footprinter is an optional power of a conduit: to know what memory it will need, so that
+// a job which does not fit its host is refused before anything is made.
+type Footprinter interface {
+	// Footprint returns how many bytes of shared memory Attach makes, besides the segment,
+	// for one rank of a group of n. It is called before Attach.
+	Footprint(n int) int
+}
+
 // Attachment is what core hands to Conduit.Attach.
 type Attachment struct {
 	Boot     Bootstrap         // the job's collectives

@@ -35,6 +35,7 @@ type Endpoint struct {
 	barrier  barrier
 	kicked   bool // advance is to be called; changed where handlers run
 	advance  func(*Context) int
+	carrier  Context // what advance sends with
 }
 
 // peer counts the messages exchanged with one rank.

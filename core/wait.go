@@ -78,7 +78,7 @@ func (c *Context) Poll() error {
 func (ep *Endpoint) poll() int {
 	n := ep.conduit.Poll(pollBudget)
 	if ep.kicked {
-		n += ep.advance(ep.poller)
+		n += ep.advance(&ep.carrier)
 	}
 	return n
 }
@@ -86,8 +86,9 @@ func (ep *Endpoint) poll() int {
 // OnAdvance has every poll call f after a Kick, until Unkick: the way for the layer above
 // to carry on with what several messages make up, when messages arrive, whatever the rank
 // waits for. f runs as a handler does, on the polling goroutine and with none beside it,
-// but may send immediate requests; it returns how much it did, 0 if nothing. It is set
-// once, before the first Kick.
+// but may send immediate requests by the context it is given, which is its own (the
+// poller's may have a request that waits for room). It returns how much it did, 0 if
+// nothing. It is set once, before the first Kick.
 func (ep *Endpoint) OnAdvance(f func(*Context) int) {
 	ep.advance = f
 }

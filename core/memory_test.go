@@ -1,0 +1,85 @@
+package core
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/aqueduct-go/aqueduct/internal/shm"
+)
+
+// heavy is a conduit that takes a MB for each pair of ranks.
+type heavy struct{ echo }
+
+func init() {
+	Register(Driver{Name: "heavy", New: func(string) Conduit { return new(heavy) }})
+}
+
+func (*heavy) Footprint(n int) int { return n << 20 }
+
+// withMemory has the host have so many bytes left, until the test ends.
+func withMemory(t *testing.T, bytes uint64, err error) {
+	t.Cleanup(func() { available = shm.Available })
+	available = func() (uint64, error) { return bytes, err }
+}
+
+func TestMemoryOfHost(t *testing.T) {
+	const mb = 1 << 20
+	groups := map[Rank][]Rank{0: {0}, 1: {1, 2, 3}, 2: {1, 2, 3}, 3: {1, 2, 3}}
+	for _, tc := range []struct {
+		name    string
+		ranks   int
+		have    uint64 // MB
+		segment string
+		groups  map[Rank][]Rank
+		want    []string // in the error; nil: it fits
+	}{
+		{"just fits", 4, 4*10 + 16, "10MB", nil, nil},
+		{"just does not", 4, 4*10 + 15, "10MB", nil,
+			[]string{"this host's 4 ranks need 40 MB", "conduit heavy another 16 MB", "55 MB are available", "lower --segment"}},
+		{"not for its conduit alone", 4, 15, "0", nil,
+			[]string{"need 0 MB", "another 16 MB", "15 MB are available", "start fewer ranks on this host, or choose another conduit"}},
+		{"one segment is enough", 4, 100, "101MB", nil, []string{"a segment of 101 MB", "100 MB are available", "lower --segment"}},
+		{"smaller groups, less memory", 4, 1 + 9, "0", groups, nil},
+		{"but this much", 4, 1 + 8, "0", groups, []string{"another 10 MB"}},
+		{"a percentage leaves room for the conduit", 4, 4 * 100, "100%", nil, nil},
+		{"if there is any", 4, 8, "50%", nil, []string{"need 0 MB", "start fewer ranks"}},
+		{"the default counts", 1, 64, "", nil, []string{"need 64 MB", "another 1 MB"}},
+		{"and fits", 1, 65, "", nil, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			withMemory(t, tc.have*mb, nil)
+			err := RunGoroutines(tc.ranks, Config{Conduit: "heavy", Segment: tc.segment}, func(j *Job) error {
+				ep, err := j.Attach(AttachSpec{Group: tc.groups[j.Rank()]})
+				if err != nil {
+					return err
+				}
+				if tc.segment == "100%" && len(ep.Segment()) != (100-4)*mb {
+					t.Errorf("the segment has %d bytes", len(ep.Segment()))
+				}
+				return &ExitError{77, "it fits"} // echo has no barrier
+			})
+			if tc.want == nil && StatusOf(err) != 77 {
+				t.Errorf("refused: %v", err)
+			}
+			for _, w := range tc.want {
+				if err == nil || !strings.Contains(err.Error(), w) {
+					t.Errorf("error %v does not say %q", err, w)
+				}
+			}
+		})
+	}
+}
+
+func TestMemoryOfHostUnknown(t *testing.T) {
+	for _, segment := range []string{"4096", ""} {
+		withMemory(t, 0, errors.New("nobody knows"))
+		err := RunGoroutines(1, Config{Conduit: "heavy", Segment: segment}, func(j *Job) error {
+			_, err := j.Attach(AttachSpec{})
+			return err
+		})
+		if err == nil || !strings.Contains(err.Error(), "available memory: nobody knows") {
+			t.Errorf("segment %q: %v", segment, err)
+		}
+	}
+}
