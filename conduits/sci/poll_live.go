@@ -15,6 +15,8 @@ type inRing struct {
 	pay      uint32 // payload bytes consumed
 	returned uint32 // what the sender knows of tail
 	payKnown uint32 // and of pay
+	streak   bool   // the last poll found something
+	answered bool   // the last message was, by a reply
 	payload  []byte
 }
 
@@ -32,14 +34,29 @@ func (c *live) Poll(budget int) int {
 	n := 0
 	for i := range c.peers {
 		p := &c.peers[i]
-		if p.in[replies].ready() {
-			n += c.take(p, replies, budget)
+		if r := &p.in[replies]; r.ready() {
+			n += c.take(p, replies, r.limit(budget))
+		} else {
+			r.streak = false
 		}
-		if p.in[requests].ready() {
-			n += c.take(p, requests, budget)
+		if r := &p.in[requests]; r.ready() {
+			n += c.take(p, requests, r.limit(budget))
+		} else {
+			r.streak = false
 		}
 	}
 	return n
+}
+
+// limit returns how many messages a poll may take that has found one. After a poll without
+// any it is one: to look for a second would fetch a line that the sender owns, and until it
+// has come what this rank sends in answer cannot leave the processor.
+func (r *inRing) limit(budget int) int {
+	if !r.streak {
+		r.streak = true
+		return 1
+	}
+	return budget
 }
 
 // pollHinted looks only at the senders who say that they have written: one byte each, in
@@ -94,23 +111,23 @@ func (c *live) take(p *livePeer, l lane, budget int) int {
 		if n >= backlog {
 			// The slot some messages on is written already.
 			cpu.Prefetch(unsafe.Pointer(&r.slots[(r.tail+prefetchIn)&(depth-1)]))
-		} else if l == requests {
-			// A reply is likely: get its slot back meanwhile, which the peer polls.
+		} else if r.answered {
+			// So will this one be: get the reply's slot back meanwhile, which the peer polls.
 			o := &p.out[replies]
 			cpu.PrefetchW(unsafe.Pointer(&o.slots[o.head&(depth-1)]))
 		}
 		hdr := core.Header(word >> 16)
 		switch hdr.Kind() {
 		case core.Long:
-			c.ep.DispatchLong(p.rank, hdr, &s.args, s.aux, word>>32, 0)
+			r.answered = c.ep.DispatchLong(p.rank, hdr, &s.args, s.aux, word>>32, 0)
 		case core.Medium:
 			data, ok := c.payload(p, r, s, word)
 			if !ok {
 				return n
 			}
-			c.ep.Dispatch(p.rank, hdr, &s.args, data, 0)
+			r.answered = c.ep.Dispatch(p.rank, hdr, &s.args, data, 0)
 		default:
-			c.ep.Dispatch(p.rank, hdr, &s.args, nil, 0)
+			r.answered = c.ep.Dispatch(p.rank, hdr, &s.args, nil, 0)
 		}
 		r.tail++
 		if r.tail-r.returned >= creditEvery || r.pay-r.payKnown >= payEvery {
