@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"time"
 
 	"github.com/aqueduct-go/aqueduct"
@@ -67,6 +68,7 @@ func runRank(j job, cj *core.Job) error {
 		if err := bench.Pin(os.Getpid(), j.CPUs[me]); err != nil {
 			return err
 		}
+		runtime.GOMAXPROCS(1) // idle threads of the Go scheduler would spin on the one CPU
 	}
 	var err error
 	r.ep, err = cj.Attach(core.AttachSpec{Handlers: []core.HandlerEntry{
@@ -185,7 +187,9 @@ func (r *rank) count(usual int) int { return max(1, int(float64(usual)*r.Weight)
 // single sample, the times are reported without ratios.
 func (r *rank) interleave(ctx context.Context, refs []bench.Reference, n int, work func(n int) error) (bench.Outcome, error) {
 	meter := func() (float64, error) {
-		if err := work(min(n, 100)); err != nil { // wakes the peer and warms up
+		// Wakes the peer and warms up: after 100 ms of sleep the first 10 ms take longer by
+		// half, as do those of the floors, which therefore warm up too.
+		if err := work(n); err != nil {
 			return 0, err
 		}
 		start := time.Now()
@@ -242,7 +246,7 @@ func (r *rank) sizes(k core.Kind) []int {
 func (r *rank) bounce(k core.Kind, size, n int) error {
 	for range n {
 		want := r.answers + 1
-		if err := r.send(k, onPing, size); err != nil {
+		if err := r.send(k, onPing, size, 0); err != nil {
 			return err
 		}
 		if err := r.ep.WaitUntil(func() bool { return r.answers >= want }); err != nil {
@@ -252,11 +256,23 @@ func (r *rank) bounce(k core.Kind, size, n int) error {
 	return nil
 }
 
-func (r *rank) send(k core.Kind, h core.HandlerIndex, size int) error {
-	if k == core.Short {
+// send sends one message; a Long goes to one of several places in turn.
+func (r *rank) send(k core.Kind, h core.HandlerIndex, size, place int) error {
+	m := core.Message{Kind: k, Handler: h, Data: r.payload[:size]}
+	switch k {
+	case core.Short:
 		return r.ep.RequestShort(1, h)
+	case core.Long:
+		m.Off = offset(place, size)
 	}
-	return r.ep.Request(1, core.Message{Kind: k, Handler: h, Data: r.payload[:size]})
+	return r.ep.Request(1, m)
+}
+
+// offset returns where a Long of a stream goes: to places of their own cache lines in turn,
+// 1 MB of them or 4, so that one can be filled while another is read, as in the floor's rings.
+func offset(place, size int) uint64 {
+	stride := (size + 127) &^ 127
+	return uint64(place % max(4, 1<<20/stride) * stride)
 }
 
 // pour sends n messages one way and waits until the last has been handled.
@@ -268,8 +284,8 @@ func (r *rank) pour(k core.Kind, size, n int) error {
 	if err := r.ep.WaitUntil(func() bool { return r.answers >= want }); err != nil {
 		return err
 	}
-	for range n {
-		if err := r.send(k, onSink, size); err != nil {
+	for i := range n {
+		if err := r.send(k, onSink, size, i); err != nil {
 			return err
 		}
 	}
