@@ -41,7 +41,7 @@ func init() {
 		Check:    check,
 		New: func(profile string) core.Conduit {
 			if profile == "paper" {
-				return new(paper)
+				return newPaper()
 			}
 			return new(live)
 		},
@@ -68,6 +68,9 @@ func check(boot core.Bootstrap) error {
 // segments, and the doorbells.
 type base struct {
 	params
+	private int  // bytes of this node's memory that are not exported
+	checked bool // what is sent is watched by sequences and repeated as they demand
+
 	ep     *core.Endpoint
 	dev    *sisci.Device
 	arena  *shm.Region
@@ -122,9 +125,14 @@ func (b *base) open(a *core.Attachment, command, control int) (commands [][]byte
 	if b.params, err = parseParams(a.Settings); err != nil {
 		return nil, nil, nil, err
 	}
+	if b.faults > 0 && !b.checked {
+		return nil, nil, nil, errors.New("sci: setting faults: only profile paper repeats what is lost")
+	}
 	b.ep, b.group, b.sizes, b.seg = a.Endpoint, a.Group, a.Sizes, a.Segment
 	n := len(a.Group)
-	if err := b.openDevice(a, n*shm.RoundUp(command)+shm.RoundUp(control)+shm.RoundUp(4*n)+a.Segment+b.private()); err != nil {
+	layout := b.layout(n, command, control)
+	layout.Memory += a.Segment
+	if err := b.openDevice(a, layout); err != nil {
 		return nil, nil, nil, err
 	}
 	self := sisci.NodeID(a.Boot.Rank())
@@ -155,6 +163,17 @@ func (b *base) open(a *core.Attachment, command, control int) (commands [][]byte
 		return nil, nil, nil, err
 	}
 	return commands, flags, segment, b.connect()
+}
+
+// layout returns what a node of a group of n has besides its long segment. Of all that,
+// memory is taken page by page as it is first touched.
+func (b *base) layout(n, command, control int) sisci.Layout {
+	return sisci.Layout{
+		Memory:      n*shm.RoundUp(command) + shm.RoundUp(control) + shm.RoundUp(4*n) + b.private,
+		Segments:    n + extraSegments,
+		Connections: n * (extraSegments + 1),
+		Interrupts:  1,
+	}
 }
 
 // agree learns whether all ranks can use membarrier; it is also the barrier after which
@@ -219,6 +238,11 @@ func (b *base) Close() error {
 		errs = append(errs, unix.Close(fd))
 	}
 	return errors.Join(errs...)
+}
+
+// unreached ends the job because what was sent to a peer does not arrive.
+func (b *base) unreached(p *remote, why any) {
+	b.ep.Fail(fmt.Errorf("sci: rank %d: cannot send to rank %d: %v", b.group[b.me], p.rank, why))
 }
 
 // fault ends the job because of what a peer wrote.

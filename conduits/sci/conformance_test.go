@@ -13,7 +13,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	coretest.RankMain(spawner.Connect, sleepStress)
+	coretest.RankMain(spawner.Connect, sleepStress, faultStress, footprintCase)
 	os.Exit(m.Run())
 }
 

@@ -31,7 +31,11 @@ type paperPeer struct {
 	index int
 	cmd   *sisci.RemoteMap // this rank's command segment at the peer
 	flags *sisci.RemoteMap // the peer's control segment
-	in    *[perPeer]command
+	// By place: what watches the transfers of a message. Whoever holds the place has them
+	// to itself.
+	toCmd  [perPeer]*sisci.Sequence
+	toLong [perPeer]*sisci.Sequence // made at the first use
+	in     *[perPeer]command
 	// used is the message location status of the requests: bit r is set from Reserve of
 	// request r until its reply or control reply.
 	used atomic.Uint32
@@ -49,8 +53,9 @@ type staging struct {
 	waits atomic.Bool
 }
 
-// private returns the bytes of this node's memory that are not exported.
-func (b *base) private() int { return int(lanes) * shm.RoundUp(stagingSize+dmaUnit) }
+func newPaper() *paper {
+	return &paper{base: base{checked: true, private: int(lanes) * shm.RoundUp(stagingSize+dmaUnit)}}
+}
 
 // Attach implements core.Conduit.
 func (c *paper) Attach(a *core.Attachment) (segment []byte, err error) {
@@ -59,7 +64,7 @@ func (c *paper) Attach(a *core.Attachment) (segment []byte, err error) {
 	if int64(a.Segment) > 1<<32 {
 		return nil, fmt.Errorf("profile paper addresses segments by 32 bits; --segment may be 4GB at most")
 	}
-	commands, flags, segment, err := c.open(a, perPeer*commandSize, perPeer*n+1)
+	commands, flags, segment, err := c.open(a, perPeer*commandSize, flagBytes(n))
 	if err != nil {
 		return nil, err
 	}
@@ -72,6 +77,11 @@ func (c *paper) Attach(a *core.Attachment) (segment []byte, err error) {
 		p.in = (*[perPeer]command)(unsafe.Pointer(unsafe.SliceData(commands[i])))
 		if p.cmd, err = c.importSegment(p.node, c.me, perPeer*commandSize); err != nil {
 			return nil, err
+		}
+		for number := range p.toCmd {
+			if p.toCmd[number], err = p.cmd.CreateSequence(); err != nil {
+				return nil, err
+			}
 		}
 		if p.flags, err = c.importSegment(p.node, n+controlIndex, len(flags)); err != nil {
 			return nil, err

@@ -11,13 +11,14 @@ type params struct {
 	// the summary says: a guard against a lost summary flag; 0: never.
 	forcedScan int
 	fences     bool // publish with full barriers even if membarrier exists
+	faults     int  // one in this many operations of the network fails, for tests; 0: none
 }
 
 // defaultForcedScan is the published number of empty polls (GASNet sci-conduit sources).
 const defaultForcedScan = 1_000_000
 
-// parseParams reads the settings forced-scan (empty polls, or off) and publish (store or
-// fence).
+// parseParams reads the settings forced-scan (empty polls, or off), publish (store or
+// fence) and faults (one in how many).
 func parseParams(settings map[string]string) (params, error) {
 	p := params{forcedScan: defaultForcedScan}
 	for key, v := range settings {
@@ -33,8 +34,12 @@ func parseParams(settings map[string]string) (params, error) {
 			p.fences = v == "fence"
 		case key == "publish":
 			err = fmt.Errorf("want store or fence")
+		case key == "faults":
+			if p.faults, err = strconv.Atoi(v); err == nil && p.faults < 2 {
+				err = fmt.Errorf("need at least 2")
+			}
 		default:
-			err = fmt.Errorf("unknown; known are forced-scan and publish")
+			err = fmt.Errorf("unknown; known are forced-scan, publish and faults")
 		}
 		if err != nil {
 			return p, fmt.Errorf("sci: setting %s=%q: %w", key, v, err)

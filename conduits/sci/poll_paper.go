@@ -57,10 +57,10 @@ func (c *paper) scan() {
 		for number := range perPeer {
 			x := mrf(i, number)
 			flag := shm.Load8(&c.flags[x])
-			if flag == 0 {
+			if flag == flagNone {
 				continue
 			}
-			shm.Store8(&c.flags[x], 0)
+			shm.Store8(&c.flags[x], flagNone)
 			c.collect(&c.peers[i], number, flag, x)
 		}
 	}

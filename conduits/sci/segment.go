@@ -13,8 +13,8 @@ import (
 )
 
 // openDevice makes this node's memory, lets the ranks exchange theirs, and opens the node.
-func (b *base) openDevice(a *core.Attachment, memory int) error {
-	self, n := a.Boot.Rank(), len(a.Group)
+func (b *base) openDevice(a *core.Attachment, layout sisci.Layout) error {
+	self := a.Boot.Rank()
 	if a.Boot.Size() > 1<<16 {
 		return fmt.Errorf("sci: a job of %d ranks; SCI addresses %d nodes", a.Boot.Size(), 1<<16)
 	}
@@ -23,12 +23,6 @@ func (b *base) openDevice(a *core.Attachment, memory int) error {
 	kind := shm.Shared
 	if process {
 		kind = shm.Local
-	}
-	layout := sisci.Layout{
-		Memory:      memory,
-		Segments:    n + extraSegments,
-		Connections: n * (extraSegments + 1),
-		Interrupts:  1,
 	}
 	var err error
 	if b.arena, err = sisci.NewArena(sisci.NodeID(self), layout, kind); err != nil {
@@ -46,7 +40,10 @@ func (b *base) openDevice(a *core.Attachment, memory int) error {
 	if err != nil {
 		return err
 	}
-	b.dev, err = sisci.Open(sisci.Config{Node: sisci.NodeID(self), Arena: b.arena, Bell: b.bell, Peers: peers})
+	b.dev, err = sisci.Open(sisci.Config{
+		Node: sisci.NodeID(self), Arena: b.arena, Bell: b.bell, Peers: peers,
+		Fault: b.faulty(uint64(self)),
+	})
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ const (
 
 // Message ready flags: the value says what arrived. Zero is none.
 const (
+	flagNone    uint8 = 0
 	flagShort   uint8 = 10
 	flagMedium  uint8 = 11
 	flagLong    uint8 = 12

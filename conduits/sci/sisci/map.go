@@ -129,7 +129,7 @@ func (m *RemoteMap) enter(op string) error {
 // unmap ends the access. Preconditions: dev.mu is held.
 func (m *RemoteMap) unmap() error {
 	delete(m.seg.maps, m)
-	m.base, m.size = nil, 0
+	m.base, m.stage, m.size = nil, nil, 0
 	if m.region == nil {
 		return nil
 	}
@@ -159,9 +159,14 @@ func (m *RemoteMap) MemCpy(q *Sequence, b []byte, off int, flags Flags) error {
 	case flags&ErrorCheck != 0 && q.Start() != OK:
 		e = ErrTransferFailed
 	case flags&BlockRead != 0:
-		m.read(b, off)
+		copy(b, m.remote(off, len(b)))
 	default:
-		m.write(off, b)
+		copy(m.Window(off, len(b)), b)
+		if flags&ErrorCheck != 0 {
+			q.Push(off, len(b))
+		} else {
+			m.Push(off, len(b))
+		}
 	}
 	if e == 0 && flags&ErrorCheck != 0 && q.Check() != OK {
 		e = ErrTransferFailed

@@ -12,12 +12,15 @@ import (
 // that the caller has checked against Size. (MemCpy checks.)
 //
 // Window and Push are how larger stores are made: fill what Window returned, then Push
-// it. Live, Window is the remote memory itself and Push has nothing left to do.
+// it, or have a Sequence push it. Live, Window is the remote memory itself and Push has
+// nothing left to do. On a device with Config.Fault, Window is memory of the map's own and
+// Push carries it over, so that a packet can be lost and what was filled in be pushed again.
 //
 // A flag is stored after everything that was stored before it, through whatever map of the
 // same node.
 type RemoteMap struct {
-	base      unsafe.Pointer
+	base      unsafe.Pointer // the remote memory
+	stage     unsafe.Pointer // what Ptr and Window lead to: base, or the map's own memory
 	seg       *RemoteSegment
 	size      int
 	region    *shm.Region // the mapping; nil when the memory belongs to this process
@@ -26,28 +29,44 @@ type RemoteMap struct {
 }
 
 func newRemoteMap(s *RemoteSegment, mem []byte, region *shm.Region, readOnly bool) *RemoteMap {
-	return &RemoteMap{
+	m := &RemoteMap{
 		base: unsafe.Pointer(unsafe.SliceData(mem)), seg: s, size: len(mem),
 		region: region, readOnly: readOnly,
 	}
+	m.stage = m.base
+	if s.dev.fault != nil {
+		m.stage = unsafe.Pointer(unsafe.SliceData(make([]uint64, (m.size+7)/8)))
+	}
+	return m
 }
 
 // Ptr returns where to store what goes to off.
-func (m *RemoteMap) Ptr(off int) unsafe.Pointer { return unsafe.Add(m.base, off) }
+func (m *RemoteMap) Ptr(off int) unsafe.Pointer { return unsafe.Add(m.stage, off) }
 
 // Window returns n bytes to store what goes to off and after it.
 func (m *RemoteMap) Window(off, n int) []byte {
+	return unsafe.Slice((*byte)(unsafe.Add(m.stage, off)), n)
+}
+
+// remote returns the remote memory that Window(off, n) goes to.
+func (m *RemoteMap) remote(off, n int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(m.base, off)), n)
 }
 
-// Push sends n bytes from off that were stored by Ptr or Window.
-func (m *RemoteMap) Push(off, n int) {}
+// staged reports that Push has something to do.
+func (m *RemoteMap) staged() bool { return m.stage != m.base }
 
-// Publish64 stores a flag at p, which Ptr returned.
+// Push sends n bytes from off that were stored by Ptr or Window, unwatched.
+func (m *RemoteMap) Push(off, n int) {
+	if m.staged() {
+		copy(m.remote(off, n), m.Window(off, n))
+	}
+}
+
+// Publish64 stores a flag at p, which Ptr returned, on a device without Config.Fault.
 func (m *RemoteMap) Publish64(p *uint64, v uint64) { shm.Publish64(p, v) }
 
-// PublishFenced64 stores a flag at p, which Ptr returned, that is seen before any later
-// load.
+// PublishFenced64 is Publish64, seen before any later load.
 func (m *RemoteMap) PublishFenced64(p *uint64, v uint64) { shm.Swap64(p, v) }
 
 // Store8 stores a flag of a byte.
@@ -66,11 +85,3 @@ func (m *RemoteMap) StoreFenced64(off int, v uint64) {
 
 // Store32 stores a flag of an aligned word.
 func (m *RemoteMap) Store32(off int, v uint32) { shm.Store32((*uint32)(unsafe.Add(m.base, off)), v) }
-
-// write is a large store; with read it is a load.
-func (m *RemoteMap) write(off int, b []byte) {
-	copy(m.Window(off, len(b)), b)
-	m.Push(off, len(b))
-}
-
-func (m *RemoteMap) read(b []byte, off int) { copy(b, m.Window(off, len(b))) }

@@ -33,10 +33,15 @@ type FaultOp uint8
 
 // The operations.
 const (
-	FaultStart FaultOp = iota // Sequence.Start
-	FaultCheck                // Sequence.Check
-	FaultDMA                  // each transfer of a DMA queue
+	FaultStart  FaultOp = iota // Sequence.Start
+	FaultPacket                // each packet of Sequence.Push; not OK: it is lost, as Check will tell
+	FaultCheck                 // Sequence.Check, if no packet was lost
+	FaultDMA                   // each transfer of a DMA queue; not OK: nothing of it arrives
 )
+
+// packetSize is how much of a transfer is lost at a time: the data of an SCI packet (16, 64
+// or 256 bytes, IEEE 1596).
+const packetSize = 64
 
 // Fault describes the point at which Config.Fault decides. It may be called by several
 // goroutines and may call the device.
@@ -47,13 +52,15 @@ type Fault struct {
 }
 
 // Sequence watches the stores of one goroutine through a map. The protocol of a transfer
-// that is certain: Start until OK; store; Check; unless that says OK, again. Data may so
-// be stored twice, and receivers have to bear it. Live, a sequence fails only when the
-// link is reported down, the node lost, or the connection broken by its owner.
+// that is certain: Start until OK; store; Push; Check; unless that says OK, again from Push
+// on, after another Start unless it said Retriable. Data may so be stored twice, and
+// receivers have to bear it. Live, a sequence fails only when the link is reported down,
+// the node lost, or the connection broken by its owner.
 type Sequence struct {
 	m       *RemoteMap
 	status  Status
-	removed bool // guarded by dev.mu
+	lost    Status // what Check has to say of packets since Start or Check
+	removed bool   // guarded by dev.mu
 }
 
 // CreateSequence makes a sequence for the map.
@@ -86,11 +93,39 @@ func (q *Sequence) Remove() error {
 }
 
 // Start begins a transfer.
-func (q *Sequence) Start() Status { return q.ask(FaultStart) }
+func (q *Sequence) Start() Status {
+	q.lost = OK
+	return q.ask(FaultStart)
+}
+
+// Push is RemoteMap.Push, watched: a packet that does not arrive makes Check fail. None
+// arrives while the sequence waits for a Start.
+func (q *Sequence) Push(off, n int) {
+	switch {
+	case !q.m.staged():
+		return
+	case q.status == NotRetriable, q.status == Pending:
+		q.lost = q.status
+		return
+	}
+	for n > 0 {
+		k := min(n, packetSize-off%packetSize)
+		if st := q.m.seg.fare(FaultPacket); st == OK {
+			q.m.Push(off, k)
+		} else {
+			q.lost = st
+		}
+		off, n = off+k, n-k
+	}
+}
 
 // Check orders the stores since Start before all later accesses and tells how they fared.
 func (q *Sequence) Check() Status {
 	shm.Fence()
+	if q.lost != OK {
+		q.status, q.lost = q.lost, OK
+		return q.status
+	}
 	return q.ask(FaultCheck)
 }
 

@@ -146,3 +146,60 @@ func TestMemCpy(t *testing.T) {
 		t.Error("not stored")
 	}
 }
+
+// A packet that is lost is missing in the owner's memory and makes the check fail; what was
+// filled in is still there to be pushed again.
+func TestSequencePush(t *testing.T) {
+	eachPlacement(t, func(t *testing.T, inProcess bool) {
+		f := &faults{}
+		nw := newNetwork(t, 2, small, inProcess, f.next)
+		_, mem := export(t, nw.devs[1], 7, page, nil)
+		_, m := attach(t, nw.devs[0], 1, 7)
+		q, err := m.CreateSequence()
+		ok(t, err)
+
+		const off, n = 40, 200 // packets end at 64, 128, 192 and 240
+		fill(m.Window(off, n), 0x5a)
+		if bytes.IndexByte(mem, 0x5a) >= 0 {
+			t.Fatal("arrived before it was pushed")
+		}
+		f.script = []Status{OK, OK, Retriable, OK, OK} // Start, packets
+		want := make([]byte, page)
+		fill(want[off:off+n], 0x5a)
+		fill(want[64:128], 0)
+		if st := q.Start(); st != OK {
+			t.Fatal(st)
+		}
+		q.Push(off, n)
+		if !bytes.Equal(mem, want) {
+			t.Error("not all but the second packet arrived")
+		}
+		if st := q.Check(); st != Retriable || q.Status() != st || len(f.script) > 0 {
+			t.Errorf("Check: %v, %d answers left", st, len(f.script))
+		}
+		q.Push(off, n)
+		fill(want[off:off+n], 0x5a)
+		if st := q.Check(); st != OK || !bytes.Equal(mem, want) {
+			t.Errorf("Check after repetition: %v; or not all arrived", st)
+		}
+
+		f.script = []Status{NotRetriable, OK} // one packet, Start
+		q.Push(0, 8)
+		if q.Start() != OK || q.Check() != OK {
+			t.Error("Start does not forget what was lost before it")
+		}
+		f.script = []Status{Pending} // Check
+		if q.Check() != Pending {
+			t.Error("Check is not pending")
+		}
+		fill(m.Window(300, 8), 1)
+		q.Push(300, 8)
+		if st := q.Check(); st != Pending || mem[300] != 0 {
+			t.Errorf("Check without Start: %v; %d arrived", st, mem[300])
+		}
+		m.Push(300, 8)
+		if mem[300] != 1 || mem[307] != 1 {
+			t.Error("an unwatched push did not arrive")
+		}
+	})
+}
