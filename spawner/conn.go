@@ -54,7 +54,11 @@ func (c *conn) stop() {
 	})
 }
 
-var errOver = errors.New("the job is over")
+// Why a rank that has proved itself is not let in.
+var (
+	errOver      = errors.New("the job is over")
+	errRankEnded = errors.New("the process of its rank has ended")
+)
 
 // admit takes over the connection of a rank that has proved itself.
 func (j *Job) admit(rank int, l *link, welcome []byte) error {
@@ -73,7 +77,7 @@ func (j *Job) join(rank int, l *link, welcome []byte) error {
 	case m.conn != nil:
 		return fmt.Errorf("rank %d has already joined", rank)
 	case m.exited:
-		return fmt.Errorf("the process of rank %d has ended", rank)
+		return errRankEnded
 	}
 	c := &conn{link: l, out: make(chan packet, 8)}
 	m.conn = c

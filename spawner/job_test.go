@@ -49,6 +49,31 @@ func TestStrangersAreRefused(t *testing.T) {
 	}
 }
 
+// A rank that dies in its handshake is reported as that, not as a stranger.
+func TestRankDiesInItsHandshake(t *testing.T) {
+	for _, read := range []string{"", "1"} {
+		for _, wrapped := range []bool{false, true} {
+			t.Run(fmt.Sprintf("read=%s/wrapped=%v", read, wrapped), func(t *testing.T) {
+				j := start(t, "in-handshake", 3, func(s *spawner.Spec) {
+					s.Env = append(s.Env, "READ="+read)
+					if wrapped {
+						s.Prefix = []string{"sh", "-c", `"$0" "$@"; exit $?`}
+					}
+				})
+				j.out.await("ready", 1)
+				if err := j.Kill(1); err != nil {
+					t.Fatal(err)
+				}
+				j.finish(137)
+				j.reported("rank 1 was killed by SIGKILL")
+				if strings.Contains(j.err.String(), "refused") {
+					t.Errorf("stderr speaks of strangers:\n%s", j.err)
+				}
+			})
+		}
+	}
+}
+
 func TestRankJoinsOnce(t *testing.T) {
 	gate := filepath.Join(t.TempDir(), "gate")
 	if err := unix.Mkfifo(gate, 0o600); err != nil {

@@ -16,6 +16,7 @@ func (j *Job) listen() error {
 		point: point, secret: j.secret, size: j.spec.N, uid: os.Geteuid(), patience: patience,
 		joined:  j.admit,
 		refused: func(reason string) { j.post(func() { j.refused(reason) }) },
+		ours:    j.procs.own,
 		failed:  func(err error) { j.post(func() { j.end(statusSelf, err.Error()) }) },
 	}
 	j.server.start()

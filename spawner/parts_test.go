@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -341,7 +342,7 @@ func TestRankRefusesImpostor(t *testing.T) {
 }
 
 // testServer listens in a directory that everybody may enter.
-func testServer(t *testing.T, patience time.Duration) (s *server, refusals chan string) {
+func testServer(t *testing.T, patience time.Duration, ours func(pid, group int) bool) (s *server, refusals chan string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "spawner-test-")
 	if err != nil {
@@ -366,6 +367,7 @@ func testServer(t *testing.T, patience time.Duration) (s *server, refusals chan 
 		point: point, secret: fresh(secretSize), size: 1, uid: os.Geteuid(), patience: patience,
 		joined:  func(int, *link, []byte) error { return errors.New("not expected") },
 		refused: func(reason string) { refusals <- reason },
+		ours:    ours,
 		failed:  func(err error) { t.Error(err) },
 	}
 	s.start()
@@ -377,7 +379,7 @@ func testServer(t *testing.T, patience time.Duration) (s *server, refusals chan 
 }
 
 func TestSilentStrangerIsRefused(t *testing.T) {
-	s, refusals := testServer(t, time.Millisecond)
+	s, refusals := testServer(t, time.Millisecond, strangers)
 	c, err := net.Dial("unix", s.point.path)
 	if err != nil {
 		t.Fatal(err)
@@ -391,11 +393,54 @@ func TestSilentStrangerIsRefused(t *testing.T) {
 	}
 }
 
+// strangers is who connects in most tests.
+func strangers(int, int) bool { return false }
+
+// A stranger that hangs up is reported; a rank, for which its death is, is not.
+func TestHangingUp(t *testing.T) {
+	hangUp := func(s *server, read bool) {
+		t.Helper()
+		c, err := net.Dial("unix", s.point.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if read { // else the launcher's next read says that the connection was reset
+			if _, err := io.ReadFull(c, make([]byte, len(magic)+nonceSize)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.Close()
+	}
+	s, refusals := testServer(t, time.Hour, strangers)
+	for _, read := range []bool{true, false} {
+		hangUp(s, read)
+		if why := <-refusals; !strings.Contains(why, "process "+strconv.Itoa(os.Getpid())+": ") {
+			t.Errorf("refused: %s", why)
+		}
+	}
+	asked := make(chan [2]int)
+	s, refusals = testServer(t, time.Hour, func(pid, group int) bool {
+		asked <- [2]int{pid, group}
+		return true
+	})
+	for _, read := range []bool{true, false} {
+		hangUp(s, read)
+		if who, want := <-asked, [2]int{os.Getpid(), unix.Getpgrp()}; who != want {
+			t.Errorf("process %d of group %d has hung up, want %v", who[0], who[1], want)
+		}
+	}
+	s.stop()
+	s.group.Wait()
+	if len(refusals) > 0 {
+		t.Errorf("refused: %s", <-refusals)
+	}
+}
+
 func TestOtherUserIsRefused(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to become another user")
 	}
-	s, refusals := testServer(t, time.Hour)
+	s, refusals := testServer(t, time.Hour, strangers)
 	done := make(chan error)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with its user id
@@ -421,7 +466,7 @@ func TestOtherUserIsRefused(t *testing.T) {
 
 // More strangers than there are slots wait their turn; none holds the server up for good.
 func TestManyStrangers(t *testing.T) {
-	s, refusals := testServer(t, 10*time.Millisecond)
+	s, refusals := testServer(t, 10*time.Millisecond, strangers)
 	for range 3 * pendingMax {
 		c, err := net.Dial("unix", s.point.path)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -191,6 +192,16 @@ func (p *procs) pid(rank int) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.pids[rank]
+}
+
+// own reports whether a process is that of a rank, ended or not, or belongs to the process
+// group of one.
+func (p *procs) own(pid, group int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.pids, func(rank int) bool {
+		return rank > 0 && (rank == pid || rank == group)
+	})
 }
 
 // living returns the ranks whose processes live.

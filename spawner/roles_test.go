@@ -26,6 +26,7 @@ var roles = map[string]func(){
 	"share-limit":  roleShareLimit,
 	"startup":      roleStartup,
 	"strangers":    roleStrangers,
+	"in-handshake": roleInHandshake,
 	"twice":        roleTwice,
 	"environment":  roleEnvironment,
 	"mismatch":     roleMismatch,
@@ -204,10 +205,10 @@ func roleStrangers() {
 			check(err)
 			return c
 		}
-		for range 3 { // silent, and staying
+		for range 4 { // silent, and staying
 			dial()
 		}
-		dial().Close()
+		dial().Close() // refused by nobody
 		garbage := dial()
 		garbage.Write(bytes.Repeat([]byte("GET / HTTP/1.0\r\n"), 64))
 		for buf := make([]byte, 256); ; { // refused: the connection ends
@@ -223,6 +224,30 @@ func roleStrangers() {
 		os.Setenv(spawner.EnvSecret, secret)
 	}
 	roleCollectives()
+}
+
+// roleInHandshake has rank 1 stay in the handshake: with what the launcher has said read or
+// unread, so that the end of its connection looks in both ways.
+func roleInHandshake() {
+	if os.Getenv(spawner.EnvRank) != "1" {
+		boot := join()
+		assert(boot.Barrier() != nil, "Barrier succeeded without rank 1")
+		awaitEnd(boot)
+	}
+	c, err := net.Dial("unix", os.Getenv(spawner.EnvSocket))
+	check(err)
+	flags := unix.MSG_DONTWAIT
+	if os.Getenv("READ") == "" {
+		flags |= unix.MSG_PEEK
+	}
+	raw, err := c.(*net.UnixConn).SyscallConn()
+	check(err)
+	check(raw.Read(func(fd uintptr) bool {
+		n, _, _ := unix.Recvfrom(int(fd), make([]byte, 1024), flags)
+		return n > 0
+	}))
+	fmt.Println("ready")
+	select {}
 }
 
 // roleTwice joins a second time under the same rank.

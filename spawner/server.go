@@ -3,10 +3,13 @@ package spawner
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -30,6 +33,8 @@ type server struct {
 	joined func(rank int, l *link, welcome []byte) error
 	// refused hears of every connection that was turned away.
 	refused func(reason string)
+	// ours tells whether a process, or one of its process group, is a rank of the job.
+	ours func(pid, group int) bool
 	// failed hears that nobody can be let in any more.
 	failed func(err error)
 
@@ -89,12 +94,22 @@ func (s *server) admit(c *net.UnixConn) {
 	s.pending[c] = true
 	s.mu.Unlock()
 
-	pid, err := s.examine(c)
+	who, err := s.examine(c)
 	s.settle(c)
-	if err != nil {
-		c.Close()
-		s.refused(fmt.Sprintf("process %d: %v", pid, err))
+	if err == nil {
+		return
 	}
+	c.Close()
+	if hungUp(err) && s.ours(who.pid, who.group) {
+		return // nobody refused it: it has died, or says itself what went wrong
+	}
+	s.refused(fmt.Sprintf("process %d: %v", who.pid, err))
+}
+
+// hungUp reports whether a handshake failed because the process at the other end was gone.
+func hungUp(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE) || errors.Is(err, errRankEnded)
 }
 
 // settle takes c out of the connections that stop closes.
@@ -104,14 +119,21 @@ func (s *server) settle(c *net.UnixConn) {
 	s.mu.Unlock()
 }
 
-// examine lets the peer in or returns why not, and the process id of whoever connected.
-func (s *server) examine(c *net.UnixConn) (pid int, err error) {
+// caller is the process that made a connection.
+type caller struct{ pid, group int }
+
+// examine lets the peer in or returns why not, and who it is.
+func (s *server) examine(c *net.UnixConn) (who caller, err error) {
 	cred, err := peerOf(c)
 	if err != nil {
-		return 0, err
+		return who, err
+	}
+	who.pid = int(cred.Pid)
+	if group, err := unix.Getpgid(who.pid); err == nil && who.pid > 0 { // 0: of another namespace
+		who.group = group
 	}
 	if int(cred.Uid) != s.uid {
-		return int(cred.Pid), fmt.Errorf("it runs under user id %d, the job under %d", cred.Uid, s.uid)
+		return who, fmt.Errorf("it runs under user id %d, the job under %d", cred.Uid, s.uid)
 	}
 	c.SetDeadline(time.Now().Add(s.patience))
 	rank, welcome, err := challenge(c, s.secret, s.size)
@@ -122,9 +144,9 @@ func (s *server) examine(c *net.UnixConn) (pid int, err error) {
 		err = errors.New("no proof before all ranks had joined or the job was over")
 	}
 	if err != nil {
-		return int(cred.Pid), err
+		return who, err
 	}
 	c.SetDeadline(time.Time{})
 	s.settle(c) // the job's from here on: the last rank to join stops the server
-	return int(cred.Pid), s.joined(rank, newLink(c), welcome)
+	return who, s.joined(rank, newLink(c), welcome)
 }

@@ -81,6 +81,7 @@ var roles = map[string]func(){
 		check(boot.Barrier())
 		hangHere()
 	},
+	"traffic": traffic,
 	"wait": func() {
 		boot := join()
 		check(boot.Barrier())
