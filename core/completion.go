@@ -16,5 +16,5 @@ func (c *Completion) Complete() { c.n.Add(-1) }
 
 // WaitLocal polls until nothing counted by lc is pending: the payloads may be reused.
 func (c *Context) WaitLocal(lc *Completion) error {
-	return c.WaitSilent(func() bool { return lc.Pending() == 0 })
+	return c.waitSilent("WaitLocal", func() bool { return lc.Pending() == 0 })
 }

@@ -28,6 +28,16 @@ type Message struct {
 // MaxArgs. It may wait for room, polling meanwhile, so handlers of this endpoint may run.
 // Not allowed in a handler. dst may be the caller's own rank.
 func (c *Context) RequestShort(dst Rank, h HandlerIndex, args ...uint32) error {
+	return c.short(dst, h, args, false)
+}
+
+// TryShort is RequestShort with Message.Immediate: it returns ErrNoRoom instead of waiting
+// for room, and does not poll.
+func (c *Context) TryShort(dst Rank, h HandlerIndex, args ...uint32) error {
+	return c.short(dst, h, args, true)
+}
+
+func (c *Context) short(dst Rank, h HandlerIndex, args []uint32, immediate bool) error {
 	ep := c.ep
 	if uint(dst) >= uint(len(ep.peers)) || ep.peers[dst].absent || h == AnyHandler || len(args) > MaxArgs || c.restricted != 0 {
 		return c.badRequest("RequestShort", dst, h, len(args))
@@ -36,6 +46,9 @@ func (c *Context) RequestShort(dst Rank, h HandlerIndex, args ...uint32) error {
 	op.Dst, op.Len = dst, 0
 	op.Hdr = MakeHeader(h, Short, false, len(args))
 	if c.reserve(op) == NoRoom {
+		if immediate {
+			return ErrNoRoom
+		}
 		if err := c.waitForRoom(op); err != nil {
 			return err
 		}
@@ -44,7 +57,7 @@ func (c *Context) RequestShort(dst Rank, h HandlerIndex, args ...uint32) error {
 		op.Args[i&(MaxArgs-1)] = a
 	}
 	ep.conduit.Commit(op)
-	if c.sends++; c.sends%sendsPerPoll == 0 {
+	if c.sends++; c.sends%sendsPerPoll == 0 && !immediate {
 		return c.Poll()
 	}
 	return nil
@@ -156,10 +169,7 @@ func (c *Context) reserve(op *Op) Result {
 
 // waitForRoom polls until the conduit has room for op.
 func (c *Context) waitForRoom(op *Op) error {
-	c.silent = true
-	err := c.wait("room to send", func() bool { return c.reserve(op) == Reserved })
-	c.silent = false
-	return err
+	return c.waitSilent("room to send", func() bool { return c.reserve(op) == Reserved })
 }
 
 // checkRequest checks a request's category and payload against the limits.

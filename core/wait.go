@@ -40,9 +40,11 @@ func (c *Context) WaitUntil(cond func() bool) error { return c.wait("WaitUntil",
 
 // WaitSilent is WaitUntil for a condition that may also become true without a handler
 // having run, such as local completion; it is looked at after empty polls too.
-func (c *Context) WaitSilent(cond func() bool) error {
+func (c *Context) WaitSilent(cond func() bool) error { return c.waitSilent("WaitSilent", cond) }
+
+func (c *Context) waitSilent(op string, cond func() bool) error {
 	c.silent = true
-	err := c.wait("WaitSilent", cond)
+	err := c.wait(op, cond)
 	c.silent = false
 	return err
 }

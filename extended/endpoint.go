@@ -58,10 +58,24 @@ type Endpoint struct {
 	sizes  []int    // by rank: bytes of the client's part of its segment
 	piece  pieces
 	ops    operations
+
+	world    *Team
+	teams    map[uint64]*Team    // by id; changed where handlers run
+	lastTeam *Team               // the one that a message was for last
+	strays   map[uint64][]*stray // messages for teams to come
+	serial   uint32              // of the last team named after this rank
+
+	engaged, spare []*Team // teams that may go on
+	lending        []lending
+	stalled        []*Team     // teams that wait for a peer's confirmation
+	confirmations  []core.Rank // to be sent
+	scratch        scratch
+	fold           []byte
+	debug          bool
 }
 
 // pieces are the largest payloads that the parts of an operation travel in.
-type pieces struct{ put, get, long, longReply int }
+type pieces struct{ put, get, long, longReply, coll int }
 
 // Attach attaches the job's endpoint (see core.Job.Attach, whose rules hold) and the
 // Extended API on it. Collective, a barrier, once per job. spec.Extra must be 0.
@@ -79,13 +93,22 @@ func Attach(job *core.Job, spec core.AttachSpec) (*Endpoint, error) {
 	l := c.Limits()
 	ep.piece = pieces{put: min(smallPut, l.MaxMediumRequest), get: l.MaxMediumReply, long: l.MaxLongRequest, longReply: l.MaxLongReply}
 	ep.ops.single = ep.single
+	ep.debug = job.Config().Debug
+	ep.piece.coll = min(l.MaxMediumRequest, l.MaxMediumReply, 64<<10)
+	ep.teams, ep.strays = make(map[uint64]*Team), make(map[uint64][]*stray)
+	ep.lending = make([]lending, c.Size())
 	if err := ep.reachPeers(); err != nil {
 		return nil, err
 	}
 	if err := c.RegisterExtended(ep.handlers()); err != nil {
 		return nil, err
 	}
-	return ep, c.Barrier()
+	c.OnAdvance(ep.advance)
+	if err := c.Barrier(); err != nil {
+		return nil, err
+	}
+	ep.world = ep.newTeam(worldID, c.Group())
+	return ep, ep.world.settle(&ep.Context)
 }
 
 // reachPeers notes the client's part of every segment, and maps those that can be reached.
@@ -117,6 +140,9 @@ func (ep *Endpoint) handlers() []core.HandlerEntry {
 		{Index: handlerGot, Func: ep.onGot, Name: "got"},
 		{Index: handlerGotLong, Func: ep.onGotLong, Name: "got, Long"},
 		{Index: handlerDone, Func: ep.onDone, Name: "done"},
+		{Index: handlerBarrier, Func: ep.forTeam((*Team).onBarrier), Name: "barrier"},
+		{Index: handlerColl, Func: ep.forTeam((*Team).onColl), Name: "collective"},
+		{Index: handlerCollCredit, Func: ep.onCollCredit, Name: "collective, confirmed"},
 	}
 }
 

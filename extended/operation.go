@@ -17,7 +17,6 @@ type operation struct {
 	local      core.Completion // payloads that may not be overwritten yet
 	group      *operation      // what it is a member of: it ends by itself and tells the group
 	dst        []byte          // of a get
-	value      [8]byte         // dst of a value get or a fetching atomic
 	next       *operation      // on the free list
 }
 

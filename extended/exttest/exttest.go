@@ -20,7 +20,7 @@ import (
 func Cases() []*coretest.Case {
 	var all []*coretest.Case
 	for _, g := range [][]coretest.Case{
-		putCases,
+		putCases, teamCases, barrierCases, collectiveCases,
 	} {
 		for i := range g {
 			all = append(all, &g[i])

@@ -1,0 +1,334 @@
+package extended
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+// Team is an ordered group of ranks that synchronise and communicate collectively; each
+// member has its own value. All members call the same collectives and barriers of a team in
+// the same order. Across teams the order must be one that would not deadlock if every call
+// were a blocking barrier (GASNet-EX).
+type Team struct {
+	ep      *Endpoint
+	id      uint64
+	members []core.Rank       // by team rank
+	index   map[core.Rank]int // the inverse; nil for the world
+	self    int
+	reach   bool // every member reaches every member's segment
+	freed   bool
+	engaged bool // it is on the endpoint's list of teams that may go on
+
+	barrier barrier
+	calls   calls
+}
+
+// worldID is the id of the team of all ranks. Others are named after their first member, and
+// a serial number that this member chose.
+const worldID = math.MaxUint64
+
+// World returns the team of all ranks of the endpoint's group, in order of rank
+// (GASNet-EX: the primordial team). A handler may call it.
+func (ep *Endpoint) World() *Team { return ep.world }
+
+// Rank returns the caller's rank in the team, 0 ≤ Rank < Size. A handler may call it.
+func (t *Team) Rank() int { return t.self }
+
+// Size returns the number of members. A handler may call it.
+func (t *Team) Size() int { return len(t.members) }
+
+// Members returns the members' ranks in the job, by team rank. The slice is the team's. A
+// handler may call it.
+func (t *Team) Members() []core.Rank { return t.members }
+
+// Jobrank returns the rank in the job of team rank i, or -1 if there is none. A handler may
+// call it.
+func (t *Team) Jobrank(i int) core.Rank {
+	if uint(i) >= uint(len(t.members)) {
+		return -1
+	}
+	return t.members[i]
+}
+
+// RankOf returns the team rank of a rank of the job, or -1 if it is no member. A handler
+// may call it.
+func (t *Team) RankOf(job core.Rank) int {
+	if t.index == nil {
+		if i, ok := slices.BinarySearch(t.members, job); ok {
+			return i
+		}
+		return -1
+	}
+	if i, ok := t.index[job]; ok {
+		return i
+	}
+	return -1
+}
+
+// Reach reports whether every member reaches every member's segment directly.
+func (t *Team) Reach() bool { return t.reach }
+
+// Endpoint returns the endpoint that the team belongs to.
+func (t *Team) Endpoint() *Endpoint { return t.ep }
+
+// newTeam makes the caller's part of a team. Messages for it may have come already.
+func (ep *Endpoint) newTeam(id uint64, members []core.Rank) *Team {
+	t := &Team{ep: ep, id: id, members: members, self: -1}
+	if id != worldID {
+		t.index = make(map[core.Rank]int, len(members))
+		for i, r := range members {
+			t.index[r] = i
+		}
+	}
+	t.self = t.RankOf(ep.Rank())
+	t.barrier.init(len(members))
+	t.calls.init(t)
+	ep.core.Exclusively(func() {
+		ep.teams[id] = t
+		for _, m := range ep.strays[id] {
+			m.deliver(t)
+		}
+		delete(ep.strays, id)
+	})
+	return t
+}
+
+// settle has the members agree on what they can do; afterwards all of them have the team.
+func (t *Team) settle(c *Context) error {
+	reach := true
+	for _, r := range t.members {
+		reach = reach && t.ep.reach[r] != nil
+	}
+	all, err := t.all(c, reach)
+	t.reach = all
+	return err
+}
+
+// all returns whether ok holds for every member. Collective.
+func (t *Team) all(c *Context, ok bool) (bool, error) {
+	var in, out [8]byte
+	if ok {
+		in[0] = 1
+	}
+	err := t.AllReduce(c, out[:], in[:], Reduction{Type: Uint64, Op: Min})
+	return out[0] == 1, err
+}
+
+// use checks that the team can be used by the context.
+func (t *Team) use(c *Context, call string) error {
+	switch {
+	case t == nil:
+		return c.ep.misuse(call, "no team: the caller is not a member")
+	case t.freed:
+		return c.ep.misuse(call, "the team was freed")
+	case t.ep != c.ep:
+		return c.ep.misuse(call, "the team belongs to another rank's endpoint")
+	}
+	return nil
+}
+
+// Split divides the team: members that give the same colour ≥ 0 make a new team, ranked by
+// key and, of equal keys, by their rank here. A member with a colour < 0 joins none and gets
+// nil. Collective over the team; a barrier of each new team.
+func (t *Team) Split(c *Context, color, key int) (*Team, error) {
+	if err := t.use(c, "Split"); err != nil {
+		return nil, err
+	}
+	return t.split(c, color, key)
+}
+
+// entry is what a member says in a split.
+type entry struct {
+	color, key int64
+	serial     uint32
+	rank       int
+}
+
+const entrySize = 20
+
+func (t *Team) split(c *Context, color, key int) (*Team, error) {
+	ep := t.ep
+	mine := binary.LittleEndian.AppendUint64(nil, uint64(int64(color)))
+	mine = binary.LittleEndian.AppendUint64(mine, uint64(int64(key)))
+	mine = binary.LittleEndian.AppendUint32(mine, ep.freeSerial())
+	table := make([]byte, entrySize*t.Size())
+	if err := t.AllGather(c, table, mine); err != nil {
+		return nil, err
+	}
+	if color < 0 {
+		return nil, nil
+	}
+	var chosen []entry
+	for i := range t.Size() {
+		b := table[entrySize*i:]
+		e := entry{int64(binary.LittleEndian.Uint64(b)), int64(binary.LittleEndian.Uint64(b[8:])), binary.LittleEndian.Uint32(b[16:]), i}
+		if e.color == int64(color) {
+			chosen = append(chosen, e)
+		}
+	}
+	slices.SortStableFunc(chosen, func(a, b entry) int {
+		switch {
+		case a.key < b.key:
+			return -1
+		case a.key > b.key:
+			return 1
+		}
+		return 0
+	})
+	members := make([]core.Rank, len(chosen))
+	for i, e := range chosen {
+		members[i] = t.members[e.rank]
+	}
+	child := ep.newTeam(uint64(members[0])<<32|uint64(chosen[0].serial), members)
+	return child, child.settle(c)
+}
+
+// freeSerial returns a serial number that no team named after this rank has.
+func (ep *Endpoint) freeSerial() uint32 {
+	for {
+		ep.serial++
+		if ep.teams[uint64(ep.Rank())<<32|uint64(ep.serial)] == nil {
+			return ep.serial
+		}
+	}
+}
+
+// Subteam makes a team of the given members, named by their ranks here, in that order.
+// Collective over the team: the members all give the same list, everybody else gives a list
+// without the caller, such as nil, and gets nil.
+func (t *Team) Subteam(c *Context, ranks []int) (*Team, error) {
+	if err := t.use(c, "Subteam"); err != nil {
+		return nil, err
+	}
+	key := slices.Index(ranks, t.self)
+	color := -1
+	if key >= 0 {
+		color = ranks[0]
+	}
+	for i, r := range ranks {
+		if r < 0 || r >= t.Size() || slices.Contains(ranks[:i], r) {
+			return nil, t.ep.misuse("Subteam", "the list %v names rank %d, which is outside a team of %d or named twice", ranks, r, t.Size())
+		}
+	}
+	child, err := t.split(c, color, key)
+	if err != nil || child == nil {
+		return nil, err
+	}
+	same := len(ranks) == child.Size()
+	for i := 0; same && i < len(ranks); i++ {
+		same = t.members[ranks[i]] == child.members[i]
+	}
+	if same, err = child.all(c, same); err == nil && !same {
+		err = t.ep.misuse("Subteam", "the members gave different lists; this one gave %v", ranks)
+	}
+	return child, err
+}
+
+// Neighborhood returns the ranks whose segments this process reaches directly, ascending,
+// its own included (gex_System_QueryNbrhdInfo). A handler may call it.
+func (ep *Endpoint) Neighborhood() []core.Rank {
+	var near []core.Rank
+	for _, r := range ep.core.Group() {
+		if ep.reach[r] != nil {
+			near = append(near, r)
+		}
+	}
+	return near
+}
+
+// NeighborhoodTeam makes the team of the caller's neighbourhood. Collective over the world.
+func (ep *Endpoint) NeighborhoodTeam(c *Context) (*Team, error) {
+	return ep.world.Split(c, int(ep.Neighborhood()[0]), 0)
+}
+
+// HostTeam makes the team of the ranks on the caller's host. Collective over the world.
+func (ep *Endpoint) HostTeam(c *Context) (*Team, error) {
+	return ep.world.Split(c, int(ep.core.Job().Local()[0]), 0)
+}
+
+// Free ends the team: nothing of it may be under way, and no member uses it afterwards.
+// Collective, a barrier. The world stays.
+func (t *Team) Free(c *Context) error {
+	if err := t.use(c, "Free"); err != nil {
+		return err
+	}
+	if t == t.ep.world {
+		return t.ep.misuse("Free", "the world cannot be freed")
+	}
+	if err := t.Barrier(c); err != nil {
+		return err
+	}
+	var busy error
+	t.ep.core.Exclusively(func() {
+		if n := t.calls.underWay(); n > 0 || t.barrier.notified {
+			busy = t.ep.misuse("Free", "%d collectives of the team are under way", n)
+			return
+		}
+		t.freed = true
+		delete(t.ep.teams, t.id)
+	})
+	return busy
+}
+
+// String names the team in messages.
+func (t *Team) String() string {
+	if t.id == worldID {
+		return "world"
+	}
+	return fmt.Sprintf("team %d.%d of %d", t.id>>32, uint32(t.id), len(t.members))
+}
+
+// stray is a message for a team that this rank has not made yet.
+type stray struct {
+	src     core.Rank
+	handler teamHandler
+	args    []uint32
+	data    []byte
+}
+
+func (m *stray) deliver(t *Team) {
+	if err := m.handler(t, nil, m.src, m.args, m.data); err != nil {
+		t.ep.core.Fail(err)
+	}
+}
+
+// teamHandler handles a message for a team; tok is nil when that came before the team.
+type teamHandler func(t *Team, tok *core.Token, src core.Rank, args []uint32, data []byte) error
+
+// forTeam returns a handler for messages whose first two arguments are a team's id.
+func (ep *Endpoint) forTeam(handle teamHandler) core.Handler {
+	return func(tok *core.Token, args []uint32, data []byte) {
+		if len(args) < 2 {
+			ep.malformed(tok, "%d arguments", len(args))
+			return
+		}
+		id := join(args[0], args[1])
+		t := ep.lastTeam
+		if t == nil || t.id != id || t.freed {
+			if t = ep.teams[id]; t == nil {
+				ep.keepStray(tok, id, &stray{tok.Src(), handle, slices.Clone(args), slices.Clone(data)})
+				return
+			}
+			ep.lastTeam = t
+		}
+		if err := handle(t, tok, tok.Src(), args, data); err != nil {
+			ep.malformed(tok, "%v", err)
+		}
+	}
+}
+
+// maxStrays bounds what peers that are ahead can make this rank keep: far more than the
+// messages with which a team begins.
+const maxStrays = 1 << 20
+
+func (ep *Endpoint) keepStray(tok *core.Token, id uint64, m *stray) {
+	if len(ep.strays) >= maxStrays {
+		ep.malformed(tok, "%d unknown teams", len(ep.strays))
+		return
+	}
+	ep.strays[id] = append(ep.strays[id], m)
+}
