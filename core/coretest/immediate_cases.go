@@ -21,7 +21,7 @@ var immediateCases = []Case{{
 // immediately repeats an immediate request until there is room, polling in between.
 func immediately(ep *core.Endpoint, dst core.Rank, m core.Message, args ...uint32) error {
 	for {
-		err := ep.Request(dst, m, args...)
+		err := try(ep, dst, m, args...)
 		if !errors.Is(err, core.ErrNoRoom) {
 			return err
 		}
@@ -30,6 +30,14 @@ func immediately(ep *core.Endpoint, dst core.Rank, m core.Message, args ...uint3
 		}
 		runtime.Gosched()
 	}
+}
+
+// try sends an immediate request, a Short by TryShort.
+func try(ep *core.Endpoint, dst core.Rank, m core.Message, args ...uint32) error {
+	if m.Kind == core.Short {
+		return ep.TryShort(dst, m.Handler, args...)
+	}
+	return ep.Request(dst, m, args...)
 }
 
 // immediateNoRoom has all ranks fill what there is towards rank 0, which does not poll
@@ -66,7 +74,7 @@ func fill(t *T, ep *core.Endpoint) error {
 		if m.Kind != core.Short {
 			m.Data, m.LC, m.Off = pattern(0, 64), &lc, uint64(t.Rank())*64
 		}
-		err := ep.Request(0, m, sent)
+		err := try(ep, 0, m, sent)
 		if errors.Is(err, core.ErrNoRoom) {
 			break
 		}
