@@ -28,3 +28,6 @@ func combiner(t Type, op Op) (func(dst, src []byte), error) {
 		}
 	}, nil
 }
+
+func (t Type) String() string { return "Uint64" }
+func (o Op) String() string   { return [...]string{"Add", "Min"}[o] }

@@ -47,22 +47,23 @@ type signature [4]uint32
 
 func (s signature) String() string {
 	text := fmt.Sprintf("%v", coll.Op(s[0]))
-	if s[1] != noRoot {
+	if coll.Op(s[0]).Rooted() {
 		text += fmt.Sprintf(" with root %d", s[1])
 	}
 	if s[2] != anyBytes {
 		text += fmt.Sprintf(" of %d bytes", s[2])
 	}
-	if s[3] != 0 {
-		text += fmt.Sprintf(" by %v of %v", s[3]>>8, s[3]&0xff)
+	switch kind := s[3]; {
+	case kind >= userKind:
+		text += fmt.Sprintf(" with an operator on elements of %d bytes", kind-userKind)
+	case kind != 0:
+		text += fmt.Sprintf(" by %v of %v", Op(kind&0xffffff), Type(kind>>24-1))
 	}
 	return text
 }
 
-const (
-	noRoot   = ^uint32(0)
-	anyBytes = ^uint32(0)
-)
+// anyBytes stands for lengths that differ from member to member.
+const anyBytes = ^uint32(0)
 
 // plans keeps a team's plans by the calls they are for, and the last one apart.
 type plans struct {
@@ -75,14 +76,14 @@ type plans struct {
 const plansMax = 1 << 10
 
 // get returns the plan of a call.
-func (s *plans) get(t *Team, k *coll.Call) (*plan, error) {
+func (s *plans) get(t *Team, k coll.Call) (*plan, error) {
 	k.N, k.Self, k.Reach, k.ShmLimit = len(t.members), t.self, t.reach, auxiliary/4
-	if s.newest != nil && s.last == *k {
+	if s.newest != nil && s.last == k {
 		return s.newest, nil
 	}
-	p := s.byCall[*k]
+	p := s.byCall[k]
 	if p == nil {
-		sched, err := coll.Temp(k)
+		sched, err := coll.Temp(&k)
 		if err != nil {
 			return nil, err
 		}
@@ -90,8 +91,8 @@ func (s *plans) get(t *Team, k *coll.Call) (*plan, error) {
 		if s.byCall == nil || len(s.byCall) >= plansMax {
 			s.byCall = make(map[coll.Call]*plan)
 		}
-		s.byCall[*k] = p
+		s.byCall[k] = p
 	}
-	s.last, s.newest = *k, p
+	s.last, s.newest = k, p
 	return p, nil
 }

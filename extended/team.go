@@ -35,11 +35,22 @@ const worldID = math.MaxUint64
 // (GASNet-EX: the primordial team). A handler may call it.
 func (ep *Endpoint) World() *Team { return ep.world }
 
-// Rank returns the caller's rank in the team, 0 ≤ Rank < Size. A handler may call it.
-func (t *Team) Rank() int { return t.self }
+// Rank returns the caller's rank in the team, 0 ≤ Rank < Size; -1 for nil, which who is no
+// member of a new team gets. A handler may call it.
+func (t *Team) Rank() int {
+	if t == nil {
+		return -1
+	}
+	return t.self
+}
 
-// Size returns the number of members. A handler may call it.
-func (t *Team) Size() int { return len(t.members) }
+// Size returns the number of members, 0 for nil. A handler may call it.
+func (t *Team) Size() int {
+	if t == nil {
+		return 0
+	}
+	return len(t.members)
+}
 
 // Members returns the members' ranks in the job, by team rank. The slice is the team's. A
 // handler may call it.

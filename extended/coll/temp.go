@@ -22,7 +22,16 @@ const (
 )
 
 func (o Op) String() string {
-	return [...]string{"Barrier", "Broadcast", "Reduce", "AllReduce", "Scatter", "Gather", "AllGather", "AllToAll", "Scan", "ExScan"}[o]
+	return [...]string{"Barrier", "Broadcast", "Reduce", "AllReduce", "Scatter", "Gather", "AllGather", "AllToAll", "Scan", "ExScan", "ScatterV", "GatherV", "AllGatherV", "AllToAllV"}[o]
+}
+
+// Rooted reports whether one member has a part of its own.
+func (o Op) Rooted() bool {
+	switch o {
+	case Broadcast, Reduce, Scatter, Gather, ScatterV, GatherV:
+		return true
+	}
+	return false
 }
 
 type Call struct {

@@ -1,0 +1,26 @@
+package coll
+
+// Exchange returns the schedule in which self sends span send[i] to member i and receives
+// span recv[i] from it, for all i, itself included; nil stands for nothing to or from
+// anybody. Empty spans take no message, so both sides know the lengths. Members are
+// served in an order that starts behind self, lest all begin with the same one.
+func Exchange(self int, recv, send []Span) *Schedule {
+	var b Builder
+	if recv != nil && send != nil {
+		b.Copy(recv[self], send[self])
+	}
+	for d := 1; d < len(send); d++ {
+		if peer := (self + d) % len(send); send[peer].Len > 0 {
+			b.Send(peer, send[peer])
+		}
+	}
+	for d := 1; d < len(recv); d++ {
+		if peer := (self - d + len(recv)) % len(recv); recv[peer].Len > 0 {
+			b.Recv(peer, recv[peer])
+		}
+	}
+	for m := range b.s.Recvs {
+		b.Await(m)
+	}
+	return b.Schedule()
+}
