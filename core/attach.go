@@ -1,10 +1,11 @@
 package core
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
+	"hash/fnv"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -40,7 +41,7 @@ func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 		return nil, err
 	}
 	if j.proc != nil && !drv.Modelled {
-		return nil, fmt.Errorf("core: conduit %q has no model; modelled are those that the list of conduits says", drv.Name)
+		return nil, fmt.Errorf("core: conduit %q has no model; %s", drv.Name, modelled())
 	}
 	if p := j.cfg.Profile; p != "" && !slices.Contains(drv.Profiles, p) {
 		return nil, fmt.Errorf("core: conduit %s has no profile %q; it has %v", drv.Name, p, drv.Profiles)
@@ -59,7 +60,7 @@ func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 	if need.segment, err = j.segmentSize(spec.Segment, need.conduit); err != nil {
 		return nil, err
 	}
-	need.segment += pages(max(0, spec.Extra))
+	need.segment += shm.RoundUp(max(0, spec.Extra))
 	if err := ep.table.register(spec.Handlers, ClientHandlers, true); err != nil {
 		return nil, ep.Misuse("Attach", "%v", err)
 	}
@@ -154,33 +155,65 @@ func (j *Job) group(ranks []Rank) ([]Rank, error) {
 // disagree on the conduit or the groups, and checks the host's memory before any segment
 // is made.
 func (j *Job) exchangeSizes(group []Rank, need memory) ([]int, error) {
-	card := binary.LittleEndian.AppendUint64(nil, uint64(need.segment))
-	card = binary.LittleEndian.AppendUint64(card, uint64(need.conduit))
-	card = append(card, j.cfg.Conduit+" "+j.cfg.Profile...)
-	for _, r := range group {
-		card = binary.LittleEndian.AppendUint32(append(card, 0), uint32(r))
+	mine := [cardWords]uint64{uint64(need.segment), uint64(need.conduit), j.cfg.digest(), digest(group)}
+	var card []byte
+	for _, w := range mine {
+		card = binary.LittleEndian.AppendUint64(card, w)
 	}
 	cards, err := j.boot.Exchange(card)
 	if err != nil {
 		return nil, err
 	}
-	needs := make([]memory, j.size)
+	needs, sizes := make([]memory, j.size), make([]int, j.size)
 	for r, c := range cards {
-		if len(c) >= memoryCard {
-			needs[r] = memory{
-				segment: int(binary.LittleEndian.Uint64(c)),
-				conduit: int(binary.LittleEndian.Uint64(c[8:])),
-			}
+		if len(c) != len(card) {
+			return nil, fmt.Errorf("core: rank %d: rank %d runs another version of the library", j.rank, r)
+		}
+		needs[r] = memory{
+			segment: int(binary.LittleEndian.Uint64(c)),
+			conduit: int(binary.LittleEndian.Uint64(c[8:])),
 		}
 	}
-	sizes := make([]int, j.size)
 	for _, r := range group {
-		if c := cards[r]; len(c) < memoryCard || !bytes.Equal(c[memoryCard:], card[memoryCard:]) {
-			return nil, fmt.Errorf("core: rank %d: rank %d attaches with another conduit, profile or group; they must agree", j.rank, r)
+		switch c := cards[r]; {
+		case binary.LittleEndian.Uint64(c[16:]) != mine[2]:
+			return nil, fmt.Errorf("core: rank %d: rank %d attaches with another conduit, profile or configuration; they must agree", j.rank, r)
+		case binary.LittleEndian.Uint64(c[24:]) != mine[3]:
+			return nil, fmt.Errorf("core: rank %d: rank %d, which is in the group, attaches with another group; they must agree", j.rank, r)
 		}
 		sizes[r] = needs[r].segment
 	}
 	return sizes, j.checkMemory(needs)
+}
+
+// cardWords is the length of what a rank tells the others before it attaches: bytes of its
+// segment and of its conduit, and digests of its configuration and its group.
+const cardWords = 4
+
+// digest stands for what must be the same on all ranks.
+func (c Config) digest() uint64 {
+	return digest([]any{c.Conduit, c.Profile, c.Settings, c.NoReach, c.Threads, c.Debug})
+}
+
+// digest hashes how a value prints; maps print in order of their keys.
+func digest(v any) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%#v", v)
+	return h.Sum64()
+}
+
+// modelled tells which conduits have a model.
+func modelled() string {
+	var names []string
+	for _, d := range Drivers() {
+		if d.Modelled {
+			names = append(names, d.Name)
+		}
+	}
+	if len(names) == 0 {
+		return "none has"
+	}
+	return "there is one for " + strings.Join(names, ", ")
 }
 
 // Misuse makes the error of a call that breaks a rule, of this package or of a layer above;

@@ -38,8 +38,8 @@ func (c *Context) enterAlone() (alone, entered bool) {
 	return false, false
 }
 
-// leaveAlone ends an unlocked section.
-func (c *Context) leaveAlone() { shm.Signal32(&c.ep.bias.inside, 0) }
+// leaveAlone ends an unlocked section, whose stores who sees it left sees too.
+func (c *Context) leaveAlone() { shm.Publish32(&c.ep.bias.inside, 0) }
 
 // share ends the bias and returns when the default context locks as the others do.
 func (ep *Endpoint) share() {

@@ -31,6 +31,7 @@ func (ep *Endpoint) NewContext() *Context {
 	if !ep.single {
 		ep.share()
 	}
+	ep.several = true
 	return &Context{ep: ep, turn: make(chan struct{}, 1)}
 }
 

@@ -20,8 +20,9 @@
 //
 // A request may wait for room and runs handlers meanwhile; a reply always has room, so no
 // flood of requests can deadlock. A handler may reply once, to a request only; take an
-// HSL; query. Everything else it may not do: such calls return a UsageError, and end the
-// job with a message in debug mode.
+// HSL; query. Everything else it may not do: such calls, by the context that runs it,
+// return a UsageError, and end the job with a message in debug mode. What a handler does by
+// another context is not noticed.
 //
 // Calls go through a Context, one per goroutine; the Endpoint has a default one. In Many
 // mode contexts may be used at the same time, in Single mode nothing is locked.

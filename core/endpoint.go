@@ -16,6 +16,7 @@ type Endpoint struct {
 	sleeper Sleeper
 	proc    *vtime.Proc // nil live
 	single  bool        // no locking
+	several bool        // Single: there are other contexts than the default one
 	debug   bool
 	shared  bool // other ranks live in this process
 	limits  Limits

@@ -106,26 +106,31 @@ func (t *handlerTable) set(e HandlerEntry) {
 // entries. Not collective and no barrier: peers may send to the new indices only once
 // they know that registration is done. A handler may not call it. On an error nothing is
 // registered.
-func (ep *Endpoint) RegisterHandlers(entries []HandlerEntry) error {
-	return ep.registerFrom("RegisterHandlers", entries, ClientHandlers)
+func (c *Context) RegisterHandlers(entries []HandlerEntry) error {
+	return c.registerFrom("RegisterHandlers", entries, ClientHandlers)
 }
 
 // RegisterExtended is RegisterHandlers for the Extended API's range, ExtendedHandlers up
 // to ClientHandlers-1; every index must be given.
-func (ep *Endpoint) RegisterExtended(entries []HandlerEntry) error {
+func (c *Context) RegisterExtended(entries []HandlerEntry) error {
 	for i := range entries {
 		if x := entries[i].Index; x < ExtendedHandlers || x >= ClientHandlers {
-			return ep.Misuse("RegisterExtended", "index %d is outside %d to %d", x, ExtendedHandlers, ClientHandlers-1)
+			return c.ep.Misuse("RegisterExtended", "index %d is outside %d to %d", x, ExtendedHandlers, ClientHandlers-1)
 		}
 	}
-	return ep.registerFrom("RegisterExtended", entries, ExtendedHandlers)
+	return c.registerFrom("RegisterExtended", entries, ExtendedHandlers)
 }
 
-func (ep *Endpoint) registerFrom(op string, entries []HandlerEntry, base HandlerIndex) error {
+func (c *Context) registerFrom(op string, entries []HandlerEntry, base HandlerIndex) error {
+	if c.restricted != 0 {
+		return c.misplaced(op)
+	}
 	var err error
-	ep.Exclusively(func() { err = ep.table.register(entries, base, false) })
+	if err := c.Exclusively(func() { err = c.ep.table.register(entries, base, false) }); err != nil {
+		return err
+	}
 	if err != nil {
-		return ep.Misuse(op, "%v", err)
+		return c.ep.Misuse(op, "%v", err)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package core
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
@@ -13,8 +12,6 @@ type memory struct {
 	segment int // Extra included
 	conduit int // see Footprinter
 }
-
-const memoryCard = 16 // bytes of a memory in what the ranks exchange
 
 // available tells what the host has left; tests have it otherwise.
 var available = shm.Available
@@ -48,13 +45,7 @@ func (j *Job) segmentSize(s string, conduit int) (int, error) {
 	if uint64(n) > whole { // and so that sums do not overflow
 		return 0, fmt.Errorf("core: rank %d: a segment of %d MB, but %d MB are available; lower --segment", j.rank, n>>20, whole>>20)
 	}
-	return pages(n), nil
-}
-
-// pages rounds up to a whole number of pages.
-func pages(n int) int {
-	page := os.Getpagesize()
-	return (n + page - 1) / page * page
+	return shm.RoundUp(n), nil
 }
 
 // checkMemory refuses a job whose ranks on this host need more memory than there is. That

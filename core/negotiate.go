@@ -41,9 +41,9 @@ func (c *Context) Prepare(dst Rank, o Offer) ([]byte, error) {
 	}
 	op := &c.op
 	op.Dst, op.Len, op.Off = dst, size, o.Off
-	// In Many mode a reserved place that its owner is slow to fill would hold up the
-	// other contexts' messages behind it, so the payload is assembled privately.
-	c.stage.begin(o, size, !ep.single)
+	// A reserved place that is not filled yet would hold up other contexts' messages behind
+	// it, so where there are any the payload is assembled privately.
+	c.stage.begin(o, size, !ep.single || ep.several)
 	if !c.stage.staged {
 		op.Hdr = MakeHeader(0, o.Kind, false, o.NArgs)
 		if c.reserve(op) == NoRoom {
@@ -82,6 +82,7 @@ func (c *Context) CommitAt(h HandlerIndex, n int, off uint64, args ...uint32) er
 	if c.stage.staged {
 		if c.reserve(op) == NoRoom {
 			if err := c.waitForRoom(op); err != nil {
+				c.restricted |= prepared
 				return err
 			}
 		}
@@ -91,7 +92,7 @@ func (c *Context) CommitAt(h HandlerIndex, n int, off uint64, args ...uint32) er
 		op.Args[i&(MaxArgs-1)] = a
 	}
 	ep.conduit.Commit(op)
-	return nil
+	return c.sent()
 }
 
 // Prepare opens a negotiated reply; as Context.Prepare, but it never waits.
@@ -109,7 +110,9 @@ func (t *Token) Prepare(o Offer) ([]byte, error) {
 	t.stage.begin(o, size, false)
 	if !t.stage.staged {
 		op.Hdr = MakeHeader(0, o.Kind, true, o.NArgs)
-		ep.conduit.Reserve(op)
+		if err := t.reserve(); err != nil {
+			return nil, err
+		}
 		t.stage.buf = op.Data[:size:size]
 	}
 	t.state = tokenPrepared
@@ -134,7 +137,9 @@ func (t *Token) CommitAt(h HandlerIndex, n int, off uint64, args ...uint32) erro
 	op.Hdr = MakeHeader(h, t.stage.offer.Kind, true, len(args))
 	op.Len, op.Off = n, off
 	if t.stage.staged {
-		ep.conduit.Reserve(op)
+		if err := t.reserve(); err != nil {
+			return err
+		}
 		copy(op.Data, t.stage.buf[:n])
 	}
 	t.commit(args)

@@ -222,6 +222,10 @@ func (c *Context) pollMany(l *ladder, cond func() bool) turn {
 			return idle
 		}
 		if !ep.sleeper.Arm() {
+			if cond() { // room came during Arm, and another context's Reserve has taken note of it
+				ep.sleeper.Disarm()
+				return satisfied
+			}
 			// Returned room is no burst: from now on it would end the sleep, but until now
 			// only who looked has seen it.
 			p.burst(ep)
@@ -233,18 +237,31 @@ func (c *Context) pollMany(l *ladder, cond func() bool) turn {
 }
 
 // Exclusively runs f while no handler runs and no context polls, for state that handlers
-// and goroutines share. f must not communicate except by immediate requests. A handler, or
-// f itself, may not call it.
-func (ep *Endpoint) Exclusively(f func()) {
+// and goroutines share. f must not communicate except by immediate requests. An error means
+// that f was not run: a handler or f itself called, or the job has failed.
+func (c *Context) Exclusively(f func()) error {
+	ep := c.ep
+	if c.restricted != 0 {
+		return c.misplaced("Exclusively")
+	}
 	if ep.single {
 		f()
-		return
+		return nil
 	}
-	ep.share() // the caller may be any goroutine
-	for !ep.progress.enter() {
-		runtime.Gosched()
+	if alone, _ := c.enterAlone(); alone {
+		f()
+		c.leaveAlone()
+		return nil
+	}
+	p := &ep.progress
+	if !p.insist(ep) {
+		return ep.job.failure()
 	}
 	f()
-	ep.progress.leave()
-	ep.progress.wakeOne()
+	if ep.kicked { // whoever waits is to poll
+		p.burst(ep)
+	}
+	p.leave()
+	p.wakeOne()
+	return nil
 }

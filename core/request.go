@@ -5,6 +5,15 @@ package core
 // always polls.
 const sendsPerPoll = 16
 
+// sent counts a request, and polls when it is time.
+func (c *Context) sent() error {
+	if c.sends++; c.sends < sendsPerPoll {
+		return nil
+	}
+	c.sends = 0
+	return c.Poll()
+}
+
 // Message describes a request in full, for Context.Request.
 type Message struct {
 	Kind    Kind
@@ -28,19 +37,19 @@ type Message struct {
 // MaxArgs. It may wait for room, polling meanwhile, so handlers of this endpoint may run.
 // Not allowed in a handler. dst may be the caller's own rank.
 func (c *Context) RequestShort(dst Rank, h HandlerIndex, args ...uint32) error {
-	return c.short(dst, h, args, false)
+	return c.short("RequestShort", dst, h, args, false)
 }
 
 // TryShort is RequestShort with Message.Immediate: it returns ErrNoRoom instead of waiting
 // for room, and does not poll.
 func (c *Context) TryShort(dst Rank, h HandlerIndex, args ...uint32) error {
-	return c.short(dst, h, args, true)
+	return c.short("TryShort", dst, h, args, true)
 }
 
-func (c *Context) short(dst Rank, h HandlerIndex, args []uint32, immediate bool) error {
+func (c *Context) short(call string, dst Rank, h HandlerIndex, args []uint32, immediate bool) error {
 	ep := c.ep
 	if uint(dst) >= uint(len(ep.peers)) || ep.peers[dst].absent || h == AnyHandler || len(args) > MaxArgs || c.restricted != 0 {
-		return c.badRequest("RequestShort", dst, h, len(args))
+		return c.badRequest(call, dst, h, len(args))
 	}
 	op := &c.op
 	op.Dst, op.Len = dst, 0
@@ -57,10 +66,10 @@ func (c *Context) short(dst Rank, h HandlerIndex, args []uint32, immediate bool)
 		op.Args[i&(MaxArgs-1)] = a
 	}
 	ep.conduit.Commit(op)
-	if c.sends++; c.sends%sendsPerPoll == 0 && !immediate {
-		return c.Poll()
+	if immediate {
+		return nil
 	}
-	return nil
+	return c.sent()
 }
 
 // RequestMedium sends a Medium request. data, at most Limits.MaxMediumRequest bytes, may
@@ -124,10 +133,10 @@ func (c *Context) Request(dst Rank, m Message, args ...uint32) error {
 	}
 	ep.conduit.Commit(op)
 	op.Src, op.LC = nil, nil
-	if c.sends++; c.sends%sendsPerPoll == 0 && !m.Immediate {
-		return c.Poll()
+	if m.Immediate {
+		return nil
 	}
-	return nil
+	return c.sent()
 }
 
 // copied settles an op whose payload the conduit does not need any more.

@@ -1,5 +1,7 @@
 package core
 
+import "fmt"
+
 // Token is a handler's view of the message it was run for. It is valid only until the
 // handler returns, and only on the goroutine that runs it.
 type Token struct {
@@ -64,7 +66,9 @@ func (t *Token) ReplyShort(h HandlerIndex, args ...uint32) error {
 	op := &t.op
 	op.Hdr = MakeHeader(h, Short, true, len(args))
 	op.Len = 0
-	t.ep.conduit.Reserve(op)
+	if err := t.reserve(); err != nil {
+		return err
+	}
 	t.commit(args)
 	return nil
 }
@@ -80,7 +84,9 @@ func (t *Token) ReplyMedium(h HandlerIndex, data []byte, args ...uint32) error {
 	op := &t.op
 	op.Hdr = MakeHeader(h, Medium, true, len(args))
 	op.Len = len(data)
-	t.ep.conduit.Reserve(op)
+	if err := t.reserve(); err != nil {
+		return err
+	}
 	copy(op.Data, data)
 	t.commit(args)
 	return nil
@@ -98,10 +104,23 @@ func (t *Token) ReplyLong(h HandlerIndex, data []byte, off uint64, args ...uint3
 	op := &t.op
 	op.Hdr = MakeHeader(h, Long, true, len(args))
 	op.Len, op.Off = len(data), off
-	t.ep.conduit.Reserve(op)
+	if err := t.reserve(); err != nil {
+		return err
+	}
 	copy(op.Data, data)
 	t.commit(args)
 	return nil
+}
+
+// reserve takes the reply's place, which the conduit has kept for it.
+func (t *Token) reserve() error {
+	if t.ep.conduit.Reserve(&t.op) == Reserved {
+		return nil
+	}
+	t.state = tokenDone
+	err := fmt.Errorf("core: rank %d: conduit %s has no room for the reply to a %v from rank %d", t.ep.Rank(), t.ep.job.cfg.Conduit, t.hdr, t.src)
+	t.ep.Fail(err)
+	return err
 }
 
 // commit writes the arguments and sends the reserved reply.

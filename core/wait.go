@@ -143,16 +143,16 @@ func (c *Context) waitSingle(what string, cond func() bool) (crowded bool, err e
 		if cond() {
 			return false, nil
 		}
-		if n > 0 {
-			hot = hotPolls
-			l.reset()
-			continue
-		}
 		if atomic.LoadUint32(&ep.bias.over) != 0 && !ep.single {
 			return true, nil
 		}
 		if err := ep.job.failure(); err != nil {
 			return false, err
+		}
+		if n > 0 {
+			hot = hotPolls
+			l.reset()
+			continue
 		}
 		if hot = 1; l.step() {
 			if !ep.sleeper.Arm() {
@@ -195,10 +195,10 @@ type ladder struct {
 	reported bool      // the stall was reported
 }
 
-func (l *ladder) reset() { l.n = 0 }
+func (l *ladder) reset() { l.n, l.reported = 0, false }
 
 // step passes one idle turn, after the polls at full speed; it reports true when it is time
-// to sleep in the kernel.
+// to sleep in the kernel. The caller is the one who polls.
 func (l *ladder) step() (sleep bool) {
 	l.n++
 	switch {
@@ -213,8 +213,13 @@ func (l *ladder) step() (sleep bool) {
 	} else {
 		cpu.Yield()
 	}
-	if time.Since(l.since) < l.ep.idle.sleep {
+	idle := time.Since(l.since)
+	if idle < l.ep.idle.sleep {
 		return false
+	}
+	if stall := l.ep.idle.stall; stall > 0 && idle >= stall && !l.reported {
+		l.reported = true
+		l.ep.reportStall(l.what, idle)
 	}
 	if panicking() {
 		// A deferred call waits while a panic is on its way out: let it pass.
@@ -233,13 +238,9 @@ func (l *ladder) sleep() {
 		timeout = &unix.Timespec{Nsec: int64(time.Millisecond)}
 	}
 	if stall := ep.idle.stall; stall > 0 && !l.reported {
-		left := max(0, stall-time.Since(l.since))
-		if ts := unix.NsecToTimespec(int64(left)); timeout == nil {
-			timeout = &ts
-		}
-		if left == 0 {
-			l.reported = true
-			ep.reportStall(l.what, time.Since(l.since))
+		left := unix.NsecToTimespec(int64(max(0, stall-time.Since(l.since))))
+		if timeout == nil {
+			timeout = &left
 		}
 	}
 	if ep.job.failure() == nil {

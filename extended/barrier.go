@@ -78,12 +78,7 @@ func (t *Team) Notify(c *Context, id int32, flags BarrierFlags) error {
 	if b.notified {
 		return t.ep.misuse("Notify", "the barrier was notified already; wait for it first")
 	}
-	if t.ep.single {
-		t.notify(c, name{flags, id})
-		return nil
-	}
-	t.ep.core.Exclusively(func() { t.notify(c, name{flags, id}) })
-	return nil
+	return c.Exclusively(func() { t.notify(c, name{flags, id}) })
 }
 
 func (t *Team) notify(c *Context, n name) {
@@ -155,16 +150,14 @@ func (t *Team) TryBarrier(c *Context, id int32, flags BarrierFlags) (bool, error
 	if err := t.barrierBegun(c, "TryBarrier"); err != nil {
 		return false, err
 	}
-	if err := c.Poll(); err != nil || !t.seen() {
+	if err := c.Poll(); err != nil {
+		return false, err
+	}
+	var done bool
+	if err := c.Exclusively(func() { done = t.barrier.done() }); err != nil || !done {
 		return false, err
 	}
 	return true, t.finishBarrier(name{flags, id})
-}
-
-// seen is done, looked at where handlers do not run.
-func (t *Team) seen() (done bool) {
-	t.ep.core.Exclusively(func() { done = t.barrier.done() })
-	return done
 }
 
 // WaitBarrier polls until all members have notified and ends the barrier

@@ -56,10 +56,8 @@ func (t *Team) start(c *Context, p *plan, dst, src []byte, combine func(dst, src
 	if err != nil {
 		return 0, err
 	}
-	if t.ep.single {
-		t.calls.begin(c.Context, p, op, dst, src, combine, says)
-	} else {
-		t.ep.core.Exclusively(func() { t.calls.begin(c.Context, p, op, dst, src, combine, says) })
+	if err := c.Exclusively(func() { t.calls.begin(c.Context, p, op, dst, src, combine, says) }); err != nil {
+		return 0, err
 	}
 	return c.event(op, nil)
 }

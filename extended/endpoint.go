@@ -107,8 +107,8 @@ func Attach(job *core.Job, spec core.AttachSpec) (*Endpoint, error) {
 	if err := c.Barrier(); err != nil {
 		return nil, err
 	}
-	ep.world = ep.newTeam(worldID, c.Group())
-	return ep, ep.world.settle(&ep.Context)
+	ep.world, err = ep.newTeam(worldID, c.Group())
+	return ep, err
 }
 
 // reachPeers notes the client's part of every segment, and maps those that can be reached.

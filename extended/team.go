@@ -86,8 +86,10 @@ func (t *Team) Reach() bool { return t.reach }
 // Endpoint returns the endpoint that the team belongs to.
 func (t *Team) Endpoint() *Endpoint { return t.ep }
 
-// newTeam makes the caller's part of a team. Messages for it may have come already.
-func (ep *Endpoint) newTeam(id uint64, members []core.Rank) *Team {
+// newTeam makes the caller's part of a team, for which messages may have come already, and
+// returns when all members have the team.
+func (c *Context) newTeam(id uint64, members []core.Rank) (*Team, error) {
+	ep := c.ep
 	t := &Team{ep: ep, id: id, members: members, self: -1}
 	if id != worldID {
 		t.index = make(map[core.Rank]int, len(members))
@@ -98,17 +100,20 @@ func (ep *Endpoint) newTeam(id uint64, members []core.Rank) *Team {
 	t.self = t.RankOf(ep.Rank())
 	t.barrier.init(len(members))
 	t.calls.init(t)
-	ep.core.Exclusively(func() {
+	err := c.Exclusively(func() {
 		ep.teams[id] = t
 		for _, m := range ep.strays[id] {
 			m.deliver(t)
 		}
 		delete(ep.strays, id)
 	})
-	return t
+	if err != nil {
+		return nil, err
+	}
+	return t, t.settle(c)
 }
 
-// settle has the members agree on what they can do; afterwards all of them have the team.
+// settle has the members agree on what they can do.
 func (t *Team) settle(c *Context) error {
 	reach := true
 	for _, r := range t.members {
@@ -194,8 +199,7 @@ func (t *Team) split(c *Context, color, key int) (*Team, error) {
 	for i, e := range chosen {
 		members[i] = t.members[e.rank]
 	}
-	child := ep.newTeam(uint64(members[0])<<32|uint64(chosen[0].serial), members)
-	return child, child.settle(c)
+	return c.newTeam(uint64(members[0])<<32|uint64(chosen[0].serial), members)
 }
 
 // freeSerial returns a serial number that no team named after this rank has.
@@ -274,14 +278,16 @@ func (t *Team) Free(c *Context) error {
 		return err
 	}
 	var busy error
-	t.ep.core.Exclusively(func() {
+	if err := c.Exclusively(func() {
 		if n := t.calls.underWay(); n > 0 || t.barrier.notified {
 			busy = t.ep.misuse("Free", "%d collectives of the team are under way", n)
 			return
 		}
 		t.freed = true
 		delete(t.ep.teams, t.id)
-	})
+	}); err != nil {
+		return err
+	}
 	return busy
 }
 

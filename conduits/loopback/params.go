@@ -13,6 +13,11 @@ const (
 	maxLong   = 4 << 20  // bytes; staged whole, so bounded
 	minBuffer = 64       // bytes of a staging buffer, at least
 
+	// Bounds of the model's settings, within which times do not overflow.
+	maxLatency = time.Hour
+	minRate    = 1e3
+	maxRate    = 1e15
+
 	// pollCost is what looking into the inbox takes under the model. It must be positive,
 	// so that a program that only polls lets time pass.
 	pollCost = 5 * vtime.Nanosecond
@@ -37,13 +42,13 @@ func parseParams(settings map[string]string) (params, error) {
 			}
 		case "latency":
 			var d time.Duration
-			if d, err = time.ParseDuration(v); err == nil && d < 0 {
-				err = fmt.Errorf("negative")
+			if d, err = time.ParseDuration(v); err == nil && (d < 0 || d > maxLatency) {
+				err = fmt.Errorf("out of range 0 to %v", maxLatency)
 			}
 			p.latency = vtime.FromDuration(d)
 		case "rate":
-			if p.rate, err = strconv.ParseFloat(v, 64); err == nil && !(p.rate > 0) {
-				err = fmt.Errorf("not positive")
+			if p.rate, err = strconv.ParseFloat(v, 64); err == nil && !(p.rate >= minRate && p.rate <= maxRate) {
+				err = fmt.Errorf("out of range %g to %g", minRate, maxRate)
 			}
 		default:
 			err = fmt.Errorf("unknown; known are depth, latency and rate")

@@ -43,7 +43,7 @@ func init() {
 			if profile == "paper" {
 				return newPaper()
 			}
-			return new(live)
+			return newLive()
 		},
 	})
 }
@@ -74,7 +74,7 @@ type base struct {
 	ep     *core.Endpoint
 	dev    *sisci.Device
 	arena  *shm.Region
-	bell   int // 0: none yet
+	bell   int // -1: none yet
 	group  []core.Rank
 	me     int  // the caller's position in group
 	fenced bool // publish with a full barrier, since not every rank has membarrier
@@ -225,7 +225,7 @@ func (b *base) Close() error {
 	if b.dev != nil {
 		errs = append(errs, b.dev.Terminate())
 	}
-	if b.bell > 0 {
+	if b.bell >= 0 {
 		errs = append(errs, unix.Close(b.bell))
 	}
 	if b.arena != nil && len(b.shared) == 0 {

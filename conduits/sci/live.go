@@ -21,7 +21,8 @@ type live struct {
 	hinted     bool
 	hints      []uint8 // own memory: by position, 1 if the sender has written
 	hintWords  []uint64
-	emptyPolls int
+	first      int // where the next poll begins: a sender, or a word of hints
+	emptyPolls int // in a row
 }
 
 // livePeer is a peer in the live profile.
@@ -34,12 +35,14 @@ type livePeer struct {
 	out   [lanes]outRing
 }
 
+func newLive() *live { return &live{base: base{bell: -1}} }
+
 // Attach implements core.Conduit.
 func (c *live) Attach(a *core.Attachment) (segment []byte, err error) {
 	defer c.closeUnless(&err)
 	n := len(a.Group)
 	command := layoutFor(pageStagger - 1).size
-	commands, hints, segment, err := c.open(a, command, 8*((n+7)/8))
+	commands, hints, segment, err := c.open(a, command, hintBytes(n))
 	if err != nil {
 		return nil, err
 	}
@@ -85,11 +88,11 @@ func (c *live) Reach(rank core.Rank) ([]byte, error) {
 // Sleeper implements core.Conduit.
 func (c *live) Sleeper() core.Sleeper { return &sleeper{&c.base, c.ready} }
 
-// ready reports whether a message has come, or room that a request waits for.
+// ready reports whether a message has come that can be taken, or room that one waits for.
 func (c *live) ready() bool {
 	for i := range c.peers {
 		p := &c.peers[i]
-		if p.in[replies].ready() || p.in[requests].ready() || p.out[requests].returned() || p.out[replies].returned() {
+		if p.in[replies].ready() || p.in[requests].ready() && c.replyRoom(p) || p.out[requests].returned() || p.out[replies].returned() {
 			return true
 		}
 	}

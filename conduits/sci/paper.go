@@ -54,7 +54,7 @@ type staging struct {
 }
 
 func newPaper() *paper {
-	return &paper{base: base{checked: true, private: int(lanes) * shm.RoundUp(stagingSize+dmaUnit)}}
+	return &paper{base: base{bell: -1, checked: true, private: int(lanes) * shm.RoundUp(stagingSize+dmaUnit)}}
 }
 
 // Attach implements core.Conduit.
@@ -68,6 +68,7 @@ func (c *paper) Attach(a *core.Attachment) (segment []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
+	c.queue.next = make([]uint32, perPeer*n)
 	c.flags, c.flagWords, c.exist = flags, words(flags[:perPeer*n]), &flags[perPeer*n]
 	c.peers = make([]paperPeer, n)
 	c.byRank = make([]*paperPeer, a.Boot.Size())

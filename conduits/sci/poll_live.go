@@ -32,17 +32,23 @@ func (c *live) Poll(budget int) int {
 		return c.pollHinted(budget)
 	}
 	n := 0
-	for i := range c.peers {
-		p := &c.peers[i]
+	for range c.peers {
+		p := &c.peers[c.first]
+		if c.first++; c.first == len(c.peers) {
+			c.first = 0
+		}
 		if r := &p.in[replies]; r.ready() {
-			n += c.take(p, replies, r.limit(budget))
+			n += c.take(p, replies, r.limit(budget-n))
 		} else {
 			r.streak = false
 		}
 		if r := &p.in[requests]; r.ready() {
-			n += c.take(p, requests, r.limit(budget))
+			n += c.take(p, requests, r.limit(budget-n))
 		} else {
 			r.streak = false
+		}
+		if n >= budget {
+			break // the next poll begins with the next sender
 		}
 	}
 	return n
@@ -64,22 +70,29 @@ func (r *inRing) limit(budget int) int {
 // looked at, so that a message which comes meanwhile sets it again.
 func (c *live) pollHinted(budget int) int {
 	n := 0
-	for w := range c.hintWords {
+	for range c.hintWords {
+		w := c.first
+		if c.first++; c.first == len(c.hintWords) {
+			c.first = 0
+		}
 		if shm.Load64(&c.hintWords[w]) == 0 {
 			continue
 		}
 		for i := 8 * w; i < min(8*w+8, len(c.peers)); i++ {
 			if shm.Load8(&c.hints[i]) != 0 {
-				n += c.takeHinted(i, budget)
+				n += c.takeHinted(i, budget-n)
 			}
 		}
+		if n >= budget {
+			break // the next poll begins with the next senders
+		}
 	}
-	if n == 0 {
-		if c.emptyPolls++; c.emptyPolls == c.forcedScan {
-			c.emptyPolls = 0
-			for i := range c.peers {
-				n += c.takeHinted(i, budget)
-			}
+	if n > 0 {
+		c.emptyPolls = 0
+	} else if c.emptyPolls++; c.emptyPolls == c.forcedScan {
+		c.emptyPolls = 0
+		for i := range c.peers {
+			n += c.takeHinted(i, budget)
 		}
 	}
 	return n
@@ -117,6 +130,10 @@ func (c *live) take(p *livePeer, l lane, budget int) int {
 			cpu.PrefetchW(unsafe.Pointer(&o.slots[o.head&(depth-1)]))
 		}
 		hdr := core.Header(word >> 16)
+		if hdr.Reply() != (l == replies) {
+			c.fault(p.remote, "a %v among the %v", hdr, l)
+			return n
+		}
 		switch hdr.Kind() {
 		case core.Long:
 			r.answered = c.ep.DispatchLong(p.rank, hdr, &s.args, s.aux, word>>32, 0)

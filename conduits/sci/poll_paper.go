@@ -6,24 +6,39 @@ import (
 )
 
 // workQueue is the list of messages that have been found and not handled, first in first
-// out, linked through their next fields. An entry is the message's flag index plus one.
-type workQueue struct{ first, last uint32 }
+// out. An entry is the message's flag index plus one; the last one's link is itself, that of
+// what is not queued 0. (The published links lie in the messages, where their senders could
+// write.)
+type workQueue struct {
+	first, last uint32
+	next        []uint32 // by flag index
+}
 
 func (q *workQueue) empty() bool { return q.first == 0 }
 
-// message returns the command with the given flag index.
-func (c *paper) message(flag int) *command {
-	return &c.peers[flag/perPeer].in[flag%perPeer]
-}
-
-func (c *paper) enqueue(flag int) {
-	q, x := &c.queue, uint32(flag+1)
+// push queues a message; it reports false if it is queued already.
+func (q *workQueue) push(flag int) bool {
+	x := uint32(flag + 1)
+	if q.next[flag] != 0 {
+		return false
+	}
 	if q.empty() {
 		q.first = x
 	} else {
-		c.message(int(q.last - 1)).next = x
+		q.next[q.last-1] = x
 	}
-	q.last = x
+	q.last, q.next[flag] = x, x
+	return true
+}
+
+// pop takes the first message out; there is one.
+func (q *workQueue) pop() (flag int) {
+	x := q.first
+	if q.first = q.next[x-1]; q.first == x {
+		q.first = 0
+	}
+	q.next[x-1] = 0
+	return int(x - 1)
 }
 
 // Poll implements core.Conduit. While nothing comes it costs a look at the message exist
@@ -72,8 +87,7 @@ func (c *paper) collect(p *paperPeer, number int, flag uint8, x int) {
 	switch {
 	case flag == flagControl && number >= pairs:
 		p.used.And(^uint32(1 << (number - pairs)))
-	case flag >= flagShort && flag <= flagLong:
-		c.enqueue(x)
+	case flag >= flagShort && flag <= flagLong && c.queue.push(x):
 	default:
 		c.fault(p.remote, "flag %d for message %d", flag, number)
 	}
@@ -81,19 +95,15 @@ func (c *paper) collect(p *paperPeer, number int, flag uint8, x int) {
 
 // handleFirst runs the handler of the work queue's first message and answers its sender.
 func (c *paper) handleFirst() {
-	x := int(c.queue.first - 1)
+	x := c.queue.pop()
 	p, number := &c.peers[x/perPeer], x%perPeer
 	m := &p.in[number]
-	if c.queue.first == c.queue.last {
-		c.queue = workQueue{}
-	} else {
-		c.queue.first = m.next
-	}
-	if m.hdr.Reply() != (number >= pairs) {
-		c.fault(p.remote, "a %v as message %d", m.hdr, number)
+	hdr := m.hdr // once: its sender could change it
+	if hdr.Reply() != (number >= pairs) {
+		c.fault(p.remote, "a %v as message %d", hdr, number)
 		return
 	}
-	replied := c.dispatch(p, m, number)
+	replied := c.dispatch(p, m, hdr, number)
 	switch {
 	case number >= pairs:
 		p.used.And(^uint32(1 << (number - pairs)))
@@ -105,9 +115,9 @@ func (c *paper) handleFirst() {
 }
 
 // dispatch checks the message and runs its handler.
-func (c *paper) dispatch(p *paperPeer, m *command, number int) (replied bool) {
+func (c *paper) dispatch(p *paperPeer, m *command, hdr core.Header, number int) (replied bool) {
 	n := int(m.more)<<16 | int(m.size)
-	switch m.hdr.Kind() {
+	switch hdr.Kind() {
 	case core.Long:
 		off := uint64(m.pointer)
 		if w, ok := c.ep.Window(off, uint64(n)); ok && byDMA(n) {
@@ -115,13 +125,13 @@ func (c *paper) dispatch(p *paperPeer, m *command, number int) (replied bool) {
 			copy(w[:head], m.payload[:head])
 			copy(w[n-tail:], m.payload[head:head+tail])
 		}
-		return c.ep.DispatchLong(p.rank, m.hdr, &m.args, off, uint64(n), uint64(number))
+		return c.ep.DispatchLong(p.rank, hdr, &m.args, off, uint64(n), uint64(number))
 	case core.Medium:
 		if n > paperMedium {
 			c.fault(p.remote, "a Medium of %d bytes", n)
 			return false
 		}
-		return c.ep.Dispatch(p.rank, m.hdr, &m.args, m.payload[:n:n], uint64(number))
+		return c.ep.Dispatch(p.rank, hdr, &m.args, m.payload[:n:n], uint64(number))
 	}
-	return c.ep.Dispatch(p.rank, m.hdr, &m.args, nil, uint64(number))
+	return c.ep.Dispatch(p.rank, hdr, &m.args, nil, uint64(number))
 }

@@ -114,14 +114,14 @@ func (b *base) shareFD(a *core.Attachment, share core.DescriptorSharer, fd int) 
 	for r, fd := range fds {
 		switch _, in := slices.BinarySearch(a.Group, core.Rank(r)); {
 		case fd < 0 && in:
-			return nil, fmt.Errorf("sci: rank %d is on another host", r)
+			err = fmt.Errorf("sci: rank %d is on another host", r)
 		case fd >= 0 && in:
 			b.fds = append(b.fds, fd)
 		case fd >= 0:
 			unix.Close(fd)
 		}
 	}
-	return fds, nil
+	return fds, err
 }
 
 // export makes a segment that peers can connect to, and returns its memory.

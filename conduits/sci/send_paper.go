@@ -86,6 +86,8 @@ func (c *paper) Commit(op *core.Op) {
 		c.reply = flag
 		return
 	}
+	// Hand the place over to whoever takes it after the answer.
+	p.used.Or(0)
 	c.raise(p, int(op.Slot), flag)
 }
 

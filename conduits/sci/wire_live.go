@@ -43,6 +43,13 @@ const (
 	lanes
 )
 
+func (l lane) String() string {
+	if l == replies {
+		return "replies"
+	}
+	return "requests"
+}
+
 // slot is one message. The word is written last and says that the rest is there: length
 // (32), header (16), flags (8), lap (8, low). A lap counts how often the ring has gone
 // round, and is never 0, so slots need not be cleared.

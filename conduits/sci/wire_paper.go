@@ -28,9 +28,9 @@ const (
 )
 
 // command is a message in a command segment. The header ends with eight bytes that belong
-// to the receiver: the token, and the link of its work queue. The token, which follows
-// from where a message lies, carries the upper half of a Long's size in transit, for which
-// the published 16 bits do not do.
+// to the receiver: the token, and the link of its work queue, which is kept elsewhere here.
+// The token, which follows from where a message lies, carries the upper half of a Long's
+// size in transit, for which the published 16 bits do not do.
 type command struct {
 	hdr     core.Header
 	size    uint16
@@ -38,7 +38,7 @@ type command struct {
 	args    [core.MaxArgs]uint32
 	more    uint16 // Long: the size's upper half
 	_       uint16
-	next    uint32 // work queue: the flag index of the next message, plus one
+	_       uint32
 	payload [paperMedium]byte
 }
 

@@ -33,3 +33,6 @@ func Swap8(p *uint8, v uint8) uint8
 // Fence orders every store before it ahead of every load after it, as the other
 // processors see them.
 func Fence()
+
+// Publish32 publishes like Publish64.
+func Publish32(p *uint32, v uint32) { *p = v }

@@ -17,6 +17,9 @@ func Store8(p *uint8, v uint8) { swapByte(p, v) }
 // Publish64 is Store64 in this build.
 func Publish64(p *uint64, v uint64) { atomic.StoreUint64(p, v) }
 
+// Publish32 is Store32 in this build.
+func Publish32(p *uint32, v uint32) { atomic.StoreUint32(p, v) }
+
 // Swap8 stores v and returns the old value. It is a full barrier: the store is seen
 // before any later load is done.
 func Swap8(p *uint8, v uint8) uint8 { return swapByte(p, v) }

@@ -18,9 +18,6 @@ func EndFrame(b []byte, at int) []byte {
 	return b
 }
 
-// AppendFrame appends a frame with the given body.
-func AppendFrame(b, body []byte) []byte { return AppendBytes(b, body) }
-
 // NextFrame splits the first frame off b and returns its body and what follows it; both
 // alias b. ErrShort means that more bytes are needed. ErrTooLong, for a body of more than
 // limit bytes, comes as soon as the header is there.

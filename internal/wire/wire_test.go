@@ -96,8 +96,8 @@ func TestNegativeLength(t *testing.T) {
 }
 
 func TestFrames(t *testing.T) {
-	b := wire.AppendFrame(nil, []byte("one"))
-	b = wire.AppendFrame(b, nil)
+	b := wire.AppendBytes(nil, []byte("one"))
+	b = wire.AppendBytes(b, nil)
 	b, at := wire.BeginFrame(b)
 	b = wire.EndFrame(append(b, "three"...), at)
 	for _, want := range []string{"one", "", "three"} {
@@ -181,7 +181,7 @@ func FuzzReader(f *testing.F) {
 // FuzzNextFrame checks that what is split off is what was put in, and that the parts are
 // the input again.
 func FuzzNextFrame(f *testing.F) {
-	f.Add(wire.AppendFrame([]byte(nil), []byte("abc")), 10)
+	f.Add(wire.AppendBytes([]byte(nil), []byte("abc")), 10)
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff}, 1<<30)
 	f.Add([]byte{1}, -1)
 	f.Fuzz(func(t *testing.T, in []byte, limit int) {
@@ -195,7 +195,7 @@ func FuzzNextFrame(f *testing.F) {
 		if len(body) > max(limit, 0) {
 			t.Fatalf("body of %d bytes, limit %d", len(body), limit)
 		}
-		if again := append(wire.AppendFrame(nil, body), rest...); !bytes.Equal(again, in) {
+		if again := append(wire.AppendBytes(nil, body), rest...); !bytes.Equal(again, in) {
 			t.Fatalf("%x split into %x and %x", in, body, rest)
 		}
 	})

@@ -136,6 +136,26 @@ func (m *RemoteMap) unmap() error {
 	return m.region.Close()
 }
 
+// transfer carries out a MemCpy that is in order, and reports whether it arrived as far as
+// that is checked.
+func (m *RemoteMap) transfer(q *Sequence, b []byte, off int, flags Flags) bool {
+	checked := flags&ErrorCheck != 0
+	if checked && q.Start() != OK {
+		return false
+	}
+	switch {
+	case flags&BlockRead != 0:
+		copy(b, m.remote(off, len(b)))
+	case checked:
+		copy(m.Window(off, len(b)), b)
+		q.Push(off, len(b))
+	default:
+		copy(m.Window(off, len(b)), b)
+		m.Push(off, len(b))
+	}
+	return !checked || q.Check() == OK
+}
+
 // MemCpy copies b to off of the map, or with BlockRead from there into b, which stalls the
 // processor at every load. With ErrorCheck it starts the sequence before and checks it
 // after; without, q may be nil and the copy is posted like any store. Flags: BlockRead,
@@ -156,19 +176,7 @@ func (m *RemoteMap) MemCpy(q *Sequence, b []byte, off int, flags Flags) error {
 		e = ErrOutOfRange
 	case flags&BlockRead == 0 && m.readOnly:
 		e = ErrIllegalOperation
-	case flags&ErrorCheck != 0 && q.Start() != OK:
-		e = ErrTransferFailed
-	case flags&BlockRead != 0:
-		copy(b, m.remote(off, len(b)))
-	default:
-		copy(m.Window(off, len(b)), b)
-		if flags&ErrorCheck != 0 {
-			q.Push(off, len(b))
-		} else {
-			m.Push(off, len(b))
-		}
-	}
-	if e == 0 && flags&ErrorCheck != 0 && q.Check() != OK {
+	case !m.transfer(q, b, off, flags):
 		e = ErrTransferFailed
 	}
 	if e != 0 {
