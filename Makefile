@@ -24,7 +24,7 @@ run: build
 
 # Unprivileged tests; what was skipped is listed at the end.
 test: build
-	@sh scripts/test.sh ./...
+	@$(GO) run ./scripts/testsum ./...
 
 # What needs root, namespaces or daemons.
 test-system: build
@@ -32,7 +32,7 @@ test-system: build
 
 race: setup
 	@# Without this every rank would sleep a second when it exits.
-	@GORACE=atexit_sleep_ms=10 sh scripts/test.sh -race ./core/... ./conduits/... ./internal/... ./spawner/... ./examples/...
+	@GORACE=atexit_sleep_ms=10 $(GO) run ./scripts/testsum -race ./...
 
 lint: setup
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }

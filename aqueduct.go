@@ -17,12 +17,33 @@
 // program decides how it runs.
 //
 // Package core is the Core API: active messages, segments, waiting.
+//
+// # Environment
+//
+//	AQUEDUCT_CONDUIT   name of the conduit
+//	AQUEDUCT_PROFILE   a profile of the conduit
+//	AQUEDUCT_SETTINGS  further settings of the conduit: key=value,key=value
+//	AQUEDUCT_SEGMENT   default size of a rank's segment: 65536, 64MB, 1.5GB, 50%
+//	AQUEDUCT_REACH     on (default) or off: off hides the direct view of peers' segments,
+//	                   which conduits over shared memory offer, so that the path without
+//	                   it can be tested and compared
+//	AQUEDUCT_THREADS   many (default) or single: see core.Threads
+//	AQUEDUCT_DEBUG     1: check what handlers and callers may do; misuse ends the job
+//	AQUEDUCT_STALL     report live waits that take longer, e.g. 10s; 0 (default): never
+//	AQUEDUCT_SEED      seed of the model's random numbers
+//	AQUEDUCT_GRACE     how long ranks may live on when the job has failed, e.g. 1s
+//	AQUEDUCT_MODE      processes, goroutines or model
+//	AQUEDUCT_RANKS     with goroutines or model: how many ranks share the process
+//
+// The launcher sets further ones for itself. An empty value counts as none. A variable
+// that begins with AQUEDUCT_ and means nothing is probably misspelt: rank 0 warns of it.
 package aqueduct
 
 import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/spawner"
@@ -35,36 +56,46 @@ import (
 // Run runs body for every rank that lives in this process and returns when the whole job
 // has ended well. If it has not (body returned an error or panicked in some rank, a rank
 // called Exit or died), Run does not return: the process exits with the job's status, a
-// message on standard error unless the launcher prints it.
+// message on standard error unless the launcher prints it. Ranks that are goroutines and
+// compute on end with the process, after the grace period.
 func Run(body func(*core.Job) error, opts ...Option) {
-	err := Launch(body, opts...)
+	told, err := launch(body, opts)
 	if err == nil {
 		return
 	}
-	if !spawner.Launched() {
-		fmt.Fprintln(os.Stderr, "aqueduct:", err)
+	if !told {
+		fmt.Fprintln(os.Stderr, "aqueduct:", strings.TrimPrefix(err.Error(), "aqueduct: "))
 	}
 	os.Exit(core.StatusOf(err))
 }
 
 // Launch is Run for callers that outlive the job: it returns what ended the job, nil for a
-// good end or Exit(0). A rank that is a process of its own still exits within Exit.
+// good end or Exit(0). A rank that is a process of its own still exits within Exit; ranks
+// that are goroutines may outlive the job, see core.RunGoroutines.
 func Launch(body func(*core.Job) error, opts ...Option) error {
+	_, err := launch(body, opts)
+	return err
+}
+
+// launch is Launch; told reports that the launcher knows of the error, and prints it.
+func launch(body func(*core.Job) error, opts []Option) (told bool, err error) {
 	s, err := settle(opts)
 	if err != nil {
-		return err
+		return false, err
 	}
 	switch s.mode {
 	case goroutines:
-		return core.RunGoroutines(s.ranks, s.cfg, body)
+		defer dumpOnQuit()()
+		return false, core.RunGoroutines(s.ranks, s.cfg, body)
 	case model:
-		return core.RunModel(s.ranks, s.cfg, body)
+		defer dumpOnQuit()()
+		return false, core.RunModel(s.ranks, s.cfg, body)
 	}
-	boot, err := connect()
+	boot, launched, err := connect()
 	if err != nil {
-		return err
+		return false, err
 	}
-	return core.Main(boot, s.cfg, body)
+	return launched, core.Main(boot, s.cfg, body)
 }
 
 // Init joins the job as a live rank without giving up the main function, for runtimes that
@@ -78,18 +109,19 @@ func Init(opts ...Option) (*core.Job, error) {
 	if s.mode != processes {
 		return nil, errors.New("aqueduct: Init is for ranks that are processes; goroutine ranks and the model need Run")
 	}
-	boot, err := connect()
+	boot, _, err := connect()
 	if err != nil {
 		return nil, err
 	}
 	return core.Join(boot, s.cfg), nil
 }
 
-// connect finds what started this process; nothing means a job of one.
-func connect() (core.Bootstrap, error) {
-	boot, err := spawner.Connect()
+// connect joins the job of the launcher that started this process; if there is none, it
+// makes a job of one.
+func connect() (boot core.Bootstrap, launched bool, err error) {
+	boot, err = spawner.Connect()
 	if errors.Is(err, spawner.ErrNotLaunched) {
-		return core.Alone(), nil
+		return core.Alone(), false, nil
 	}
-	return boot, err
+	return boot, err == nil, err
 }

@@ -1,14 +1,20 @@
 package aqueduct
 
 import (
+	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/spawner"
 )
 
 // mode says what a rank is.
@@ -82,17 +88,20 @@ func settle(opts []Option) (settings, error) {
 	for _, o := range opts {
 		o(&s)
 	}
+	if spawner.Launched() {
+		s.mode, s.ranks = processes, 1 // this process is one rank, whatever the program prefers
+	}
 	for _, v := range variables {
-		value, ok := os.LookupEnv(v.name)
-		if !ok || value == "" {
+		value := os.Getenv(v.name)
+		if value == "" {
 			continue
 		}
 		if err := v.apply(&s, value); err != nil {
 			return s, fmt.Errorf("aqueduct: environment variable %s=%q: %w", v.name, value, err)
 		}
 	}
-	if s.ranks < 1 {
-		return s, fmt.Errorf("aqueduct: a job of %d ranks; need at least 1", s.ranks)
+	if err := s.check(); err != nil {
+		return s, err
 	}
 	if s.cfg.Conduit == "" {
 		s.cfg.Conduit = "sci"
@@ -100,28 +109,72 @@ func settle(opts []Option) (settings, error) {
 			s.cfg.Conduit = "loopback"
 		}
 	}
+	warnOfUnknown(s.cfg.Log)
 	_, err := core.DriverByName(s.cfg.Conduit)
 	return s, err
 }
 
+// check refuses what no job can have.
+func (s *settings) check() error {
+	switch {
+	case s.ranks < 1 || s.ranks > spawner.MaxRanks:
+		return fmt.Errorf("aqueduct: a job of %d ranks; want 1 to %d", s.ranks, spawner.MaxRanks)
+	case s.mode == processes && s.ranks > 1 && !spawner.Launched():
+		return fmt.Errorf("aqueduct: %d ranks as processes need the launcher: aqrun -n %[1]d %s; or set AQUEDUCT_MODE=goroutines",
+			s.ranks, filepath.Base(os.Args[0]))
+	case min(s.cfg.Stall, s.cfg.Sleep, s.cfg.Grace) < 0:
+		return fmt.Errorf("aqueduct: Stall %v, Sleep %v and Grace %v must not be negative", s.cfg.Stall, s.cfg.Sleep, s.cfg.Grace)
+	}
+	return nil
+}
+
 // variables are the environment variables that a job's ranks read, besides those of the
-// bootstrap.
+// bootstrap. The package comment lists them for users.
 var variables = []struct {
 	name  string
 	apply func(*settings, string) error
 }{
 	{"AQUEDUCT_CONDUIT", func(s *settings, v string) error { s.cfg.Conduit = v; return nil }},
 	{"AQUEDUCT_PROFILE", func(s *settings, v string) error { s.cfg.Profile = v; return nil }},
-	{"AQUEDUCT_SEGMENT", func(s *settings, v string) error { s.cfg.Segment = v; return nil }},
-	{"AQUEDUCT_RANKS", func(s *settings, v string) (err error) { s.ranks, err = strconv.Atoi(v); return err }},
-	{"AQUEDUCT_MODE", setMode},
-	{"AQUEDUCT_THREADS", setThreads},
-	{"AQUEDUCT_DEBUG", func(s *settings, v string) (err error) { s.cfg.Debug, err = strconv.ParseBool(v); return err }},
-	{"AQUEDUCT_STALL", func(s *settings, v string) (err error) { s.cfg.Stall, err = time.ParseDuration(v); return err }},
-	{"AQUEDUCT_SEED", func(s *settings, v string) (err error) { s.cfg.Seed, err = strconv.ParseUint(v, 0, 64); return err }},
 	{"AQUEDUCT_SETTINGS", setSettings},
+	{"AQUEDUCT_SEGMENT", func(s *settings, v string) error { s.cfg.Segment = v; return nil }},
 	{"AQUEDUCT_REACH", setReach},
+	{"AQUEDUCT_THREADS", setThreads},
+	{"AQUEDUCT_DEBUG", setDebug},
+	{"AQUEDUCT_STALL", func(s *settings, v string) (err error) { s.cfg.Stall, err = duration(v); return err }},
+	{"AQUEDUCT_SEED", setSeed},
 	{"AQUEDUCT_GRACE", setGrace},
+	{"AQUEDUCT_MODE", setMode},
+	{"AQUEDUCT_RANKS", setRanks},
+}
+
+// foreign are the variables that others read: the launcher's part of a job, and programs
+// of this project.
+var foreign = []string{spawner.EnvRank, spawner.EnvSize, spawner.EnvSocket, spawner.EnvSecret, "AQUEDUCT_BENCH_AM"}
+
+// warned is set when the process has warned of unknown variables.
+var warned sync.Once
+
+// warnOfUnknown warns, once and on rank 0 only, of variables that nobody reads.
+func warnOfUnknown(log *slog.Logger) {
+	if r := os.Getenv(spawner.EnvRank); r != "" && r != "0" {
+		return
+	}
+	known := slices.Clone(foreign)
+	for _, v := range variables {
+		known = append(known, v.name)
+	}
+	warned.Do(func() {
+		for _, e := range os.Environ() {
+			name, _, _ := strings.Cut(e, "=")
+			if strings.HasPrefix(name, "AQUEDUCT_") && !slices.Contains(known, name) {
+				if log == nil {
+					log = slog.Default()
+				}
+				log.Warn("aqueduct: unknown environment variable ignored; see 'go doc github.com/aqueduct-go/aqueduct'", "name", name)
+			}
+		}
+	})
 }
 
 func setMode(s *settings, v string) error {
@@ -133,7 +186,7 @@ func setMode(s *settings, v string) error {
 	case "model":
 		s.mode = model
 	default:
-		return fmt.Errorf("want processes, goroutines or model")
+		return errors.New("want processes, goroutines or model")
 	}
 	return nil
 }
@@ -141,9 +194,41 @@ func setMode(s *settings, v string) error {
 // setGrace takes the launcher's grace period, and ends somewhat earlier than it, so that a
 // rank can leave by itself.
 func setGrace(s *settings, v string) error {
-	d, err := time.ParseDuration(v)
-	s.cfg.Grace = max(1, d*9/10)
+	d, err := duration(v)
+	s.cfg.Grace = max(1, d-d/10)
 	return err
+}
+
+func setRanks(s *settings, v string) error {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 || n > spawner.MaxRanks {
+		return fmt.Errorf("want a number of ranks from 1 to %d", spawner.MaxRanks)
+	}
+	s.ranks = n
+	return nil
+}
+
+func setDebug(s *settings, v string) (err error) {
+	if s.cfg.Debug, err = strconv.ParseBool(v); err != nil {
+		return errors.New("want 1 or 0")
+	}
+	return nil
+}
+
+func setSeed(s *settings, v string) (err error) {
+	if s.cfg.Seed, err = strconv.ParseUint(v, 0, 64); err != nil {
+		return errors.New("want a whole number from 0 to 2^64-1")
+	}
+	return nil
+}
+
+// duration reads a time span that is not negative.
+func duration(v string) (time.Duration, error) {
+	d, err := time.ParseDuration(v)
+	if err != nil || d < 0 {
+		return 0, errors.New("want a time such as 10s or 500ms")
+	}
+	return d, nil
 }
 
 func setThreads(s *settings, v string) error {
@@ -153,7 +238,7 @@ func setThreads(s *settings, v string) error {
 	case "many":
 		s.cfg.Threads = core.Many
 	default:
-		return fmt.Errorf("want single or many")
+		return errors.New("want single or many")
 	}
 	return nil
 }
@@ -165,7 +250,7 @@ func setReach(s *settings, v string) error {
 	case "off":
 		s.cfg.NoReach = true
 	default:
-		return fmt.Errorf("want on or off")
+		return errors.New("want on or off")
 	}
 	return nil
 }
@@ -175,7 +260,7 @@ func setSettings(s *settings, v string) error {
 	for pair := range strings.SplitSeq(v, ",") {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
-			return fmt.Errorf("want key=value,key=value")
+			return errors.New("want key=value,key=value")
 		}
 		s.set(key, value)
 	}

@@ -1,10 +1,7 @@
 package core
 
 import (
-	"errors"
 	"fmt"
-	"runtime/debug"
-	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -22,8 +19,9 @@ type inProcess struct {
 	turn   *sync.Cond // live: a collective completed, or the job ended
 	call   collective
 	shared map[string]any
-	ended  *ExitError // first failure, or first non-zero
-	left   Rank       // a rank that has closed, -1 at first
+	ended  *ExitError    // first failure, or first non-zero
+	early  chan struct{} // closed when ended is set
+	left   Rank          // a rank that has closed, -1 at first
 	ranks  []*member
 }
 
@@ -46,7 +44,7 @@ type member struct {
 }
 
 func newInProcess(n int, k *vtime.Kernel) *inProcess {
-	g := &inProcess{size: n, kernel: k, shared: make(map[string]any), left: -1}
+	g := &inProcess{size: n, kernel: k, shared: make(map[string]any), left: -1, early: make(chan struct{})}
 	g.turn = sync.NewCond(&g.mu)
 	g.call.in = make([][]byte, n)
 	for r := range n {
@@ -146,6 +144,7 @@ func (g *inProcess) endLocked(status int, reason string) {
 		return
 	}
 	g.ended = &ExitError{status, reason}
+	close(g.early)
 	for _, m := range g.ranks {
 		if !m.over {
 			m.done <- g.ended
@@ -210,115 +209,4 @@ func (m *member) ShareFD(fd int) ([]int, error) {
 		}
 	}
 	return fds, m.Barrier() // nobody closes its own before all have a duplicate
-}
-
-// RunGoroutines runs a live job of n ranks as goroutines of this process, body once for
-// each, and returns when all have ended: nil, or what ended the job. Ranks that compute
-// for ever after the job has failed cannot be stopped and hold the return up.
-func RunGoroutines(n int, cfg Config, body func(*Job) error) error {
-	return RunGoroutinesKill(n, cfg, body, nil)
-}
-
-// RunGoroutinesKill is RunGoroutines with a way to lose a rank, for tests: before the
-// ranks start, control receives a function that ends the job as the death of a rank does.
-func RunGoroutinesKill(n int, cfg Config, body func(*Job) error, control func(kill func(Rank))) error {
-	if n < 1 {
-		return fmt.Errorf("core: a job of %d ranks; need at least 1", n)
-	}
-	g := newInProcess(n, nil)
-	if control != nil {
-		control(func(r Rank) { g.ranks[r].Abort(128+9, fmt.Sprintf("rank %d was killed", r)) })
-	}
-	var wg sync.WaitGroup
-	jobs := make([]*Job, n)
-	for r := range n {
-		wg.Go(func() { g.runGoroutine(g.ranks[r], cfg, body, &jobs[r]) })
-	}
-	wg.Wait()
-	for r, j := range jobs {
-		g.ranks[r].Close()
-		if j != nil && g.ended != nil {
-			_ = j.release() // after a failure nobody releases earlier: peers may still look at its memory
-		}
-	}
-	return g.result()
-}
-
-// runGoroutine is the life of one rank.
-func (g *inProcess) runGoroutine(m *member, cfg Config, body func(*Job) error, out **Job) {
-	j := newJob(m, cfg.withDefaults())
-	*out = j
-	j.exit, j.local = exitGoroutine, g.size > 1
-	watched := make(chan struct{})
-	go func() { j.watch(false); close(watched) }()
-	returned := false
-	defer func() {
-		p, stack := recover(), debug.Stack()
-		g.mu.Lock()
-		if p != nil {
-			g.endLocked(2, fmt.Sprintf("rank %d panicked: %v\n%s", m.rank, p, stack))
-		} else if !returned && g.ended == nil { // else it called Exit
-			g.endLocked(2, fmt.Sprintf("rank %d left its main function by Goexit", m.rank))
-		}
-		m.closeLocked()
-		g.mu.Unlock()
-		<-watched
-	}()
-	_ = j.run(body) // its error is g.ended
-	returned = true
-}
-
-// RunModel runs a job of n ranks in virtual time, as coroutines of this process, over a
-// conduit that has a model. Two runs with equal arguments do the same to the picosecond.
-// body must not block but through the job, nor let other goroutines use it.
-func RunModel(n int, cfg Config, body func(*Job) error) error {
-	if n < 1 {
-		return fmt.Errorf("core: a job of %d ranks; need at least 1", n)
-	}
-	k := vtime.New(cfg.Seed)
-	g := newInProcess(n, k)
-	jobs := make([]*Job, n)
-	for r := range n {
-		m := g.ranks[r]
-		m.proc = k.Spawn("rank "+itoa(r), func(p *vtime.Proc) {
-			j := newJob(m, cfg.withDefaults())
-			jobs[r] = j
-			j.proc, j.local = p, true
-			j.exit = func(int) {
-				for {
-					p.Park(0) // the kernel unwinds the coroutine here
-				}
-			}
-			_ = j.run(body)
-		})
-	}
-	if err := k.Run(); g.ended == nil && err != nil {
-		g.ended = &ExitError{modelStatus(err), err.Error()}
-	}
-	for _, j := range jobs {
-		if j != nil && g.ended != nil {
-			_ = j.release()
-		}
-	}
-	return g.result()
-}
-
-// modelStatus returns the status of a job that the kernel ended: 2 if a rank panicked,
-// also when a deferred call of it waits for what can never come.
-func modelStatus(err error) int {
-	var p *vtime.PanicError
-	var d *vtime.DeadlockError
-	if errors.As(err, &p) || errors.As(err, &d) &&
-		slices.ContainsFunc(d.Waits, func(w vtime.Wait) bool { return w.Panic != nil }) {
-		return 2
-	}
-	return 1
-}
-
-// result is what the job ended with.
-func (g *inProcess) result() error {
-	if g.ended == nil || g.ended.Status == 0 {
-		return nil
-	}
-	return g.ended
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -98,6 +99,28 @@ func TestInProcessVerdict(t *testing.T) {
 				t.Errorf("ends %v: a barrier succeeds after the end", c.ends)
 			}
 		}
+	}
+}
+
+// TestStraggler has one rank fail while the other is busy elsewhere: the job ends without
+// it and names it; it learns of the end when it comes back.
+func TestStraggler(t *testing.T) {
+	back, told := make(chan struct{}), make(chan error)
+	err := RunGoroutines(2, Config{Conduit: "heavy", Grace: time.Millisecond}, func(j *Job) error {
+		if j.Rank() == 0 {
+			return &ExitError{5, "rank 0 has had enough"}
+		}
+		<-back
+		_, err := j.Attach(AttachSpec{})
+		told <- err
+		return err
+	})
+	if StatusOf(err) != 5 || !strings.Contains(err.Error(), "rank 0 has had enough") || !strings.Contains(err.Error(), "later: rank 1") {
+		t.Errorf("the job ended with %v; want the reason, and rank 1 named", err)
+	}
+	close(back)
+	if err := <-told; StatusOf(err) != 5 {
+		t.Errorf("the straggler's Attach: %v; want the job's end", err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -216,10 +217,19 @@ func (j *Job) run(body func(*Job) error) error {
 	}
 	var x *ExitError
 	if !errors.As(err, &x) {
-		err = &ExitError{1, fmt.Sprintf("rank %d: %v", j.rank, err)}
+		err = &ExitError{1, j.blame(err)}
 	}
 	j.abort(err)
 	return err
+}
+
+// blame names the rank in its error, unless the error does so itself.
+func (j *Job) blame(err error) string {
+	rank, text := fmt.Sprintf("rank %d: ", j.rank), err.Error()
+	if strings.Contains(text, rank) {
+		return text
+	}
+	return rank + text
 }
 
 // exitGoroutine leaves a rank that is a goroutine.

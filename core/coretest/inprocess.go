@@ -24,13 +24,17 @@ func (goroutines) Offers() Offer { return Live | Unwinding | Kills }
 func (goroutines) Launch(t testing.TB, l *Launch) *Outcome {
 	var b board
 	return b.guard(t, l, func() error {
-		return core.RunGoroutinesKill(l.Ranks, l.Config,
+		cfg := l.Config
+		if cfg.Grace == 0 {
+			cfg.Grace = l.Timeout // the watchdog reports ranks that hang
+		}
+		return core.RunGoroutines(l.Ranks, cfg,
 			func(j *core.Job) error { return run(l.Case, j, &b) },
-			func(kill func(core.Rank)) {
+			core.WithKill(func(kill func(core.Rank)) {
 				b.mu.Lock()
 				defer b.mu.Unlock()
 				b.killRank = kill
-			})
+			}))
 	})
 }
 

@@ -15,19 +15,25 @@ import (
 
 const onToken core.HandlerIndex = 128
 
-func main() {
-	rounds := 3
-	if len(os.Args) > 1 {
-		var err error
-		if rounds, err = strconv.Atoi(os.Args[1]); err != nil || rounds < 1 || len(os.Args) > 2 {
-			fmt.Fprintln(os.Stderr, "usage: ring [rounds]")
-			os.Exit(2)
-		}
+func main() { aqueduct.Run(ring) }
+
+// rounds reads the command line. A mistake ends the job with status 2.
+func rounds(args []string) (int, error) {
+	if len(args) == 0 {
+		return 3, nil
 	}
-	aqueduct.Run(func(job *core.Job) error { return ring(job, rounds) })
+	n, err := strconv.Atoi(args[0])
+	if err != nil || n < 1 || len(args) > 1 {
+		return 0, &core.ExitError{Status: 2, Reason: "usage: ring [rounds], at least 1"}
+	}
+	return n, nil
 }
 
-func ring(job *core.Job, rounds int) error {
+func ring(job *core.Job) error {
+	rounds, err := rounds(os.Args[1:])
+	if err != nil {
+		return err
+	}
 	var arrived int // tokens that came here
 	var sum uint32  // what the latest carried
 	ep, err := job.Attach(core.AttachSpec{Handlers: []core.HandlerEntry{{

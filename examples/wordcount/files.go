@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// listFiles returns the regular files under the roots, sorted, so that every rank sees the
-// same list. Without roots it takes the Go files of the Go installation's library.
+// listFiles returns the regular files that the roots are or hold, sorted, so that every
+// rank sees the same list. Without roots it takes the Go files of the Go installation's
+// library.
 func listFiles(roots []string) ([]string, error) {
 	suffix := ""
 	if len(roots) == 0 {
@@ -24,12 +25,21 @@ func listFiles(roots []string) ([]string, error) {
 	}
 	var files []string
 	for _, root := range roots {
-		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && d.Type().IsRegular() && strings.HasSuffix(path, suffix) {
-				files = append(files, path)
-			}
-			return err
-		})
+		info, err := os.Stat(root)
+		switch {
+		case err == nil && info.Mode().IsRegular():
+			files = append(files, root)
+		case err == nil && !info.IsDir():
+			err = fmt.Errorf("%s is neither a file nor a folder (%v)", root, info.Mode().Type())
+		case err == nil:
+			// With the slash, a link to a folder is that folder.
+			err = filepath.WalkDir(root+"/", func(path string, d fs.DirEntry, err error) error {
+				if err == nil && d.Type().IsRegular() && strings.HasSuffix(path, suffix) {
+					files = append(files, path)
+				}
+				return err
+			})
+		}
 		if err != nil {
 			return nil, fmt.Errorf("wordcount: list files: %w", err)
 		}

@@ -1,14 +1,16 @@
 // Wordcount counts words in files, one part of the files on each rank. Every word belongs
 // to the rank that its hash names; the ranks send each other their counts in Medium
-// messages, and rank 0 collects the most frequent words. With -check, rank 0 counts all
-// files again by itself and compares.
+// messages, and rank 0 collects the most frequent words.
 //
-//	aqrun -n 4 wordcount -check README.md docs
+//	aqrun -n 4 wordcount --check --top 5 README.md docs
 //
-// Without arguments it reads the sources of the Go installation.
+// With --check, rank 0 counts all files again by itself and compares. Of a folder it reads
+// the regular files below, and follows no symbolic links in it; a file or folder that is
+// named may be a link. Without names it reads the sources of the Go installation.
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -18,21 +20,46 @@ import (
 	"github.com/aqueduct-go/aqueduct/core"
 )
 
-func main() {
-	check := pflag.Bool("check", false, "rank 0 verifies the result by counting sequentially")
-	top := pflag.Int("top", 10, "how many words to print")
-	pflag.Parse()
-	if *top < 0 {
-		fmt.Fprintln(os.Stderr, "wordcount: --top must not be negative")
-		os.Exit(2)
-	}
-	aqueduct.Run(func(job *core.Job) error {
-		return run(job, pflag.Args(), *top, *check)
-	})
+func main() { aqueduct.Run(run) }
+
+const usage = "usage: wordcount [--check] [--top N] [file or folder...]"
+
+// options are what the command line says.
+type options struct {
+	check bool
+	top   int
+	roots []string
 }
 
-func run(job *core.Job, roots []string, top int, check bool) error {
-	files, err := listFiles(roots)
+// parse reads the command line. A mistake ends the job with status 2.
+func parse(args []string) (o options, err error) {
+	flags := pflag.NewFlagSet("wordcount", pflag.ContinueOnError)
+	flags.Usage = func() {} // one rank prints it
+	flags.BoolVar(&o.check, "check", false, "")
+	flags.IntVar(&o.top, "top", 10, "")
+	err = flags.Parse(args)
+	if err == nil && o.top < 0 {
+		err = errors.New("--top must not be negative")
+	}
+	if err != nil && !errors.Is(err, pflag.ErrHelp) {
+		err = &core.ExitError{Status: 2, Reason: fmt.Sprintf("wordcount: %v; %s", err, usage)}
+	}
+	o.roots = flags.Args()
+	return o, err
+}
+
+func run(job *core.Job) error {
+	o, err := parse(os.Args[1:])
+	if errors.Is(err, pflag.ErrHelp) {
+		if job.Rank() == 0 {
+			fmt.Println(usage)
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	files, err := listFiles(o.roots)
 	if err != nil {
 		return err
 	}
@@ -50,10 +77,10 @@ func run(job *core.Job, roots []string, top int, check bool) error {
 	}
 	fmt.Printf("%d files, %d bytes, %d words, %d different, on %d ranks\n",
 		len(files), total.bytes, total.words, total.distinct, job.Size())
-	for _, w := range mostFrequent(total.counts, top) {
+	for _, w := range mostFrequent(total.counts, o.top) {
 		fmt.Printf("%8d %s\n", total.counts[w], w)
 	}
-	if !check {
+	if !o.check {
 		return nil
 	}
 	if err := total.compare(files); err != nil {

@@ -1,83 +1,142 @@
-// Testsum reads the output of go test -json and prints it for people: the output of what
-// failed, a line per package, and at the end what was skipped and why, and the totals. It
-// exits with 1 if anything failed, or if something was skipped for a reason that names a
-// word of the environment variable AQ_REQUIRE.
+// Testsum runs go test with its arguments and prints the outcome for people, while it comes:
+// what failed with its output, tests that take long, a line per package; and at the end what
+// was skipped and why, and the totals. Its exit status is 1 if anything failed, or if
+// something was skipped for a reason that holds one of the words (or phrases, separated by
+// commas) of the environment variable AQ_REQUIRE.
+//
+// The variable GO names the go command.
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"os"
+	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 )
 
+// long is how many seconds a test may take without being mentioned.
+const long = 5
+
+// event is a line of go test -json; see go doc test2json.
 type event struct {
-	Action, Package, Test, Output string
-	Elapsed                       float64
+	Action, Package, ImportPath, Test, Output string
+	Elapsed                                   float64 // seconds
 }
 
 type key struct{ pkg, test string }
 
-func main() {
-	os.Exit(run())
+// report is what has been seen so far.
+type report struct {
+	output         map[key]*strings.Builder // of what has not ended
+	skipped        map[string][]string      // by reason
+	passed, failed int
+	broken         map[string]bool // packages with tests that failed
 }
 
-func run() int {
-	output := map[key]*strings.Builder{}
-	skipped := map[string][]string{} // by reason
-	var passed, failed int
-	in := bufio.NewReader(os.Stdin)
-	dec := json.NewDecoder(in)
-	for dec.More() {
+func main() {
+	ok, err := run(os.Args[1:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "testsum:", err)
+	}
+	if !ok || err != nil {
+		os.Exit(1)
+	}
+}
+
+// run tests and reports whether all is well.
+func run(args []string) (ok bool, err error) {
+	tool := os.Getenv("GO")
+	if tool == "" {
+		tool = "go"
+	}
+	cmd := exec.Command(tool, append([]string{"test", "-count=1", "-timeout=15m", "-json"}, args...)...)
+	cmd.Stderr = os.Stderr
+	events, err := cmd.StdoutPipe()
+	if err != nil {
+		return false, err
+	}
+	if err := cmd.Start(); err != nil {
+		return false, err
+	}
+	r := report{output: map[key]*strings.Builder{}, skipped: map[string][]string{}, broken: map[string]bool{}}
+	bad := r.read(events)
+	ended := cmd.Wait()
+	ok = r.summary() && ended == nil
+	return ok, bad
+}
+
+// read takes in events until there are no more.
+func (r *report) read(in io.Reader) error {
+	for dec := json.NewDecoder(in); ; {
 		var e event
-		if err := dec.Decode(&e); err != nil {
-			fmt.Fprintln(os.Stderr, "testsum: not the output of go test -json:", err)
-			return 1
+		if err := dec.Decode(&e); err == io.EOF {
+			return nil
+		} else if err != nil {
+			io.Copy(io.Discard, in)
+			return fmt.Errorf("not the output of go test -json: %w", err)
 		}
-		k := key{e.Package, e.Test}
-		switch e.Action {
-		case "output", "build-output":
-			if output[k] == nil {
-				output[k] = new(strings.Builder)
-			}
-			output[k].WriteString(e.Output)
-		case "build-fail":
-			failed++
-			for _, o := range output {
-				fmt.Print(o.String())
-			}
-		case "pass", "fail", "skip":
-			if e.Test == "" {
-				fmt.Printf("%-5s %s (%.1f s)\n", e.Action, e.Package, e.Elapsed)
-				if e.Action == "fail" {
-					failed++
-					show(output[k])
-				}
-				continue
-			}
-			switch e.Action {
-			case "pass":
-				passed++
-			case "fail":
-				failed++
-				fmt.Printf("FAIL  %s %s\n", e.Package, e.Test)
-				show(output[k])
-			case "skip":
-				r := reason(output[k])
-				skipped[r] = append(skipped[r], e.Package[strings.LastIndex(e.Package, "/")+1:]+" "+e.Test)
-			}
-			delete(output, k)
+		r.take(e)
+	}
+}
+
+func (r *report) take(e event) {
+	k := key{e.Package, e.Test}
+	switch e.Action {
+	case "output":
+		if r.output[k] == nil {
+			r.output[k] = new(strings.Builder)
+		}
+		r.output[k].WriteString(e.Output)
+	case "build-output":
+		fmt.Print(e.Output)
+	case "pass", "fail", "skip":
+		if e.Test == "" {
+			r.packageEnds(e)
+		} else {
+			r.testEnds(e)
+		}
+		delete(r.output, k)
+	}
+}
+
+func (r *report) packageEnds(e event) {
+	if e.Action != "skip" { // it has no tests
+		fmt.Printf("%-5s %s (%.1f s)\n", e.Action, e.Package, e.Elapsed)
+	}
+	if e.Action != "fail" {
+		return
+	}
+	if !r.broken[e.Package] {
+		r.failed++
+	}
+	for k, o := range r.output { // also of tests that a panic or the time limit has cut off
+		if k.pkg == e.Package {
+			fmt.Print(o)
+			delete(r.output, k)
 		}
 	}
-	return summary(passed, failed, skipped)
 }
 
-func show(o *strings.Builder) {
-	if o != nil {
-		fmt.Print(o.String())
+func (r *report) testEnds(e event) {
+	o := r.output[key{e.Package, e.Test}]
+	switch e.Action {
+	case "pass":
+		r.passed++
+	case "fail":
+		r.failed++
+		r.broken[e.Package] = true
+		fmt.Printf("FAIL  %s %s\n%v", e.Package, e.Test, o)
+	case "skip":
+		why := reason(o)
+		r.skipped[why] = append(r.skipped[why], e.Package[strings.LastIndex(e.Package, "/")+1:]+" "+e.Test)
+	}
+	if e.Elapsed >= long && !strings.Contains(e.Test, "/") {
+		fmt.Printf("      %s %s (%.1f s)\n", e.Package, e.Test, e.Elapsed)
 	}
 }
 
@@ -99,33 +158,35 @@ func reason(o *strings.Builder) string {
 	return last
 }
 
-func summary(passed, failed int, skipped map[string][]string) int {
-	n, refused := 0, 0
-	if len(skipped) > 0 {
+// summary prints what was skipped and the totals, and reports whether all is well.
+func (r *report) summary() bool {
+	n, refused, must := 0, 0, required()
+	if len(r.skipped) > 0 {
 		fmt.Println("\nskipped:")
 	}
-	for _, r := range slices.Sorted(maps.Keys(skipped)) {
-		tests := skipped[r]
+	for _, why := range slices.Sorted(maps.Keys(r.skipped)) {
+		tests := r.skipped[why]
 		n += len(tests)
 		mark := ""
-		if required(r) {
+		if must != nil && must.MatchString(why) {
 			mark, refused = " [required here: a failure]", refused+len(tests)
 		}
-		fmt.Printf("  %d × %s%s, e.g. %s\n", len(tests), r, mark, tests[0])
+		fmt.Printf("  %d × %s%s, e.g. %s\n", len(tests), why, mark, tests[0])
 	}
-	fmt.Printf("\n%d passed, %d failed, %d skipped\n", passed, failed+refused, n-refused)
-	if failed+refused > 0 {
-		return 1
-	}
-	return 0
+	fmt.Printf("\n%d passed, %d failed, %d skipped\n", r.passed, r.failed+refused, n-refused)
+	return r.failed+refused == 0
 }
 
-// required reports whether AQ_REQUIRE names a word of the reason.
-func required(reason string) bool {
+// required returns the expression for reasons that hold a word of AQ_REQUIRE, or nil.
+func required() *regexp.Regexp {
+	var words []string
 	for w := range strings.SplitSeq(os.Getenv("AQ_REQUIRE"), ",") {
-		if w = strings.TrimSpace(w); w != "" && strings.Contains(reason, w) {
-			return true
+		if w = strings.TrimSpace(w); w != "" {
+			words = append(words, regexp.QuoteMeta(w))
 		}
 	}
-	return false
+	if words == nil {
+		return nil
+	}
+	return regexp.MustCompile(`(^|\W)(` + strings.Join(words, "|") + `)(\W|$)`)
 }

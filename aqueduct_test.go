@@ -1,0 +1,293 @@
+package aqueduct_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/aqueduct-go/aqueduct"
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+// envRole makes the test program one of the programs below.
+const envRole = "AQ_TEST_ROLE"
+
+// roles are small programs.
+var roles = map[string]func(){
+	"good": func() {
+		aqueduct.Run(func(job *core.Job) error {
+			fmt.Printf("rank %d of %d\n", job.Rank(), job.Size())
+			return nil
+		})
+	},
+	"prefers goroutines": func() {
+		aqueduct.Run(func(job *core.Job) error {
+			fmt.Printf("rank %d of %d\n", job.Rank(), job.Size())
+			return nil
+		}, aqueduct.Goroutines(3))
+	},
+	"fails": func() {
+		aqueduct.Run(func(*core.Job) error { return errors.New("no luck") })
+	},
+	"negative stall": func() {
+		aqueduct.Run(func(*core.Job) error { return nil }, aqueduct.Stall(-time.Second))
+	},
+	"too many": func() {
+		aqueduct.Run(func(*core.Job) error { return nil }, aqueduct.Model("loopback", 1e9))
+	},
+	"twice": func() {
+		for range 2 {
+			if err := aqueduct.Launch(func(*core.Job) error { return nil }); err != nil {
+				fmt.Println(err)
+			}
+		}
+	},
+	"one fails, others compute": func() {
+		aqueduct.Run(func(job *core.Job) error {
+			if job.Rank() == 1 {
+				return &core.ExitError{Status: 7, Reason: "rank 1 has had enough"}
+			}
+			compute()
+			return nil
+		})
+	},
+	"compute": func() {
+		aqueduct.Run(func(job *core.Job) error {
+			if job.Rank() == core.Rank(job.Size()-1) {
+				fmt.Println("ready")
+				compute()
+			}
+			ep, err := job.Attach(core.AttachSpec{})
+			if err != nil {
+				return err
+			}
+			return ep.WaitUntil(func() bool { return false })
+		})
+	},
+}
+
+// compute never ends.
+func compute() {
+	for {
+		runtime.Gosched()
+	}
+}
+
+func TestMain(m *testing.M) {
+	if role := roles[os.Getenv(envRole)]; role != nil {
+		role()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// program returns the command that runs a role with settings of the environment.
+func program(t *testing.T, role string, env ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if roles[role] == nil {
+		t.Fatalf("no role %q", role)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(append(os.Environ(), envRole+"="+role), env...)
+	return cmd
+}
+
+// finish runs the command and returns its status and output.
+func finish(t *testing.T, cmd *exec.Cmd) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+// TestRefused gives settings that make no sense: status 1, and a message that says what to
+// do.
+func TestRefused(t *testing.T) {
+	for _, c := range []struct{ role, env, says string }{
+		{"good", "AQUEDUCT_RANKS=0", "from 1 to 65536"},
+		{"good", "AQUEDUCT_RANKS=-4", "from 1 to 65536"},
+		{"good", "AQUEDUCT_RANKS=1000000000", "from 1 to 65536"},
+		{"good", "AQUEDUCT_RANKS=99999999999999999999", "from 1 to 65536"},
+		{"good", "AQUEDUCT_RANKS=four", "from 1 to 65536"},
+		{"good", "AQUEDUCT_RANKS=4", "aqrun -n 4"},
+		{"prefers goroutines", "AQUEDUCT_MODE=processes", "aqrun -n 3"},
+		{"too many", "", "1000000000 ranks"},
+		{"good", "AQUEDUCT_MODE=threads", "want processes, goroutines or model"},
+		{"good", "AQUEDUCT_THREADS=few", "want single or many"},
+		{"good", "AQUEDUCT_REACH=maybe", "want on or off"},
+		{"good", "AQUEDUCT_DEBUG=perhaps", "want 1 or 0"},
+		{"good", "AQUEDUCT_SEED=-1", "want a whole number"},
+		{"good", "AQUEDUCT_STALL=-1s", "want a time"},
+		{"good", "AQUEDUCT_STALL=10", "want a time"},
+		{"good", "AQUEDUCT_GRACE=-1ns", "want a time"},
+		{"negative stall", "", "must not be negative"},
+		{"good", "AQUEDUCT_SETTINGS=fast", "want key=value"},
+		{"good", "AQUEDUCT_CONDUIT=tin-can", "unknown conduit"},
+	} {
+		status, out, errs := finish(t, program(t, c.role, c.env))
+		if status != 1 || out != "" || !strings.Contains(errs, c.says) || strings.Count(errs, "aqueduct: ") != 1 {
+			t.Errorf("%s with %q: status %d, output %q, message %q; want status 1 and %q", c.role, c.env, status, out, errs, c.says)
+		}
+	}
+}
+
+// TestModes runs one program in every mode that needs no launcher.
+func TestModes(t *testing.T) {
+	for _, c := range []struct {
+		role  string
+		env   []string
+		ranks int
+	}{
+		{"good", nil, 1},
+		{"good", []string{"AQUEDUCT_RANKS=1", "AQUEDUCT_REACH=off", "AQUEDUCT_GRACE=0s", "AQUEDUCT_STALL=1h"}, 1},
+		{"good", []string{"AQUEDUCT_MODE=goroutines", "AQUEDUCT_RANKS=4"}, 4},
+		{"good", []string{"AQUEDUCT_MODE=model", "AQUEDUCT_RANKS=5"}, 5},
+		{"prefers goroutines", nil, 3},
+		{"prefers goroutines", []string{"AQUEDUCT_RANKS=2"}, 2},
+	} {
+		status, out, errs := finish(t, program(t, c.role, c.env...))
+		if status != 0 || errs != "" || strings.Count(out, fmt.Sprintf(" of %d\n", c.ranks)) != c.ranks {
+			t.Errorf("%s with %q: status %d, output %q, messages %q; want %d ranks", c.role, c.env, status, out, errs, c.ranks)
+		}
+	}
+}
+
+// TestUnknownVariable misspells a variable: one warning, on rank 0.
+func TestUnknownVariable(t *testing.T) {
+	const wrong = "AQUEDUCT_TREADS"
+	aqrun := goBuild(t, "./cmd/aqrun")
+	for _, c := range []struct {
+		role   string
+		launch []string
+	}{
+		{"good", nil},
+		{"twice", nil},
+		{"good", []string{aqrun, "-n", "3"}},
+		{"good", []string{aqrun, "-n", "3", "--goroutines"}},
+		{"good", []string{aqrun, "-n", "3", "--model", "loopback"}},
+	} {
+		status, _, errs := finish(t, under(program(t, c.role, wrong+"=single"), c.launch...))
+		if status != 0 || strings.Count(errs, "unknown environment variable") != 1 || !strings.Contains(errs, wrong) {
+			t.Errorf("%s by %q: status %d, messages %q; want one warning that names %s", c.role, c.launch, status, errs, wrong)
+		}
+	}
+}
+
+// TestLaunched starts programs with the launcher, which decides how they run and prints a
+// failure that it knows of, once.
+func TestLaunched(t *testing.T) {
+	aqrun := goBuild(t, "./cmd/aqrun")
+	for _, c := range []struct {
+		role   string
+		status int
+		says   string
+	}{
+		{"prefers goroutines", 0, "rank 1 of 2\n"},
+		{"fails", 1, "no luck"},
+	} {
+		status, out, errs := finish(t, under(program(t, c.role), aqrun, "-n", "2"))
+		if out += errs; status != c.status || strings.Count(out, c.says) != 1 {
+			t.Errorf("%s: status %d and %q; want %d and %q once", c.role, status, out, c.status, c.says)
+		}
+	}
+}
+
+// TestFailsBeforeJoining has ranks fail in different ways before the launcher knows them:
+// the reason is printed all the same.
+func TestFailsBeforeJoining(t *testing.T) {
+	aqrun := goBuild(t, "./cmd/aqrun")
+	for _, c := range []struct{ env, says string }{
+		{"AQUEDUCT_THREADS=few", "want single or many"},
+		{"AQUEDUCT_CONDUIT=tin-can", "unknown conduit"},
+	} {
+		// aqrun itself does not see the variable.
+		cmd := under(program(t, "good"), aqrun, "-n", "1", "env", c.env)
+		status, _, errs := finish(t, cmd)
+		if status != 1 || strings.Count(errs, c.says) != 1 {
+			t.Errorf("%s: status %d, messages %q; want 1, and once %q", c.env, status, errs, c.says)
+		}
+	}
+	status, _, errs := finish(t, under(program(t, "good"), aqrun, "-n", "1", "env", "-u", "AQUEDUCT_SECRET"))
+	if status != 1 || !strings.Contains(errs, "AQUEDUCT_SECRET not set") {
+		t.Errorf("without the secret: status %d, messages %q", status, errs)
+	}
+}
+
+// TestGoroutineComputes has one rank fail while others never call the library again: the
+// process ends after the grace period, with the status of the one and the names of the
+// others.
+func TestGoroutineComputes(t *testing.T) {
+	cmd := program(t, "one fails, others compute", "AQUEDUCT_MODE=goroutines", "AQUEDUCT_RANKS=3", "AQUEDUCT_GRACE=50ms")
+	status, _, errs := finish(t, cmd)
+	if status != 7 || !strings.Contains(errs, "rank 1 has had enough") || !strings.Contains(errs, "rank 0, 2") {
+		t.Errorf("status %d, messages %q; want 7, the reason, and the ranks that still run", status, errs)
+	}
+}
+
+// TestDumpNamesRanks asks processes of several ranks for their goroutines.
+func TestDumpNamesRanks(t *testing.T) {
+	for _, mode := range []string{"goroutines", "model"} {
+		cmd := program(t, "compute", "AQUEDUCT_MODE="+mode, "AQUEDUCT_RANKS=3")
+		stdout, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := bufio.NewReader(stdout).ReadString('\n'); err != nil {
+			t.Fatalf("%s: before it was ready: %v", mode, err)
+		}
+		cmd.Process.Signal(unix.SIGQUIT)
+		io.Copy(io.Discard, stdout)
+		cmd.Wait()
+		if status := cmd.ProcessState.ExitCode(); status != 2 {
+			t.Errorf("%s: status %d after SIGQUIT, want 2", mode, status)
+		}
+		for r := range 3 {
+			if want := fmt.Sprintf(`{"rank": "%d"}`, r); !strings.Contains(errs.String(), want) {
+				t.Errorf("%s: the dump does not have %s:\n%s", mode, want, errs.String())
+			}
+		}
+	}
+}
+
+// under puts a command line in front of the command.
+func under(cmd *exec.Cmd, prefix ...string) *exec.Cmd {
+	if len(prefix) == 0 {
+		return cmd
+	}
+	c := exec.Command(prefix[0], append(prefix[1:], cmd.Args...)...)
+	c.Env = cmd.Env
+	return c
+}
+
+// goBuild builds a program of this module and returns its path.
+func goBuild(t *testing.T, pkg string) string {
+	t.Helper()
+	prog := filepath.Join(t.TempDir(), filepath.Base(pkg))
+	if out, err := exec.Command("go", "build", "-o", prog, pkg).CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", pkg, err, out)
+	}
+	return prog
+}
