@@ -31,12 +31,24 @@ func (t *Team) begin(c *Context, k coll.Call, dst, src []byte, combine func(dst,
 	if err := t.rooted(c, k.Op, k.Root); err != nil {
 		return 0, err
 	}
-	k.InPlace = len(dst) > 0 && len(src) > 0 && unsafe.SliceData(dst) == unsafe.SliceData(src)
+	k.InPlace = inPlace(k.Op, dst, src, t.self*k.Bytes)
 	p, err := t.calls.plans.get(t, k)
 	if err != nil {
 		return 0, t.ep.misuse(k.Op.String(), "%v", err)
 	}
 	return t.start(c, p, dst, src, combine, signature{uint32(k.Op), uint32(k.Root), uint32(k.Bytes), kind})
+}
+
+// inPlace reports whether source and destination are the same memory: of what has a block
+// for every member, the member's own, which begins at off.
+func inPlace(op coll.Op, dst, src []byte, off int) bool {
+	switch op {
+	case coll.Gather, coll.AllGather:
+		dst = dst[min(off, len(dst)):]
+	case coll.Scatter:
+		src = src[min(off, len(src)):]
+	}
+	return len(dst) > 0 && len(src) > 0 && unsafe.SliceData(dst) == unsafe.SliceData(src)
 }
 
 // rooted checks what all calls have in common.

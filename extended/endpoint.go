@@ -18,6 +18,7 @@ import (
 	"fmt"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/extended/coll"
 )
 
 // Handlers of this package, in the range that core keeps for it.
@@ -71,6 +72,7 @@ type Endpoint struct {
 	confirmations  []core.Rank // to be sent
 	scratch        scratch
 	fold           []byte
+	forced         coll.Forced // algorithms of collectives that overrule the table; nil for none
 	debug          bool
 }
 
@@ -140,6 +142,8 @@ func (ep *Endpoint) handlers() []core.HandlerEntry {
 		{Index: handlerGot, Func: ep.onGot, Name: "got"},
 		{Index: handlerGotLong, Func: ep.onGotLong, Name: "got, Long"},
 		{Index: handlerDone, Func: ep.onDone, Name: "done"},
+		{Index: handlerAtomic, Func: ep.onAtomic, Name: "atomic"},
+		{Index: handlerFetched, Func: ep.onFetched, Name: "fetched"},
 		{Index: handlerBarrier, Func: ep.forTeam((*Team).onBarrier), Name: "barrier"},
 		{Index: handlerColl, Func: ep.forTeam((*Team).onColl), Name: "collective"},
 		{Index: handlerCollCredit, Func: ep.onCollCredit, Name: "collective, confirmed"},

@@ -54,6 +54,7 @@ type calls struct {
 	early  []early // messages of calls that this rank has not begun
 	free   *call
 	plans  plans
+	said   [1 << 8]signature // debug mode: of the latest calls
 }
 
 func (s *calls) init(t *Team) { s.team = t }
@@ -88,6 +89,9 @@ func (s *calls) begin(c *core.Context, p *plan, op *operation, dst, src []byte, 
 	} else {
 		s.free, x.next = x.next, nil
 	}
+	if s.team.ep.debug {
+		s.said[s.next%uint32(len(s.said))] = says
+	}
 	x.seq, x.plan, x.op, x.dst, x.src, x.combine, x.says = s.next, p, op, dst, src, combine, says
 	x.step, x.sent = 0, 0
 	x.left = append(x.left[:0], p.left...)
@@ -96,7 +100,7 @@ func (s *calls) begin(c *core.Context, p *plan, op *operation, dst, src []byte, 
 	} else {
 		x.tmp = x.tmp[:n]
 	}
-	if p.shared {
+	if p.shm > 0 {
 		if n := len(s.team.members); n > cap(x.base) {
 			x.base = make([]uint32, n)
 		} else {
@@ -280,7 +284,10 @@ func (t *Team) onColl(tok *core.Token, src core.Rank, args []uint32, data []byte
 			return s.deliver(x, &m)
 		}
 	}
-	return fmt.Errorf("call %d of %v is over", m.seq, t)
+	if t.ep.debug {
+		return fmt.Errorf("call %d of %v is %v there, and was %v here", m.seq, t, m.says, s.said[m.seq%uint32(len(s.said))])
+	}
+	return fmt.Errorf("call %d of %v is over; do the members' arguments agree?", m.seq, t)
 }
 
 // replay delivers the messages of a call that came before it was begun.
@@ -324,8 +331,8 @@ func (s *calls) deliver(x *call, m *early) error {
 		uint64(m.off)+uint64(len(m.data)) > uint64(r.To.Len) || part > x.left[i] {
 		return fmt.Errorf("%v: %d bytes at %d of a message of %d; do the members' arguments agree?", x.says, len(m.data), m.off, r.To.Len)
 	}
-	if x.plan.shared {
-		if m.base > auxiliary-uint32(x.plan.Shm) {
+	if x.plan.shm > 0 {
+		if m.base > auxiliary-uint32(x.plan.shm) {
 			return fmt.Errorf("shared scratch at %d", m.base)
 		}
 		x.base[m.from] = m.base

@@ -13,7 +13,7 @@ type plan struct {
 	left   []int   // by message to receive: its bytes, 1 for a signal
 	first  []int32 // by member: the first message from it, -1 if none
 	second []int32 // by message: the next from the same member, -1 if none
-	shared bool    // somebody's shared scratch is used
+	shm    int     // bytes used of any member's shared scratch
 }
 
 func newPlan(s *coll.Schedule, members int) *plan {
@@ -27,7 +27,11 @@ func newPlan(s *coll.Schedule, members int) *plan {
 		p.second[i], p.first[r.Peer] = p.first[r.Peer], int32(i)
 	}
 	for i := range s.Steps {
-		p.shared = p.shared || s.Steps[i].From.Buf == coll.Shm || s.Steps[i].To.Buf == coll.Shm
+		for _, span := range [...]coll.Span{s.Steps[i].From, s.Steps[i].To} {
+			if span.Buf == coll.Shm {
+				p.shm = max(p.shm, span.Off+span.Len)
+			}
+		}
 	}
 	return p
 }
@@ -83,7 +87,8 @@ func (s *plans) get(t *Team, k coll.Call) (*plan, error) {
 	}
 	p := s.byCall[k]
 	if p == nil {
-		sched, err := coll.Temp(&k)
+		call := k // k itself stays off the heap
+		sched, err := coll.Plan(&call, t.ep.forced)
 		if err != nil {
 			return nil, err
 		}

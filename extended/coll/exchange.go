@@ -10,17 +10,12 @@ func Exchange(self int, recv, send []Span) *Schedule {
 		b.Copy(recv[self], send[self])
 	}
 	for d := 1; d < len(send); d++ {
-		if peer := (self + d) % len(send); send[peer].Len > 0 {
-			b.Send(peer, send[peer])
-		}
+		peer := (self + d) % len(send)
+		b.Send(peer, send[peer])
 	}
 	for d := 1; d < len(recv); d++ {
-		if peer := (self - d + len(recv)) % len(recv); recv[peer].Len > 0 {
-			b.Recv(peer, recv[peer])
-		}
-	}
-	for m := range b.s.Recvs {
-		b.Await(m)
+		peer := (self - d + len(recv)) % len(recv)
+		b.Take(peer, recv[peer])
 	}
 	return b.Schedule()
 }

@@ -15,7 +15,10 @@ const (
 	Src Buf = iota // the caller's source; never written
 	Dst            // the caller's destination
 	Tmp            // private scratch memory of Schedule.Tmp bytes, contents undefined at first
-	Shm            // shared scratch memory of rank Span.Rank; others may read it, none but the owner writes it
+	// Shm is shared scratch memory of rank Span.Rank, its contents undefined at first. Others
+	// may read it once they have awaited a message from the owner (which tells them where it
+	// lies) and until the owner's schedule ends; none but the owner writes it.
+	Shm
 )
 
 // Span is Len bytes at Off of a buffer.
@@ -23,6 +26,12 @@ type Span struct {
 	Buf      Buf
 	Rank     int // Shm only: the team rank that owns it
 	Off, Len int
+}
+
+// Part returns n bytes at off of the span.
+func (s Span) Part(off, n int) Span {
+	s.Off, s.Len = s.Off+off, n
+	return s
 }
 
 // Kind is what a step does.
@@ -35,7 +44,8 @@ const (
 	Send Kind = iota
 	// Await waits until message number Msg of Schedule.Recvs has arrived whole.
 	Await
-	// Copy copies From to To, which have equal lengths and do not overlap.
+	// Copy copies From to To, which have equal lengths and do not overlap, unless they are
+	// the same memory because the call is in place.
 	Copy
 	// Combine does To = To ⊕ From element by element (To is the left operand).
 	Combine
@@ -52,8 +62,10 @@ type Step struct {
 	To, From Span // Send: From; Copy, Combine, CombineLeft: both
 }
 
-// Recv is a message to be received. Its span belongs to the message alone from the start
-// of the schedule until it is awaited, so that an early arrival can be put there at once.
+// Recv is a message to be received. Its span belongs to the message alone until it is
+// awaited, from the start of the schedule on or, at the latest, from when the peer may have
+// sent it: an arrival can be put there at once, however early it is. What a step does there
+// before must have happened before the peer's Send, by the order of steps and messages.
 type Recv struct {
 	Peer   int  // from whom
 	Number int  // how many messages came from Peer in this schedule before
@@ -75,8 +87,17 @@ type Builder struct {
 	got  map[int]int
 }
 
-// Send appends a Send of span to team rank peer.
+// Send appends a Send of span to team rank peer. Empty data is not sent: both sides know.
 func (b *Builder) Send(peer int, span Span) {
+	if span.Len > 0 {
+		b.send(peer, span)
+	}
+}
+
+// Signal appends a Send of nothing to team rank peer.
+func (b *Builder) Signal(peer int) { b.send(peer, Span{}) }
+
+func (b *Builder) send(peer int, span Span) {
 	if b.sent == nil {
 		b.sent = make(map[int]int)
 	}
@@ -84,8 +105,21 @@ func (b *Builder) Send(peer int, span Span) {
 	b.sent[peer]++
 }
 
+// nothing is the index of a message that is not sent because it is empty.
+const nothing = -1
+
 // Recv declares the next message from peer and returns its index for Await.
 func (b *Builder) Recv(peer int, to Span) (msg int) {
+	if to.Len == 0 {
+		return nothing
+	}
+	return b.recv(peer, to)
+}
+
+// RecvSignal declares the next message from peer, a signal.
+func (b *Builder) RecvSignal(peer int) (msg int) { return b.recv(peer, Span{}) }
+
+func (b *Builder) recv(peer int, to Span) (msg int) {
 	if b.got == nil {
 		b.got = make(map[int]int)
 	}
@@ -96,7 +130,19 @@ func (b *Builder) Recv(peer int, to Span) (msg int) {
 
 // Await appends a wait for message msg.
 func (b *Builder) Await(msg int) {
-	b.s.Steps = append(b.s.Steps, Step{Kind: Await, Msg: msg})
+	if msg != nothing {
+		b.s.Steps = append(b.s.Steps, Step{Kind: Await, Msg: msg})
+	}
+}
+
+// Take declares the next message from peer and waits for it.
+func (b *Builder) Take(peer int, to Span) { b.Await(b.Recv(peer, to)) }
+
+// TakeTemp is Take of n bytes into private scratch.
+func (b *Builder) TakeTemp(peer, n int) Span {
+	t := b.Temp(n)
+	b.Take(peer, t)
+	return t
 }
 
 // Copy appends a copy, unless it is empty or onto itself.
@@ -120,17 +166,22 @@ func (b *Builder) CombineLeft(to, from Span) {
 	}
 }
 
+// align keeps pieces of scratch on different cache lines.
+const align = 64
+
+func aligned(n int) int { return (n + align - 1) &^ (align - 1) }
+
 // Temp takes n bytes of private scratch.
 func (b *Builder) Temp(n int) Span {
 	s := Span{Buf: Tmp, Off: b.s.Tmp, Len: n}
-	b.s.Tmp += (n + 63) &^ 63
+	b.s.Tmp += aligned(n)
 	return s
 }
 
 // Shared takes n bytes of the shared scratch of team rank self, whose schedule this is.
 func (b *Builder) Shared(self, n int) Span {
 	s := Span{Buf: Shm, Rank: self, Off: b.s.Shm, Len: n}
-	b.s.Shm += (n + 63) &^ 63
+	b.s.Shm += aligned(n)
 	return s
 }
 

@@ -20,8 +20,8 @@ import (
 func Cases() []*coretest.Case {
 	var all []*coretest.Case
 	for _, g := range [][]coretest.Case{
-		putCases, teamCases, barrierCases, collectiveCases, movementCases, reductionCases,
-		collectiveMisuseCases, disagreementCases(),
+		putCases, atomicCases, teamCases, barrierCases, collectiveCases, movementCases,
+		reductionCases, collectiveMisuseCases, disagreementCases(),
 	} {
 		for i := range g {
 			all = append(all, &g[i])

@@ -1,0 +1,138 @@
+package extended
+
+import "unsafe"
+
+// Atomic is a Domain of elements of type T, with its operations by name. Those that are not
+// among the ones the domain was made for are errors: Add needs Add, FetchAdd needs FAdd.
+//
+//	ctr, err := extended.NewAtomic[uint64](c, world, extended.FAdd|extended.Get)
+//	ticket, err := ctr.FetchAdd(c, 0, 64, 1)
+//
+// Each blocks until its operation is done, on the element at offset off, a multiple of its
+// size, of the segment of team rank rank; it may poll. Not allowed in a handler.
+type Atomic[T Number] struct{ Domain }
+
+// NewAtomic is NewDomain for elements of type T. Collective over the team.
+func NewAtomic[T Number](c *Context, team *Team, ops Op) (*Atomic[T], error) {
+	a := new(Atomic[T])
+	if err := a.init(c, team, TypeOf[T](), ops); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// direct returns the element that op may be done on in place; nil if that is not the way,
+// or if something is wrong, which Domain.Do then says.
+func (a *Atomic[T]) direct(rank int, off uint64, op Op) unsafe.Pointer {
+	if uint(rank) < uint(len(a.windows)) && a.ops&op != 0 {
+		return at[T](&a.windows[rank], off)
+	}
+	return nil
+}
+
+// Do does any one of the domain's operations; see Domain.Do.
+func (a *Atomic[T]) Do(c *Context, rank int, off uint64, op Op, x, y T) (T, error) {
+	if p := a.direct(rank, off, op); p != nil && op.single() {
+		old := update(p, op, x, y)
+		if !op.Fetching() {
+			old = 0
+		}
+		return old, nil
+	}
+	old, err := a.Domain.Do(c, rank, off, op, toBits(x), toBits(y))
+	return fromBits[T](old), err
+}
+
+// DoNB initiates Do and returns its event. The result of a fetching op goes to dst, else
+// ignored; see Domain.DoNB.
+func (a *Atomic[T]) DoNB(c *Context, dst *T, rank int, off uint64, op Op, x, y T) (Event, error) {
+	if a.inPlace(dst, rank, off, op, x, y) {
+		return 0, nil
+	}
+	return a.Domain.DoNB(c, wordOf(dst), rank, off, op, toBits(x), toBits(y))
+}
+
+// DoNBI initiates Do as an implicit operation; see Domain.DoNBI.
+func (a *Atomic[T]) DoNBI(c *Context, dst *T, rank int, off uint64, op Op, x, y T) error {
+	if a.inPlace(dst, rank, off, op, x, y) {
+		return nil
+	}
+	return a.Domain.DoNBI(c, wordOf(dst), rank, off, op, toBits(x), toBits(y))
+}
+
+// inPlace does op in place, if that is the way and nothing is wrong.
+func (a *Atomic[T]) inPlace(dst *T, rank int, off uint64, op Op, x, y T) bool {
+	p := a.direct(rank, off, op)
+	if p == nil || !op.single() || op.Fetching() && dst == nil {
+		return false
+	}
+	if old := update(p, op, x, y); op.Fetching() {
+		*dst = old
+	}
+	return true
+}
+
+// Get returns the element.
+func (a *Atomic[T]) Get(c *Context, rank int, off uint64) (T, error) {
+	if p := a.direct(rank, off, Get); p != nil {
+		return load[T](p), nil
+	}
+	return a.Do(c, rank, off, Get, 0, 0)
+}
+
+// Set makes the element v.
+func (a *Atomic[T]) Set(c *Context, rank int, off uint64, v T) error {
+	_, err := a.Do(c, rank, off, Set, v, 0)
+	return err
+}
+
+// Swap makes the element v and returns what it was.
+func (a *Atomic[T]) Swap(c *Context, rank int, off uint64, v T) (T, error) {
+	if p := a.direct(rank, off, Swap); p != nil {
+		return swap(p, v), nil
+	}
+	return a.Do(c, rank, off, Swap, v, 0)
+}
+
+// CompareSwap makes the element v if it has the bits of old, and returns what it was
+// (FCAS): it has swapped if that has the bits of old.
+func (a *Atomic[T]) CompareSwap(c *Context, rank int, off uint64, old, v T) (T, error) {
+	if p := a.direct(rank, off, FCAS); p != nil {
+		return compareSwap(p, old, v), nil
+	}
+	return a.Do(c, rank, off, FCAS, old, v)
+}
+
+// Add adds v to the element.
+func (a *Atomic[T]) Add(c *Context, rank int, off uint64, v T) error {
+	if p := a.direct(rank, off, Add); p != nil {
+		fetchAdd(p, v)
+		return nil
+	}
+	_, err := a.Do(c, rank, off, Add, v, 0)
+	return err
+}
+
+// FetchAdd adds v to the element and returns what it was.
+func (a *Atomic[T]) FetchAdd(c *Context, rank int, off uint64, v T) (T, error) {
+	if p := a.direct(rank, off, FAdd); p != nil {
+		return fetchAdd(p, v), nil
+	}
+	return a.Do(c, rank, off, FAdd, v, 0)
+}
+
+// FetchAnd makes the element its bitwise and with v and returns what it was. T is an integer
+// type, as for FetchOr and FetchXor.
+func (a *Atomic[T]) FetchAnd(c *Context, rank int, off uint64, v T) (T, error) {
+	return a.Do(c, rank, off, FAnd, v, 0)
+}
+
+// FetchOr makes the element its bitwise or with v and returns what it was.
+func (a *Atomic[T]) FetchOr(c *Context, rank int, off uint64, v T) (T, error) {
+	return a.Do(c, rank, off, FOr, v, 0)
+}
+
+// FetchXor makes the element its bitwise exclusive or with v and returns what it was.
+func (a *Atomic[T]) FetchXor(c *Context, rank int, off uint64, v T) (T, error) {
+	return a.Do(c, rank, off, FXor, v, 0)
+}

@@ -1,0 +1,181 @@
+package extended
+
+import (
+	"math/bits"
+	"sync/atomic"
+	"unsafe"
+)
+
+// Atomic operations on memory that the caller has checked: aligned, and of elements of T.
+// The functions below are compiled once per T; their conditions on its size and kind are
+// constants there.
+
+// window is a segment as atomics see it.
+type window struct {
+	base  unsafe.Pointer
+	words uint64 // elements in it
+}
+
+func windowOf(mem []byte, size int) window {
+	return window{unsafe.Pointer(unsafe.SliceData(mem)), uint64(len(mem) / size)}
+}
+
+// at returns the element of T at off, nil if it is not aligned or not inside: rotated, an
+// offset that is not aligned is beyond everything.
+func at[T Number](w *window, off uint64) unsafe.Pointer {
+	shift := 3
+	if unsafe.Sizeof(*new(T)) == 4 {
+		shift = 2
+	}
+	if bits.RotateLeft64(off, -shift) < w.words {
+		return unsafe.Add(w.base, off)
+	}
+	return nil
+}
+
+// isFloat reports whether T is a floating-point type.
+func isFloat[T Number]() bool {
+	var zero T
+	return (zero+1)/2 != 0
+}
+
+// toBits returns the bits of v, above them zeros.
+func toBits[T Number](v T) uint64 {
+	if unsafe.Sizeof(v) == 4 {
+		return uint64(*(*uint32)(unsafe.Pointer(&v)))
+	}
+	return *(*uint64)(unsafe.Pointer(&v))
+}
+
+// fromBits is the inverse of toBits.
+func fromBits[T Number](b uint64) T {
+	if unsafe.Sizeof(*new(T)) == 4 {
+		low := uint32(b)
+		return *(*T)(unsafe.Pointer(&low))
+	}
+	return *(*T)(unsafe.Pointer(&b))
+}
+
+func load[T Number](p unsafe.Pointer) T {
+	if unsafe.Sizeof(*new(T)) == 4 {
+		return fromBits[T](uint64(atomic.LoadUint32((*uint32)(p))))
+	}
+	return fromBits[T](atomic.LoadUint64((*uint64)(p)))
+}
+
+func swap[T Number](p unsafe.Pointer, v T) T {
+	if unsafe.Sizeof(v) == 4 {
+		return fromBits[T](uint64(atomic.SwapUint32((*uint32)(p), uint32(toBits(v)))))
+	}
+	return fromBits[T](atomic.SwapUint64((*uint64)(p), toBits(v)))
+}
+
+// replace makes old, compared by its bits, v; it reports whether old was there.
+func replace[T Number](p unsafe.Pointer, old, v T) bool {
+	if unsafe.Sizeof(v) == 4 {
+		return atomic.CompareAndSwapUint32((*uint32)(p), uint32(toBits(old)), uint32(toBits(v)))
+	}
+	return atomic.CompareAndSwapUint64((*uint64)(p), toBits(old), toBits(v))
+}
+
+// fetchAdd adds v and returns what was there before: one instruction for integers.
+func fetchAdd[T Number](p unsafe.Pointer, v T) T {
+	switch {
+	case isFloat[T]():
+		for {
+			if old := load[T](p); replace(p, old, old+v) {
+				return old
+			}
+		}
+	case unsafe.Sizeof(v) == 4:
+		return T(atomic.AddInt32((*int32)(p), int32(v))) - v
+	}
+	return T(atomic.AddInt64((*int64)(p), int64(v))) - v
+}
+
+// compareSwap makes old v, and returns what was there before.
+func compareSwap[T Number](p unsafe.Pointer, old, v T) T {
+	for {
+		if replace(p, old, v) {
+			return old
+		}
+		if x := load[T](p); toBits(x) != toBits(old) {
+			return x
+		}
+	}
+}
+
+// update does an operation that T has and returns what was there before.
+func update[T Number](p unsafe.Pointer, op Op, a, b T) T {
+	switch op {
+	case Get:
+		return load[T](p)
+	case Set, Swap:
+		return swap(p, a)
+	case CAS, FCAS:
+		return compareSwap(p, a, b)
+	case Add, FAdd:
+		return fetchAdd(p, a)
+	case Sub, FSub:
+		return fetchAdd(p, -a)
+	case Inc, FInc:
+		return fetchAdd[T](p, 1)
+	case Dec, FDec:
+		var one T = 1
+		return fetchAdd(p, -one)
+	}
+	op = op.ToNonfetching()
+	for {
+		old := load[T](p)
+		if replace(p, old, result(op, old, a)) {
+			return old
+		}
+	}
+}
+
+// result returns what an operation makes of x.
+func result[T Number](op Op, x, a T) T {
+	switch op {
+	case And:
+		return fromBits[T](toBits(x) & toBits(a))
+	case Or:
+		return fromBits[T](toBits(x) | toBits(a))
+	case Xor:
+		return fromBits[T](toBits(x) ^ toBits(a))
+	case Mult:
+		return x * a
+	case Min:
+		return min(x, a)
+	case Max:
+		return max(x, a)
+	}
+	panic("extended: no atomic operation " + op.String()) // every caller has checked it
+}
+
+// updateBits is update for values as bits, at off of a window of elements of type t. The
+// caller has checked that the element is there.
+func updateBits(t Type, w *window, off uint64, op Op, a, b uint64) uint64 {
+	p := unsafe.Add(w.base, off)
+	switch t {
+	case Int32:
+		return toBits(update(p, op, fromBits[int32](a), fromBits[int32](b)))
+	case Uint32:
+		return toBits(update(p, op, fromBits[uint32](a), fromBits[uint32](b)))
+	case Int64:
+		return toBits(update(p, op, fromBits[int64](a), fromBits[int64](b)))
+	case Uint64:
+		return toBits(update(p, op, fromBits[uint64](a), fromBits[uint64](b)))
+	case Float32:
+		return toBits(update(p, op, fromBits[float32](a), fromBits[float32](b)))
+	default:
+		return toBits(update(p, op, fromBits[float64](a), fromBits[float64](b)))
+	}
+}
+
+// wordOf returns the memory of a value to be fetched, nil for none.
+func wordOf[T Number](p *T) []byte {
+	if p == nil {
+		return nil
+	}
+	return bytesOf(unsafe.Slice(p, 1))
+}

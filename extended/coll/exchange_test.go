@@ -1,0 +1,64 @@
+package coll_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/aqueduct-go/aqueduct/extended/coll"
+	"github.com/aqueduct-go/aqueduct/extended/coll/colltest"
+)
+
+// lenOf is how much i sends to j: nothing now and then.
+func lenOf(i, j int) int { return (i*7 + j*5) % 4 * 3 }
+
+// Every member sends every other a block of a length of its own; source and destination
+// have gaps that nothing touches.
+func TestExchange(t *testing.T) {
+	const gap = 0xee
+	for n := 1; n <= 9; n++ {
+		var members []colltest.Member
+		var want [][]byte
+		for self := range n {
+			var send, recv []coll.Span
+			var src, dst []byte
+			for i := range n {
+				send = append(send, coll.Span{Buf: coll.Src, Off: len(src), Len: lenOf(self, i)})
+				src = append(append(src, bytes.Repeat([]byte{byte(self<<4 | i)}, lenOf(self, i))...), gap)
+				recv = append(recv, coll.Span{Buf: coll.Dst, Off: len(dst), Len: lenOf(i, self)})
+				dst = append(append(dst, bytes.Repeat([]byte{byte(i<<4 | self)}, lenOf(i, self))...), gap)
+			}
+			want = append(want, dst)
+			members = append(members, colltest.Member{
+				Schedule: coll.Exchange(self, recv, send),
+				Mem:      append(src, bytes.Repeat([]byte{gap}, len(dst))...),
+				Src:      colltest.Extent{Off: 0, Len: len(src)},
+				Dst:      colltest.Extent{Off: len(src), Len: len(dst)},
+			})
+		}
+		if err := colltest.Simulate(members, nil, colltest.Random(uint64(n))); err != nil {
+			t.Fatalf("%d members: %v", n, err)
+		}
+		for i, m := range members {
+			if got := m.Mem[m.Dst.Off:]; !bytes.Equal(got, want[i]) {
+				t.Errorf("%d members: member %d has %x, want %x", n, i, got, want[i])
+			}
+		}
+	}
+}
+
+// A root that sends and members that receive give nil for the other direction.
+func TestExchangeOneWay(t *testing.T) {
+	one := coll.Span{Buf: coll.Dst, Len: 4}
+	root := coll.Exchange(0, []coll.Span{one, {}}, []coll.Span{{Buf: coll.Src, Len: 4}, {Buf: coll.Src, Off: 4, Len: 4}})
+	other := coll.Exchange(1, []coll.Span{one, {}}, nil)
+	members := []colltest.Member{
+		{Schedule: root, Mem: []byte("abcdefgh...."), Src: colltest.Extent{Off: 0, Len: 8}, Dst: colltest.Extent{Off: 8, Len: 4}},
+		{Schedule: other, Mem: make([]byte, 4), Dst: colltest.Extent{Off: 0, Len: 4}},
+	}
+	if err := colltest.Simulate(members, nil, colltest.Random(1)); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := members[0].Mem[8:], members[1].Mem; string(a) != "abcd" || string(b) != "efgh" {
+		t.Errorf("got %q and %q", a, b)
+	}
+}

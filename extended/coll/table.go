@@ -1,0 +1,169 @@
+package coll
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Table says which algorithm carries out which call: that of the first line that fits.
+type Table struct{ lines []line }
+
+type line struct {
+	op      Op
+	reach   bool // only if all members reach each other's Shm
+	members int  // at most, 0 for any number
+	bytes   int  // at most, -1 for any number
+	choice  Choice
+}
+
+//go:embed tune.txt
+var tuned string
+
+// Default returns the table that comes with the package, tune.txt.
+var Default = sync.OnceValue(func() *Table {
+	t, err := ParseTable(tuned)
+	if err != nil {
+		panic(fmt.Sprintf("coll: tune.txt: %v", err)) // a test parses it
+	}
+	return t
+})
+
+// ParseTable reads a table: lines of
+//
+//	operation  reach|any  members  bytes  algorithm[:parameter]
+//
+// where members and bytes (Call.Bytes) are upper bounds or * for none, and # begins a
+// comment. A line whose algorithm does not apply to a call is passed over. The last line of
+// every operation must fit any call.
+func ParseTable(text string) (*Table, error) {
+	t := new(Table)
+	last := make(map[Op]line)
+	for i, s := range strings.Split(text, "\n") {
+		s, _, _ = strings.Cut(s, "#")
+		fields := strings.Fields(s)
+		if len(fields) == 0 {
+			continue
+		}
+		l, err := parseLine(fields)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", i+1, err)
+		}
+		t.lines = append(t.lines, l)
+		last[l.op] = l
+	}
+	for op := Barrier; op < ScatterV; op++ {
+		l, ok := last[op]
+		if !ok {
+			return nil, fmt.Errorf("there is no line for %v", op)
+		}
+		if l.reach || l.members != 0 || l.bytes >= 0 || l.choice.Algorithm.ok != nil {
+			return nil, fmt.Errorf("the last line for %v must be for any call, by an algorithm that always applies", op)
+		}
+	}
+	return t, nil
+}
+
+func parseLine(fields []string) (l line, err error) {
+	if len(fields) != 5 {
+		return l, fmt.Errorf("%d fields; want operation, reach|any, members, bytes, algorithm", len(fields))
+	}
+	if l.op, err = parseOp(fields[0]); err != nil {
+		return l, err
+	}
+	switch fields[1] {
+	case "reach":
+		l.reach = true
+	case "any":
+	default:
+		return l, fmt.Errorf("%q is neither reach nor any", fields[1])
+	}
+	if l.members, err = parseBound(fields[2], 1, 0); err != nil {
+		return l, fmt.Errorf("members: %w", err)
+	}
+	if l.bytes, err = parseBound(fields[3], 0, -1); err != nil {
+		return l, fmt.Errorf("bytes: %w", err)
+	}
+	l.choice, err = parseChoice(l.op, fields[4])
+	return l, err
+}
+
+func parseBound(s string, least, none int) (int, error) {
+	if s == "*" {
+		return none, nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < least {
+		return 0, fmt.Errorf("%q is neither a number from %d nor *", s, least)
+	}
+	return n, nil
+}
+
+// String returns the table as ParseTable reads it.
+func (t *Table) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %-10s  %-5s  %7s  %8s  %s\n", "operation", "reach", "members", "bytes", "algorithm")
+	for i, l := range t.lines {
+		if i > 0 && t.lines[i-1].op != l.op {
+			b.WriteByte('\n')
+		}
+		reach, members, bytes := "any", "*", "*"
+		if l.reach {
+			reach = "reach"
+		}
+		if l.members > 0 {
+			members = strconv.Itoa(l.members)
+		}
+		if l.bytes >= 0 {
+			bytes = strconv.Itoa(l.bytes)
+		}
+		fmt.Fprintf(&b, "%-12s  %-5s  %7s  %8s  %v\n", strings.ToLower(l.op.String()), reach, members, bytes, l.choice)
+	}
+	return b.String()
+}
+
+// Choose returns the algorithm for a call; false only for an operation that has none. All
+// members of a call come to the same.
+func (t *Table) Choose(c *Call) (Choice, bool) {
+	for i := range t.lines {
+		l := &t.lines[i]
+		if l.op == c.Op && (c.Reach || !l.reach) && (l.members == 0 || c.N <= l.members) &&
+			(l.bytes < 0 || c.Bytes <= l.bytes) && l.choice.Algorithm.Applies(c) {
+			return l.choice, true
+		}
+	}
+	return Choice{}, false
+}
+
+// Forced are algorithms that are taken instead of the table's, for calls they apply to.
+type Forced map[Op]Choice
+
+// ParseForced reads a list such as "allreduce=ring,broadcast=knomial:4". It is the same on
+// all ranks of a job.
+func ParseForced(text string) (Forced, error) {
+	f := make(Forced)
+	for _, part := range strings.Split(text, ",") {
+		part = strings.TrimSpace(part)
+		if part == "" {
+			continue
+		}
+		name, algorithm, ok := strings.Cut(part, "=")
+		if !ok {
+			return nil, fmt.Errorf("%q is no operation=algorithm", part)
+		}
+		op, err := parseOp(strings.TrimSpace(name))
+		if err != nil {
+			return nil, err
+		}
+		if _, ok := f[op]; ok {
+			return nil, errors.New(op.String() + " is given twice")
+		}
+		if f[op], err = parseChoice(op, strings.TrimSpace(algorithm)); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}

@@ -1,0 +1,148 @@
+package extended
+
+import (
+	"encoding/binary"
+
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+// Domain is where remote atomics happen (gex_AD_t): elements of one type in the segments of
+// a team's members, and a set of operations on them. An operation is atomic with respect to
+// the other operations of its domain, by any member and goroutine, and nothing else: before
+// a location is accessed in another way, or through another domain, the operations on it
+// must be complete and a barrier passed.
+//
+// If every member reaches all members' segments, all operations are done by the caller's
+// processor in place; else all of them, those on the caller's own segment too, are messages
+// that the owner's handler carries out. The two never mix. In both cases accesses before
+// the initiation of an operation stay before it, and accesses after its completion after it
+// (GEX_FLAG_AD_REL and GEX_FLAG_AD_ACQ are always on), and the operations of a domain that
+// are carried out in place are sequentially consistent.
+//
+// Values travel as bits: an element's in the low bytes of a uint64, in this machine's byte
+// order. Package users usually want the typed Atomic, which is a Domain.
+type Domain struct {
+	ep      *Endpoint
+	team    *Team
+	typ     Type
+	ops     Op
+	freed   bool
+	windows []window // by team rank, for operations in place; else nil
+}
+
+// NewDomain makes a domain for the operations ops, a set such as Get|FAdd, on elements of
+// type t (gex_AD_Create). Fetching and plain forms are different operations. Collective over
+// the team, a barrier: all members give the same type and operations; if they do not, or the
+// type has not all of the operations, every member gets an error.
+func NewDomain(c *Context, team *Team, t Type, ops Op) (*Domain, error) {
+	d := new(Domain)
+	if err := d.init(c, team, t, ops); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+func (d *Domain) init(c *Context, team *Team, t Type, ops Op) error {
+	const call = "NewDomain"
+	if err := team.use(c, call); err != nil {
+		return err
+	}
+	says := make([]byte, 8*team.Size())
+	mine := binary.LittleEndian.AppendUint32(nil, uint32(t))
+	mine = binary.LittleEndian.AppendUint32(mine, uint32(ops))
+	if err := team.AllGather(c, says, mine); err != nil {
+		return err
+	}
+	for i := range team.Size() {
+		its, itsOps := Type(binary.LittleEndian.Uint32(says[8*i:])), Op(binary.LittleEndian.Uint32(says[8*i+4:]))
+		if its != t || itsOps != ops {
+			return c.ep.misuse(call, "member %d (rank %d) of %v asks for %v with %v, this one for %v with %v",
+				i, team.members[i], team, its, itsOps, t, ops)
+		}
+	}
+	switch {
+	case !t.valid():
+		return c.ep.misuse(call, "%v is no type of elements", t)
+	case ops == 0:
+		return c.ep.misuse(call, "a domain without operations; name some, such as %v", Get|FAdd)
+	case ops&^t.Ops() != 0:
+		return c.ep.misuse(call, "%v has no %v; it has %v", t, ops&^t.Ops(), t.Ops())
+	}
+	*d = Domain{ep: c.ep, team: team, typ: t, ops: ops}
+	if team.reach {
+		d.windows = make([]window, team.Size())
+		for i, r := range team.members {
+			d.windows[i] = windowOf(c.ep.reach[r], t.Size())
+		}
+	}
+	return nil
+}
+
+// Free ends the domain: its operations are complete, and no member uses it afterwards.
+// Collective over the team, a barrier.
+func (d *Domain) Free(c *Context) error {
+	const call = "Domain.Free"
+	if err := d.use(c, call); err != nil {
+		return err
+	}
+	if err := d.team.Barrier(c); err != nil {
+		return err
+	}
+	d.freed, d.windows = true, nil
+	return nil
+}
+
+// Team returns the team whose ranks the operations take. A handler may call it.
+func (d *Domain) Team() *Team { return d.team }
+
+// Type returns the type of the elements. A handler may call it.
+func (d *Domain) Type() Type { return d.typ }
+
+// Ops returns the operations that the domain was made for. A handler may call it.
+func (d *Domain) Ops() Op { return d.ops }
+
+// Native reports whether the operations are done in place: they are complete when the call
+// that initiates them returns. A handler may call it.
+func (d *Domain) Native() bool { return d.windows != nil }
+
+// use checks that the domain can be used by the context.
+func (d *Domain) use(c *Context, call string) error {
+	switch {
+	case d.team == nil:
+		return c.ep.misuse(call, "the domain was not made by NewDomain")
+	case d.freed:
+		return c.ep.misuse(call, "the domain was freed")
+	case d.ep != c.ep:
+		return c.ep.misuse(call, "the domain belongs to another rank's endpoint")
+	}
+	return nil
+}
+
+// check returns the job rank of the member whose element at off an operation is for, or
+// says what is wrong.
+func (d *Domain) check(c *Context, rank int, off uint64, op Op) (core.Rank, error) {
+	if err := d.use(c, "atomic"); err != nil {
+		return 0, err
+	}
+	owner := d.team.Jobrank(rank)
+	size := d.typ.Size()
+	switch {
+	case !op.single() || op&d.ops == 0:
+		return 0, d.ep.misuse("atomic "+op.String(), "on member %d: the domain was made for %v", rank, d.ops)
+	case owner < 0:
+		return 0, d.ep.misuse("atomic "+op.String(), "no member %d in %v", rank, d.team)
+	case off%uint64(size) != 0:
+		return 0, d.ep.misuse("atomic "+op.String(), "offset %d of rank %d is not a multiple of %d, the size of %v", off, owner, size, d.typ)
+	case !d.ep.inside(owner, off, size):
+		return 0, d.ep.outside("atomic "+op.String(), owner, off, size)
+	}
+	return owner, nil
+}
+
+// checkResult checks where the result of an operation shall go.
+func (d *Domain) checkResult(op Op, dst []byte) error {
+	if op.Fetching() && len(dst) != d.typ.Size() {
+		return d.ep.misuse("atomic "+op.String(), "the place for the result has %d bytes, an element %d", len(dst), d.typ.Size())
+	}
+	return nil
+}

@@ -1,0 +1,198 @@
+package extended
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+// Do does op, one of the domain's, on the element at offset off of the segment of team rank
+// rank, and returns when it is done: what was there before if op is fetching, else 0.
+// Operands that op has not are ignored. It may poll. rank may be the caller. Not allowed in
+// a handler.
+func (d *Domain) Do(c *Context, rank int, off uint64, op Op, a, b uint64) (uint64, error) {
+	owner, err := d.check(c, rank, off, op)
+	switch {
+	case err != nil:
+		return 0, err
+	case d.windows != nil:
+		old := updateBits(d.typ, &d.windows[rank], off, op, a, b)
+		if !op.Fetching() {
+			old = 0
+		}
+		return old, nil
+	}
+	o, err := c.begin("atomic")
+	if err != nil {
+		return 0, err
+	}
+	dst := c.fetched[:d.typ.Size()]
+	clear(dst)
+	if op.Fetching() {
+		o.dst = dst
+	}
+	if err := c.complete(o, d.request(c, o, owner, off, op, a, b)); err != nil {
+		return 0, err
+	}
+	return getElement(dst), nil
+}
+
+// DoNB initiates Do and returns its event. The result of a fetching op goes to dst, which
+// has the size of an element and is undefined until the event is synchronised; it must not
+// be a target of atomics. Otherwise dst is ignored. Not allowed in a handler.
+func (d *Domain) DoNB(c *Context, dst []byte, rank int, off uint64, op Op, a, b uint64) (Event, error) {
+	owner, err := d.check(c, rank, off, op)
+	if err == nil {
+		err = d.checkResult(op, dst)
+	}
+	switch {
+	case err != nil:
+		return 0, err
+	case d.windows != nil:
+		d.inPlace(dst, rank, off, op, a, b)
+		return 0, nil
+	}
+	o, err := c.begin("atomic")
+	if err != nil {
+		return 0, err
+	}
+	if op.Fetching() {
+		o.dst = dst
+	}
+	return c.event(o, d.request(c, o, owner, off, op, a, b))
+}
+
+// DoNBI initiates Do as an implicit operation (see PutNBI): Set counts among the Puts, Get
+// among the Gets, all others among the RMWs. dst is as for DoNB. Not allowed in a handler.
+func (d *Domain) DoNBI(c *Context, dst []byte, rank int, off uint64, op Op, a, b uint64) error {
+	owner, err := d.check(c, rank, off, op)
+	if err == nil {
+		err = d.checkResult(op, dst)
+	}
+	switch {
+	case err != nil:
+		return err
+	case d.windows != nil:
+		d.inPlace(dst, rank, off, op, a, b)
+		return nil
+	case !op.Fetching():
+		o, err := c.implied("atomic", categoryOf(op))
+		if err != nil {
+			return err
+		}
+		return d.request(c, o, owner, off, op, a, b)
+	}
+	o, err := c.member("atomic", categoryOf(op))
+	if err != nil {
+		return err
+	}
+	o.dst = dst
+	if err := d.request(c, o, owner, off, op, a, b); err != nil {
+		return err
+	}
+	d.ep.finish(o, 1)
+	return nil
+}
+
+// categoryOf returns the category of an implicit operation.
+func categoryOf(op Op) category {
+	switch op {
+	case Set:
+		return putCategory
+	case Get:
+		return getCategory
+	}
+	return rmwCategory
+}
+
+// inPlace does an operation in place.
+func (d *Domain) inPlace(dst []byte, rank int, off uint64, op Op, a, b uint64) {
+	old := updateBits(d.typ, &d.windows[rank], off, op, a, b)
+	if op.Fetching() {
+		putElement(dst, old)
+	}
+}
+
+// request asks the owner for an operation; o counts its answer.
+func (d *Domain) request(c *Context, o *operation, owner core.Rank, off uint64, op Op, a, b uint64) error {
+	o.pending.Add(1)
+	return c.RequestShort(owner, handlerAtomic, o.number, packAtomic(d.typ, op),
+		uint32(off), uint32(off>>32), uint32(a), uint32(a>>32), uint32(b), uint32(b>>32))
+}
+
+// packAtomic packs a type and an operation, by the numbers of their bits.
+func packAtomic(t Type, op Op) uint32 {
+	return uint32(bits.TrailingZeros32(uint32(t))<<8 | bits.TrailingZeros32(uint32(op)))
+}
+
+// unpackAtomic is the inverse. Not ok: no such type, or no such operation on it.
+func unpackAtomic(what uint32) (t Type, op Op, ok bool) {
+	t, op = 1<<(what>>8), 1<<(what&0xff)
+	return t, op, t.Ops()&op != 0
+}
+
+// onAtomic handles [number, what, off, off, a, a, b, b]: an operation on an element of this
+// rank's segment.
+func (ep *Endpoint) onAtomic(t *core.Token, args []uint32, _ []byte) {
+	if len(args) != 8 {
+		ep.malformed(t, "%d arguments", len(args))
+		return
+	}
+	typ, op, ok := unpackAtomic(args[1])
+	if !ok {
+		ep.malformed(t, "no atomic operation %#x", args[1])
+		return
+	}
+	off, size := join(args[2], args[3]), typ.Size()
+	if off%uint64(size) != 0 {
+		ep.malformed(t, "offset %d is not a multiple of %d, the size of %v", off, size, typ)
+		return
+	}
+	mem, ok := ep.own(t, args[2], args[3], size)
+	if !ok {
+		return
+	}
+	w := windowOf(mem, size)
+	old := updateBits(typ, &w, 0, op, join(args[4], args[5]), join(args[6], args[7]))
+	if op.Fetching() {
+		ep.reply(t, handlerFetched, args[0], uint32(old), uint32(old>>32))
+	} else {
+		ep.reply(t, handlerDone, args[0])
+	}
+}
+
+// onFetched handles [number, value, value]: the result of a fetching operation.
+func (ep *Endpoint) onFetched(t *core.Token, args []uint32, _ []byte) {
+	if len(args) != 3 {
+		ep.malformed(t, "%d arguments", len(args))
+		return
+	}
+	o := ep.answered(t, args[0])
+	if o == nil {
+		return
+	}
+	if len(o.dst) != 4 && len(o.dst) != 8 {
+		ep.malformed(t, "operation %d fetches no element", args[0])
+		return
+	}
+	putElement(o.dst, join(args[1], args[2]))
+	ep.finish(o, 1)
+}
+
+// putElement stores an element's bits, 4 or 8 bytes.
+func putElement(dst []byte, x uint64) {
+	if len(dst) == 4 {
+		binary.NativeEndian.PutUint32(dst, uint32(x))
+	} else {
+		binary.NativeEndian.PutUint64(dst, x)
+	}
+}
+
+// getElement is the inverse.
+func getElement(src []byte) uint64 {
+	if len(src) == 4 {
+		return uint64(binary.NativeEndian.Uint32(src))
+	}
+	return binary.NativeEndian.Uint64(src)
+}
