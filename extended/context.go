@@ -10,7 +10,7 @@ type Context struct {
 	ep       *Endpoint
 	implicit [categories]*operation // the implicit operations outside access regions
 	region   *operation             // the open access region, or nil
-	fetched  [8]byte                // the result of the blocking atomic under way
+	fetched  [8]byte                // the result of the blocking value get or atomic under way
 }
 
 func (c *Context) init(below *core.Context, ep *Endpoint) { c.Context, c.ep = below, ep }

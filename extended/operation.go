@@ -99,13 +99,12 @@ func (t *operations) release(op *operation) {
 
 // finish takes n pending off op; a member that is complete then ends.
 func (ep *Endpoint) finish(op *operation, n int64) {
-	if op.pending.Add(-n) > 0 {
+	g := op.group // who waits for op may recycle it at once
+	if op.pending.Add(-n) > 0 || g == nil {
 		return
 	}
-	if g := op.group; g != nil {
-		ep.ops.release(op)
-		g.pending.Add(-1)
-	}
+	ep.ops.release(op)
+	g.pending.Add(-1)
 }
 
 // begin starts an operation with an event.

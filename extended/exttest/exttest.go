@@ -20,8 +20,9 @@ import (
 func Cases() []*coretest.Case {
 	var all []*coretest.Case
 	for _, g := range [][]coretest.Case{
-		putCases, atomicCases, teamCases, barrierCases, collectiveCases, movementCases,
-		reductionCases, collectiveMisuseCases, disagreementCases(),
+		putCases, getCases, eventCases, valueCases, memsetCases, splitCases, visCases,
+		atomicCases, teamCases, barrierCases, collectiveCases, movementCases, reductionCases,
+		collectiveMisuseCases, disagreementCases(),
 	} {
 		for i := range g {
 			all = append(all, &g[i])

@@ -1,0 +1,101 @@
+package extended
+
+import "github.com/aqueduct-go/aqueduct/core"
+
+// memsetPiece is how much one message sets, so that a handler does not hold up its rank
+// for long.
+const memsetPiece = 1 << 20
+
+// Memset sets n bytes at off of dst's segment to value and returns when everybody sees them
+// there. It may poll. Not allowed in a handler.
+func (c *Context) Memset(dst core.Rank, off uint64, value byte, n int) error {
+	if done, err := c.setReached("Memset", dst, off, value, n); done {
+		return err
+	}
+	op, err := c.begin("Memset")
+	if err != nil {
+		return err
+	}
+	return c.complete(op, c.memset(op, dst, off, value, n))
+}
+
+// MemsetNB initiates a Memset and returns its event.
+func (c *Context) MemsetNB(dst core.Rank, off uint64, value byte, n int) (Event, error) {
+	if done, err := c.setReached("MemsetNB", dst, off, value, n); done {
+		return 0, err
+	}
+	op, err := c.begin("MemsetNB")
+	if err != nil {
+		return 0, err
+	}
+	return c.event(op, c.memset(op, dst, off, value, n))
+}
+
+// MemsetNBI initiates an implicit Memset, which counts as a put; see PutNBI.
+func (c *Context) MemsetNBI(dst core.Rank, off uint64, value byte, n int) error {
+	if done, err := c.setReached("MemsetNBI", dst, off, value, n); done {
+		return err
+	}
+	op, err := c.implied("MemsetNBI", putCategory)
+	if err != nil {
+		return err
+	}
+	return c.memset(op, dst, off, value, n)
+}
+
+// setReached checks a memset, and does it where the segment is reached directly.
+func (c *Context) setReached(call string, dst core.Rank, off uint64, value byte, n int) (done bool, err error) {
+	ep := c.ep
+	switch {
+	case n < 0:
+		return true, ep.misuse(call, "%d bytes", n)
+	case !ep.inside(dst, off, n):
+		return true, ep.outside(call, dst, off, n)
+	case ep.reach[dst] == nil:
+		return false, nil
+	}
+	setBytes(ep.reach[dst][off:off+uint64(n)], value)
+	return true, nil
+}
+
+// setBytes sets all of b to value.
+func setBytes(b []byte, value byte) {
+	if value == 0 || len(b) == 0 {
+		clear(b)
+		return
+	}
+	const block = 4096 // stays in the first-level cache, where it is copied from
+	b[0] = value
+	for n := 1; n < len(b); {
+		n += copy(b[n:], b[:min(n, block)])
+	}
+}
+
+// memset asks for n bytes to be set, in as many parts as it takes; op counts the answers.
+func (c *Context) memset(op *operation, dst core.Rank, off uint64, value byte, n int) error {
+	for n > 0 {
+		k := min(n, memsetPiece)
+		op.pending.Add(1)
+		if err := c.RequestShort(dst, handlerMemset, op.number, uint32(off), uint32(off>>32), uint32(k), uint32(value)); err != nil {
+			return err
+		}
+		n, off = n-k, off+uint64(k)
+	}
+	return nil
+}
+
+// onMemset handles [number, off, off, n, value].
+func (ep *Endpoint) onMemset(t *core.Token, args []uint32, _ []byte) {
+	if len(args) != 5 {
+		ep.malformed(t, "%d arguments", len(args))
+		return
+	}
+	if args[3] > memsetPiece {
+		ep.malformed(t, "%d bytes to set; at most %d", args[3], memsetPiece)
+		return
+	}
+	if to, ok := ep.own(t, args[1], args[2], int(args[3])); ok {
+		setBytes(to, byte(args[4]))
+		ep.reply(t, handlerDone, args[0])
+	}
+}

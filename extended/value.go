@@ -1,0 +1,150 @@
+package extended
+
+import (
+	"sync"
+
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+// maxValue is the size of the largest value: that of a register.
+const maxValue = 8
+
+// PutValue writes the low n bytes of v, 1 to 8, in the machine's byte order to off of dst's
+// segment and returns when everybody sees them there. A value of 1, 2, 4 or 8 bytes at a
+// multiple of its size appears at once, not byte by byte, where the segment is reached
+// directly. It may poll. Not allowed in a handler.
+func (c *Context) PutValue(dst core.Rank, off, v uint64, n int) error {
+	if p := c.ep.valueAt(dst, off, n); p != nil {
+		storeValue(p, v, n)
+		return nil
+	}
+	if err := c.ep.checkValue("PutValue", dst, off, n); err != nil {
+		return err
+	}
+	op, err := c.begin("PutValue")
+	if err != nil {
+		return err
+	}
+	return c.complete(op, c.putValue(op, dst, off, v, n))
+}
+
+// PutValueNB initiates a PutValue and returns its event.
+func (c *Context) PutValueNB(dst core.Rank, off, v uint64, n int) (Event, error) {
+	if p := c.ep.valueAt(dst, off, n); p != nil {
+		storeValue(p, v, n)
+		return 0, nil
+	}
+	if err := c.ep.checkValue("PutValueNB", dst, off, n); err != nil {
+		return 0, err
+	}
+	op, err := c.begin("PutValueNB")
+	if err != nil {
+		return 0, err
+	}
+	return c.event(op, c.putValue(op, dst, off, v, n))
+}
+
+// PutValueNBI initiates an implicit PutValue; see PutNBI.
+func (c *Context) PutValueNBI(dst core.Rank, off, v uint64, n int) error {
+	if p := c.ep.valueAt(dst, off, n); p != nil {
+		storeValue(p, v, n)
+		return nil
+	}
+	if err := c.ep.checkValue("PutValueNBI", dst, off, n); err != nil {
+		return err
+	}
+	op, err := c.implied("PutValueNBI", putCategory)
+	if err != nil {
+		return err
+	}
+	return c.putValue(op, dst, off, v, n)
+}
+
+// GetValue returns the n bytes, 1 to 8, at off of src's segment as a number in the
+// machine's byte order, whose other bytes are 0. It may poll. Not allowed in a handler.
+func (c *Context) GetValue(src core.Rank, off uint64, n int) (uint64, error) {
+	if p := c.ep.valueAt(src, off, n); p != nil {
+		return loadValue(p, n), nil
+	}
+	if err := c.ep.checkValue("GetValue", src, off, n); err != nil {
+		return 0, err
+	}
+	op, err := c.begin("GetValue")
+	if err != nil {
+		return 0, err
+	}
+	w := c.fetched[:n]
+	if err := c.complete(op, c.get(op, w, src, off)); err != nil {
+		return 0, err
+	}
+	return decodeValue(w), nil
+}
+
+// ValueEvent stands for a value get that has been initiated. It goes to WaitValue once;
+// its copies are void then.
+type ValueEvent struct {
+	ev    Event
+	value uint64          // if ev is 0
+	word  *[maxValue]byte // else where it comes
+	n     int
+}
+
+// words are the destinations of value gets with events.
+var words = sync.Pool{New: func() any { return new([maxValue]byte) }}
+
+// GetValueNB initiates a GetValue, to be ended by WaitValue.
+func (c *Context) GetValueNB(src core.Rank, off uint64, n int) (ValueEvent, error) {
+	if p := c.ep.valueAt(src, off, n); p != nil {
+		return ValueEvent{value: loadValue(p, n)}, nil
+	}
+	if err := c.ep.checkValue("GetValueNB", src, off, n); err != nil {
+		return ValueEvent{}, err
+	}
+	op, err := c.begin("GetValueNB")
+	if err != nil {
+		return ValueEvent{}, err
+	}
+	w := words.Get().(*[maxValue]byte)
+	ev, err := c.event(op, c.get(op, w[:n], src, off))
+	if err != nil || ev != 0 {
+		return ValueEvent{ev: ev, word: w, n: n}, err
+	}
+	v := decodeValue(w[:n]) // it came during the call
+	words.Put(w)
+	return ValueEvent{value: v}, nil
+}
+
+// WaitValue polls until the value is there and returns it. Not allowed in a handler.
+func (c *Context) WaitValue(e ValueEvent) (uint64, error) {
+	if e.ev == 0 {
+		return e.value, nil
+	}
+	if err := c.Wait(e.ev); err != nil {
+		return 0, err
+	}
+	v := decodeValue(e.word[:e.n])
+	words.Put(e.word)
+	return v, nil
+}
+
+// putValue sends a value as a small put.
+func (c *Context) putValue(op *operation, dst core.Rank, off, v uint64, n int) error {
+	b, err := c.Prepare(dst, core.Offer{Kind: core.Medium, Least: n, Most: n, NArgs: 3})
+	if err != nil {
+		return err
+	}
+	encodeValue(b, v)
+	op.pending.Add(1)
+	return c.Commit(handlerPut, n, op.number, uint32(off), uint32(off>>32))
+}
+
+// checkValue returns what is wrong with the place or the size of a value.
+func (ep *Endpoint) checkValue(call string, rank core.Rank, off uint64, n int) error {
+	if uint(n-1) >= maxValue {
+		return ep.misuse(call, "a value of %d bytes; it has 1 to %d", n, maxValue)
+	}
+	if !ep.inside(rank, off, n) {
+		return ep.outside(call, rank, off, n)
+	}
+	return nil
+}
