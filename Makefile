@@ -20,6 +20,11 @@ build: setup
 run: build
 	$(BIN)/aqrun -n $(NP) $(BIN)/ring 1000
 	$(BIN)/aqrun -n $(NP) $(BIN)/wordcount --check
+	$(BIN)/aqrun -n $(NP) $(BIN)/stencil
+	$(BIN)/aqrun -n $(NP) $(BIN)/hashtable
+	$(BIN)/aqrun -n $(NP) $(BIN)/samplesort
+	$(BIN)/aqrun -n $(NP) $(BIN)/cg
+	$(BIN)/aqrun -n $(NP) $(BIN)/gups
 	$(BIN)/aqbench am --quick
 
 # Unprivileged tests; what was skipped is listed at the end.

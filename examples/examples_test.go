@@ -2,10 +2,12 @@
 package examples_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -76,4 +78,104 @@ func TestWordcountFails(t *testing.T) {
 	if err == nil || !strings.Contains(string(out), "no-such-folder") {
 		t.Errorf("%v; want a failure that names the folder:\n%s", err, out)
 	}
+}
+
+func TestStencil(t *testing.T) {
+	each(t, "100 × 70 on", "stencil", "--rows", "100", "--cols", "70", "--steps", "30")
+}
+
+func TestHashtable(t *testing.T) {
+	each(t, "every answer is right", "hashtable", "--keys", "1000", "--load", "90")
+}
+
+func TestSamplesort(t *testing.T) { each(t, "they are sorted and complete", "samplesort") }
+
+func TestSamplesortFiles(t *testing.T) {
+	each(t, "they are sorted and complete", "samplesort", "../README.md", "../docs/design.md", "/dev/null")
+}
+
+func TestCG(t *testing.T) { each(t, "900 unknowns, 4380 entries", "cg") }
+
+func TestGups(t *testing.T) { each(t, "every word is right", "gups", "--log2", "12") }
+
+// more are the examples that have options.
+var more = []string{"stencil", "hashtable", "samplesort", "cg", "gups"}
+
+// TestWithoutReach has the programs' puts and gets travel in messages, under debug checks.
+func TestWithoutReach(t *testing.T) {
+	for _, prog := range more {
+		t.Run(prog, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.Command(filepath.Join(bin, "aqrun"), "--timeout", "60s", "-n", "3", filepath.Join(bin, prog))
+			cmd.Env = append(os.Environ(), "AQUEDUCT_REACH=off", "AQUEDUCT_DEBUG=1")
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for _, prog := range more {
+		out, err := exec.Command(filepath.Join(bin, prog), "--help").CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "  --") {
+			t.Errorf("%s --help: %v\n%s", prog, err, out)
+		}
+		if out, err := exec.Command(filepath.Join(bin, prog), "--no-such-option").CombinedOutput(); status(err) != 2 {
+			t.Errorf("%s --no-such-option: %v, want status 2\n%s", prog, err, out)
+		}
+	}
+}
+
+// TestSamplesortOutput compares the file that the ranks write with one sorted here.
+func TestSamplesortOutput(t *testing.T) {
+	text, err := os.ReadFile("examples_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "sorted")
+	if err := os.WriteFile(file, append(text, text...), 0o666); err != nil { // something longer
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(filepath.Join(bin, "aqrun"), "-n", "4", filepath.Join(bin, "samplesort"), "--output", file, "examples_test.go").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	want := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	slices.Sort(want)
+	if got, err := os.ReadFile(file); err != nil || string(got) != strings.Join(want, "\n")+"\n" {
+		t.Errorf("%v; the file differs from the sorted lines", err)
+	}
+}
+
+// TestExampleFailures has jobs fail with a reason and status 1.
+func TestExampleFailures(t *testing.T) {
+	bad := filepath.Join(t.TempDir(), "bad.mtx")
+	if err := os.WriteFile(bad, []byte("%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 -1\n2 2 -1\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ args, says string }{
+		{"stencil --rows 2", "raise --rows"},
+		{"gups --log2 24", "raise --segment"},
+		{"samplesort no-such-file", "no-such-file"},
+		{"samplesort --lines 3000000 --seed 2", "raise --segment"},
+		{"cg no-such-file", "no-such-file"},
+		{"cg " + bad, "not positive definite"},
+		{"cg --limit 3", "no solution after 3 steps"},
+	} {
+		args := strings.Fields(c.args)
+		line := append([]string{"-n", "3", "--segment", "2MB", filepath.Join(bin, args[0])}, args[1:]...)
+		out, err := exec.Command(filepath.Join(bin, "aqrun"), line...).CombinedOutput()
+		if status(err) != 1 || !strings.Contains(string(out), c.says) {
+			t.Errorf("%s: %v; want status 1 and %q:\n%s", c.args, err, c.says, out)
+		}
+	}
+}
+
+// status returns the exit status of a command that ended with err, -1 if it did not run.
+func status(err error) int {
+	var x *exec.ExitError
+	if errors.As(err, &x) {
+		return x.ExitCode()
+	}
+	return -1
 }

@@ -1,0 +1,62 @@
+// Samplesort sorts the lines of files by parallel sampling (Frazer, McKellar 1970). Each
+// rank reads and sorts a part, samples of all parts divide the lines among the ranks, and
+// every rank puts what belongs to another into its segment, which merges what has come.
+// Then the order of all lines is checked, and that they are the ones that were read.
+//
+//	aqrun -n 4 samplesort --output sorted.txt README.md docs/*.md
+//
+// Without files it sorts lines of random words.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"github.com/aqueduct-go/aqueduct"
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+func main() {
+	var in input
+	pflag.IntVar(&in.lines, "lines", 100000, "how many random lines to sort when no files are named")
+	pflag.Uint64Var(&in.seed, "seed", 1, "what random lines depend on")
+	output := pflag.String("output", "", "write the sorted lines to this file, which all ranks must see")
+	pflag.Parse()
+	if in.files = pflag.Args(); in.lines < 0 {
+		fmt.Fprintln(os.Stderr, "samplesort: --lines must not be negative; see --help")
+		os.Exit(2)
+	}
+	aqueduct.Run(func(job *core.Job) error { return run(job, in, *output) })
+}
+
+func run(job *core.Job, in input, output string) error {
+	s, err := newSorter(job)
+	if err != nil {
+		return err
+	}
+	text, err := in.read(int(job.Rank()), job.Size())
+	if err != nil {
+		return err
+	}
+	start := job.Now()
+	sorted, err := s.sort(lines(text))
+	if err != nil {
+		return err
+	}
+	took := job.Now() - start
+	total, err := s.check(lines(text), sorted)
+	if err != nil {
+		return err
+	}
+	if output != "" {
+		if err := s.write(output, sorted); err != nil {
+			return err
+		}
+	}
+	if job.Rank() == 0 {
+		fmt.Printf("%d lines, %d bytes, on %d ranks in %v; they are sorted and complete\n", total.Lines, total.Bytes, job.Size(), took)
+	}
+	return nil
+}

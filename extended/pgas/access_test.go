@@ -1,0 +1,245 @@
+package pgas_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/coretest"
+	"github.com/aqueduct-go/aqueduct/extended"
+	"github.com/aqueduct-go/aqueduct/extended/pgas"
+)
+
+type pair struct{ A, B uint32 }
+
+type node struct {
+	Next pgas.Ptr[node]
+	Key  [3]uint16
+	Big  [20]float64
+}
+
+// access puts values to every rank and gets them back, each rank to places of its own.
+func access[T comparable](t *coretest.T, ep *extended.Endpoint, h *pgas.Heap, value func(i int) T) error {
+	c := &ep.Context
+	const n = 8
+	p, err := pgas.Alloc[T](c, h, n*t.Size())
+	if err != nil {
+		return err
+	}
+	for r := range t.Size() {
+		mine := p.On(core.Rank(r)).Add(n * int(t.Rank()))
+		for i := range n {
+			if err := mine.Add(i).Put(c, value(int(t.Rank())*n+i)); err != nil {
+				return err
+			}
+		}
+	}
+	if err := ep.World().Barrier(c); err != nil {
+		return err
+	}
+	got := make([]T, n*t.Size())
+	for r := range t.Size() {
+		if err := p.On(core.Rank(r)).GetSlice(c, got); err != nil {
+			return err
+		}
+		for i := range got {
+			v, err := p.On(core.Rank(r)).Add(i).Get(c)
+			if err != nil {
+				return err
+			}
+			if want := value(i); v != want || got[i] != want {
+				t.Errorf("%T at rank %d: element %d is %v and %v in a slice, want %v", v, r, i, v, got[i], want)
+			}
+		}
+	}
+	own, ok := p.LocalSlice(ep, len(got))
+	if !ok || own[len(own)-1] != value(len(own)-1) {
+		t.Errorf("%T: the own part is not local, or differs", own)
+	}
+	return ep.World().Barrier(c)
+}
+
+func valueSizes(t *coretest.T) error {
+	ep, h, err := attach(t)
+	if err != nil {
+		return err
+	}
+	for _, f := range []func() error{
+		func() error { return access(t, ep, h, func(i int) bool { return i%3 == 0 }) },
+		func() error { return access(t, ep, h, func(i int) int8 { return int8(-i) }) },
+		func() error { return access(t, ep, h, func(i int) uint16 { return uint16(i) * 1999 }) },
+		func() error { return access(t, ep, h, func(i int) [3]byte { return [3]byte{byte(i), 1, byte(-i)} }) },
+		func() error { return access(t, ep, h, func(i int) float32 { return float32(i) / 3 }) },
+		func() error { return access(t, ep, h, func(i int) float64 { return float64(i) / 3 }) },
+		func() error { return access(t, ep, h, func(i int) pair { return pair{uint32(i), uint32(-i)} }) },
+		func() error { return access(t, ep, h, func(i int) complex128 { return complex(float64(i), 1) }) },
+		func() error {
+			return access(t, ep, h, func(i int) node {
+				next, _ := pgas.At[node](core.Rank(i), uint64(8*i))
+				return node{Next: next, Key: [3]uint16{1, uint16(i)}, Big: [20]float64{19: float64(i)}}
+			})
+		},
+	} {
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	return t.Err()
+}
+
+func valueNonblocking(t *coretest.T) error {
+	ep, h, err := attach(t)
+	if err != nil {
+		return err
+	}
+	c, next := &ep.Context, t.Next()
+	const n = 100
+	p, err := pgas.Alloc[uint64](c, h, 2*n)
+	if err != nil {
+		return err
+	}
+	q := p.On(next)
+	evs := make([]extended.Event, n)
+	for i := range n {
+		if evs[i], err = q.Add(i).PutNB(c, uint64(i)+7); err != nil {
+			return err
+		}
+		if err := q.Add(n+i).PutNBI(c, uint64(i)+9); err != nil {
+			return err
+		}
+	}
+	if err := c.WaitAll(evs); err != nil {
+		return err
+	}
+	if err := c.WaitNBI(extended.All); err != nil {
+		return err
+	}
+	got := make([]uint64, 2*n)
+	for i := range n {
+		if evs[i], err = q.Add(i).GetNB(c, &got[i]); err != nil {
+			return err
+		}
+		if err := q.Add(n+i).GetNBI(c, &got[n+i]); err != nil {
+			return err
+		}
+	}
+	if err := c.WaitAll(evs); err != nil {
+		return err
+	}
+	if err := c.WaitNBI(extended.Gets); err != nil {
+		return err
+	}
+	for i := range n {
+		if got[i] != uint64(i)+7 || got[n+i] != uint64(i)+9 {
+			t.Errorf("elements %d: %d and %d", i, got[i], got[n+i])
+		}
+	}
+	return ep.World().Barrier(c)
+}
+
+// valueAllocations counts on rank 0, while the others serve it.
+func valueAllocations(t *coretest.T) error {
+	ep, h, err := attach(t)
+	if err != nil {
+		return err
+	}
+	c, w := &ep.Context, ep.World()
+	p, err := pgas.Alloc[uint64](c, h, 16)
+	if err != nil {
+		return err
+	}
+	nodes, err := pgas.Alloc[node](c, h, 2)
+	if err != nil {
+		return err
+	}
+	array, err := pgas.NewArray[float64](c, h, 1000, 10)
+	if err != nil {
+		return err
+	}
+	check := func(err error) {
+		if err != nil {
+			t.Errorf("%v", err)
+		}
+	}
+	q, qn := p.On(t.Next()), nodes.On(t.Next())
+	dst, part := make([]uint64, 16), make([]float64, 500)
+	sum := pgas.Add[float64]()
+	type call struct {
+		name string
+		once func()
+	}
+	calls := []call{
+		{"Get", func() { _, err := q.Get(c); check(err) }},
+		{"Put", func() { check(q.Put(c, 5)) }},
+		{"Get of a struct", func() { _, err := qn.Get(c); check(err) }},
+		{"Put of a struct", func() { check(qn.Put(c, node{})) }},
+		{"PutNB", func() { ev, err := q.PutNB(c, 6); check(err); check(c.Wait(ev)) }},
+		{"GetNB", func() { ev, err := q.GetNB(c, &dst[0]); check(err); check(c.Wait(ev)) }},
+		{"GetSlice", func() { check(q.GetSlice(c, dst)) }},
+		{"PutSlice", func() { check(q.PutSlice(c, dst)) }},
+		{"Array.Get", func() { _, err := array.Get(c, 555); check(err) }},
+		{"Array.Set", func() { check(array.Set(c, 555, 1)) }},
+		{"Array.GetRange", func() { check(array.GetRange(c, part, 333)) }},
+		{"Array.SetRange", func() { check(array.SetRange(c, part, 333)) }},
+	}
+	if t.Size() == 1 { // what a member that is ahead sends is kept, which may allocate
+		calls = append(calls, call{"AllReduceValue", func() { _, err := pgas.AllReduceValue(c, w, 1.5, sum); check(err) }})
+	}
+	for _, call := range calls {
+		if t.Rank() == 0 {
+			call.once() // a first time fills pools
+			if n := testing.AllocsPerRun(50, call.once); n > 0 {
+				return fmt.Errorf("%s allocates %v times", call.name, n)
+			}
+		}
+		if err := w.Barrier(c); err != nil {
+			return err
+		}
+	}
+	return t.Err()
+}
+
+func ptrOutside(t *coretest.T) error {
+	ep, _, err := attach(t)
+	if err != nil {
+		return err
+	}
+	c := &ep.Context
+	var null pgas.Ptr[int64]
+	end, err := pgas.At[int64](t.Next(), uint64(ep.SegmentSize(t.Next())))
+	if err != nil {
+		return err
+	}
+	far, err := pgas.At[int64](99, 0)
+	if err != nil {
+		return err
+	}
+	for _, p := range []pgas.Ptr[int64]{null, null.Add(1), null.On(1), end, end.Add(-1 << 40), end.Add(1 << 60), far} {
+		_, got := p.Get(c)
+		for _, err := range []error{got, p.Put(c, 1), p.GetSlice(c, make([]int64, 3)), p.PutSlice(c, make([]int64, 3))} {
+			if err := says(err, fmt.Sprintf("rank %d", ep.Rank()), fmt.Sprintf("rank %d", p.Rank())); err != nil {
+				t.Errorf("%v: %v", p, err)
+			}
+		}
+		if _, ok := p.Local(ep); ok {
+			t.Errorf("%v is local", p)
+		}
+	}
+	last := end.Add(-1)
+	if err := last.Put(c, 77); err != nil {
+		t.Errorf("the last element: %v", err)
+	}
+	if _, ok := last.LocalSlice(ep, 2); ok {
+		t.Errorf("two elements from the last on are local")
+	}
+	if err := last.PutSlice(c, []int64{1, 2}); err == nil {
+		t.Errorf("two elements went to the last place")
+	}
+	if err := ep.World().Barrier(c); err != nil {
+		return err
+	}
+	if p, ok := last.On(t.Rank()).Local(ep); !ok || *p != 77 {
+		t.Errorf("the last element did not come")
+	}
+	return t.Err()
+}

@@ -1,0 +1,103 @@
+package pgas_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/coretest"
+	"github.com/aqueduct-go/aqueduct/extended"
+	"github.com/aqueduct-go/aqueduct/extended/pgas"
+	"github.com/aqueduct-go/aqueduct/spawner"
+	"github.com/aqueduct-go/aqueduct/spawner/spawntest"
+
+	_ "github.com/aqueduct-go/aqueduct/conduits/loopback"
+	_ "github.com/aqueduct-go/aqueduct/conduits/sci"
+)
+
+func TestMain(m *testing.M) {
+	coretest.RankMain(spawner.Connect, all()...)
+	os.Exit(m.Run())
+}
+
+// debug has a case run with debug checks, awake with waits that do not sleep, which may
+// allocate.
+func debug(cfg *core.Config) { cfg.Debug = true }
+func awake(cfg *core.Config) { cfg.Sleep = time.Minute }
+
+var cases = []coretest.Case{
+	{Name: "value/sizes", Rule: "values of every size arrive as they are, at any rank", Ranks: []int{1, 3}, Body: valueSizes},
+	{Name: "value/nonblocking", Rule: "non-blocking and implicit accesses are complete when synchronised", Ranks: []int{1, 2}, Body: valueNonblocking},
+	{Name: "value/allocations", Rule: "accesses, reductions and array accesses allocate nothing", Ranks: []int{1, 2}, Needs: coretest.Plain, Body: valueAllocations, Config: awake},
+	{Name: "ptr/outside", Rule: "nil and what lies outside a segment are errors, and not local", Ranks: []int{2}, Body: ptrOutside},
+	{Name: "heap/symmetric", Rule: "equal calls get equal offsets, aligned and apart; freed memory is given out again", Ranks: []int{1, 3}, Body: heapSymmetric, Config: debug},
+	{Name: "heap/full", Rule: "a full heap says who wanted what, what is left and what to do", Ranks: []int{2}, Body: heapFull},
+	{Name: "heap/misuse", Rule: "a pointer that was not allocated, or freed before, is refused", Ranks: []int{2}, Body: heapMisuse},
+	{Name: "heap/disagree", Rule: "in debug mode members that ask for different things are told both", Ranks: []int{2}, Body: heapDisagree, Config: debug,
+		Want: func(o *coretest.Outcome) error {
+			if o.Err == nil {
+				return fmt.Errorf("the job ended well")
+			}
+			return o.Says("Alloc of 10 elements of 8 bytes", "Alloc of 11 elements of 8 bytes")
+		}},
+	{Name: "array/layout", Rule: "every element has one owner, at its place, for any length and block", Ranks: []int{1, 2, 3, 4}, Body: arrayLayout},
+	{Name: "array/ranges", Rule: "ranges go to and come from all owners they touch", Ranks: []int{1, 3}, Body: arrayRanges},
+	{Name: "array/teams", Rule: "an array of a team lies on its members in the team's order", Ranks: []int{1, 5}, Body: arrayTeams},
+	{Name: "reduce/operators", Rule: "every operator gives every member what a loop gives", Ranks: []int{1, 3, 4}, Body: reduceOperators},
+	{Name: "reduce/ordered", Rule: "an operator that does not commute combines in order of rank", Ranks: []int{1, 2, 5}, Body: reduceOrdered},
+	{Name: "collective/move", Rule: "broadcasts and all-gathers move elements of any type", Ranks: []int{1, 3}, Body: collectiveMove},
+}
+
+func all() []*coretest.Case {
+	list := make([]*coretest.Case, len(cases))
+	for i := range cases {
+		list[i] = &cases[i]
+	}
+	return list
+}
+
+// TestJobs runs the cases over direct reach and over messages, live and in virtual time.
+func TestJobs(t *testing.T) {
+	for _, k := range []struct {
+		name string
+		l    coretest.Launcher
+		cfg  core.Config
+	}{
+		{"sci/processes/reach", spawntest.Processes, core.Config{Conduit: "sci"}},
+		{"sci/processes/messages", spawntest.Processes, core.Config{Conduit: "sci", NoReach: true, Threads: core.Single}},
+		{"sci/goroutines/reach", coretest.Goroutines, core.Config{Conduit: "sci", Threads: core.Single}},
+		{"loopback/goroutines", coretest.Goroutines, core.Config{Conduit: "loopback"}},
+		{"loopback/model", coretest.Model, core.Config{Conduit: "loopback"}},
+	} {
+		t.Run(k.name, func(t *testing.T) {
+			for _, c := range all() {
+				t.Run(c.Name, func(t *testing.T) { coretest.RunCase(t, k.l, k.cfg, c) })
+			}
+		})
+	}
+}
+
+func attach(t *coretest.T) (*extended.Endpoint, *pgas.Heap, error) {
+	ep, err := extended.Attach(t.Job, core.AttachSpec{Segment: "1MB"})
+	if err != nil {
+		return nil, nil, err
+	}
+	heap, err := pgas.NewHeap(ep.World())
+	return ep, heap, err
+}
+
+// says reports what the error lacks of the words.
+func says(err error, words ...string) error {
+	if err == nil {
+		return fmt.Errorf("no error; want one that says %q", words)
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			return fmt.Errorf("%q does not say %q", err, w)
+		}
+	}
+	return nil
+}
