@@ -27,6 +27,8 @@
 //	AQUEDUCT_REACH     on (default) or off: off hides the direct view of peers' segments,
 //	                   which conduits over shared memory offer, so that the path without
 //	                   it can be tested and compared
+//	AQUEDUCT_COLLECTIVES  algorithms of collectives to be used where they apply, e.g.
+//	                   allreduce=ring,broadcast=knomial:4
 //	AQUEDUCT_THREADS   many (default) or single: see core.Threads
 //	AQUEDUCT_DEBUG     1: check what handlers and callers may do; misuse ends the job
 //	AQUEDUCT_STALL     report live waits that take longer, e.g. 10s; 0 (default): never

@@ -64,6 +64,10 @@ func Segment(size string) Option { return func(s *settings) { s.cfg.Segment = si
 // Single promises that one goroutine per rank calls the library; see core.Single.
 func Single() Option { return func(s *settings) { s.cfg.Threads = core.Single } }
 
+// Collectives forces algorithms of collective operations, e.g.
+// "allreduce=ring,broadcast=knomial:4"; see package extended/coll.
+func Collectives(choice string) Option { return func(s *settings) { s.cfg.Collectives = choice } }
+
 // Debug checks what handlers and callers may do; misuse ends the job with a message.
 func Debug() Option { return func(s *settings) { s.cfg.Debug = true } }
 
@@ -139,6 +143,7 @@ var variables = []struct {
 	{"AQUEDUCT_SETTINGS", setSettings},
 	{"AQUEDUCT_SEGMENT", func(s *settings, v string) error { s.cfg.Segment = v; return nil }},
 	{"AQUEDUCT_REACH", setReach},
+	{"AQUEDUCT_COLLECTIVES", func(s *settings, v string) error { s.cfg.Collectives = v; return nil }},
 	{"AQUEDUCT_THREADS", setThreads},
 	{"AQUEDUCT_DEBUG", setDebug},
 	{"AQUEDUCT_STALL", func(s *settings, v string) (err error) { s.cfg.Stall, err = duration(v); return err }},

@@ -13,7 +13,7 @@ type csvRows struct {
 	titled bool
 }
 
-var csvTitle = []string{"name", "size", "np", "placement", "unit", "samples", "dropped", "min", "p25", "median", "p75", "p99", "max"}
+var csvTitle = []string{"name", "size", "np", "placement", "unit", "samples", "dropped", "min", "p25", "median", "p75", "p99", "max", "against"}
 
 func (c *csvRows) Header(h *Header) error { return (&osu{w: c.w}).Header(h) }
 
@@ -23,6 +23,7 @@ func (c *csvRows) Series(s *Series) error {
 		w.Write(csvTitle) // Error below reports what fails
 		c.titled = true
 	}
+	against := paramMap(s.against())
 	for i := range s.Results {
 		r := &s.Results[i]
 		name, err := s.Name(r)
@@ -31,7 +32,7 @@ func (c *csvRows) Series(s *Series) error {
 		}
 		for _, unit := range r.Units() {
 			row := []string{name, strconv.Itoa(r.Size), strconv.Itoa(r.Ranks), string(r.Placement), unit}
-			w.Write(append(row, csvSummary(r, unit)...))
+			w.Write(append(append(row, csvSummary(r, unit)...), against[unit]))
 		}
 	}
 	w.Flush()

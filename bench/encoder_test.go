@@ -43,6 +43,7 @@ func pingpong() *bench.Series {
 				bench.Sample{Ns: 140, Metrics: map[string]float64{"x-floor": 1.3}})},
 			{Size: 4096, Ranks: 2, Iters: 100, Outcome: outcome(bench.Far, bench.Sample{Ns: 26_000})},
 		},
+		Against: []bench.Param{{Key: "x-floor", Value: "flag alone"}, {Key: "x-peer", Value: "never measured"}},
 	}
 }
 
@@ -107,6 +108,7 @@ func TestOSU(t *testing.T) {
 	want := headerText + `
 # Aqueduct AM Test: short AM round trip
 # op=pingpong category=short conduit=sci profile=live: medians; latency is half the round trip, ratios compare whole round trips
+# x-floor: flag alone
 # Size            Latency (us)           allocs/op             x-floor           Placement
 0                      0.06500                0.00               1.250                near
 # 2 samples above; dropped: 1 disturbed, 0 of another placement
@@ -128,11 +130,13 @@ func TestOSU(t *testing.T) {
 }
 
 func TestGobench(t *testing.T) {
-	want := strings.ReplaceAll(headerText, "# ", "") + `placement: near
+	want := strings.ReplaceAll(headerText, "# ", "") + `x-floor: flag alone
+placement: near
 BenchmarkAM/op=pingpong/category=short/conduit=sci/profile=live/size=0/np=2	1000	120.00 ns/op	0.00 allocs/op	1.200 x-floor
 BenchmarkAM/op=pingpong/category=short/conduit=sci/profile=live/size=0/np=2	1000	140.00 ns/op	1.300 x-floor
 placement: far
 BenchmarkAM/op=pingpong/category=short/conduit=sci/profile=live/size=4096/np=2	100	26000.00 ns/op
+x-floor: ` + `
 placement: mid
 BenchmarkAM/op=flood/size=512/np=2	10	51.20 ns/op	10000.00 MB/s	2.000 x-floor
 placement: unknown
@@ -196,6 +200,7 @@ func TestJSON(t *testing.T) {
 		Uneven    int `json:"dropped_uneven"`
 		Summary   map[string]bench.Summary
 		Samples   []map[string]float64
+		Against   map[string]string
 		Header    bench.Header
 	}
 	if err := json.Unmarshal([]byte(lines[0]), &got); err != nil {
@@ -206,6 +211,9 @@ func TestJSON(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	if diff := cmp.Diff(*exampleHeader(), got.Header); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]string{"x-floor": "flag alone"}, got.Against); diff != "" {
 		t.Error(diff)
 	}
 	if s := got.Summary["x-floor"]; s.Median != 1.25 || s.N != 2 {
@@ -229,13 +237,13 @@ func TestCSV(t *testing.T) {
 		got = append(got, strings.Join(row[1:], " "))
 	}
 	want := []string{
-		"size np placement unit samples dropped min p25 median p75 p99 max",
-		"0 2 near ns/op 2 1 120 125 130 135 139.8 140",
-		"0 2 near allocs/op 1 1 0 0 0 0 0 0",
-		"0 2 near x-floor 2 1 1.2 1.225 1.25 1.275 1.299 1.3",
-		"4096 2 far ns/op 1 0 26000 26000 26000 26000 26000 26000",
-		"512 2 mid ns/op 1 0 51.2 51.2 51.2 51.2 51.2 51.2",
-		"512 2 mid x-floor 1 0 2 2 2 2 2 2",
+		"size np placement unit samples dropped min p25 median p75 p99 max against",
+		"0 2 near ns/op 2 1 120 125 130 135 139.8 140 ",
+		"0 2 near allocs/op 1 1 0 0 0 0 0 0 ",
+		"0 2 near x-floor 2 1 1.2 1.225 1.25 1.275 1.299 1.3 flag alone",
+		"4096 2 far ns/op 1 0 26000 26000 26000 26000 26000 26000 ",
+		"512 2 mid ns/op 1 0 51.2 51.2 51.2 51.2 51.2 51.2 ",
+		"512 2 mid x-floor 1 0 2 2 2 2 2 2 ",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

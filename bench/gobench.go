@@ -3,13 +3,17 @@ package bench
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
 // gobench writes the format of go test -bench (golang.org/x/perf/benchfmt): the header as
 // "key: value" lines, then a line for every sample, from which benchstat makes medians
 // and confidence intervals: benchstat -col /conduit, -row /size, and so on.
-type gobench struct{ w io.Writer }
+type gobench struct {
+	w       io.Writer
+	against []Param // the lines in force that say what ratios are to
+}
 
 func (g *gobench) Header(h *Header) error {
 	var b strings.Builder
@@ -22,6 +26,7 @@ func (g *gobench) Header(h *Header) error {
 
 func (g *gobench) Series(s *Series) error {
 	var b strings.Builder
+	g.compare(&b, s.against())
 	for i := range s.Results {
 		r := &s.Results[i]
 		name, err := s.Name(r)
@@ -37,6 +42,21 @@ func (g *gobench) Series(s *Series) error {
 	}
 	_, err := io.WriteString(g.w, b.String())
 	return err
+}
+
+// compare writes what ratios are to from here on, if that changes. A key without a value
+// ends what was said before.
+func (g *gobench) compare(b *strings.Builder, against []Param) {
+	if slices.Equal(g.against, against) {
+		return
+	}
+	for _, old := range g.against {
+		fmt.Fprintf(b, "%s: \n", old.Key)
+	}
+	for _, p := range against {
+		fmt.Fprintf(b, "%s: %s\n", p.Key, p.Value)
+	}
+	g.against = against
 }
 
 // values writes the value and unit pairs of one sample.

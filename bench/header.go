@@ -35,6 +35,7 @@ type Header struct {
 	Pinning string `json:"pinning,omitempty"` // e.g. "0,1" or "none"
 	Ranks   int    `json:"ranks,omitempty"`
 	Method  string `json:"method,omitempty"` // e.g. "10 samples, interleaved"
+	Peers   string `json:"peers,omitempty"`  // other implementations measured beside it, and which are missing
 }
 
 const unknown = "unknown"
@@ -153,6 +154,7 @@ func (h *Header) lines() []Param {
 		{"pinning", h.Pinning},
 		{"oversubscribed", h.oversubscribed()},
 		{"method", h.Method},
+		{"peers", h.Peers},
 	}
 	set := all[:0]
 	for _, p := range all {

@@ -25,6 +25,7 @@ type Reference struct {
 	Unit   string // of the ratio: "x-floor", "x-<peer>"; "" if only Places counts
 	Meter  Meter
 	Places bool // a flag ping-pong on the workload's CPUs: its round trip tells the placement
+	Peer   bool // another implementation: where its brackets are uneven only this ratio is dropped
 }
 
 // A Sample is one measurement of a workload.
@@ -51,9 +52,10 @@ type Outcome struct {
 
 // Interleave measures work until it has the given number of samples, each between two
 // samples of every reference, and drops those with uneven brackets; it gives up after
-// three times as many. With no reference every sample counts. The samples of the
-// placement that had the most are returned. It fails with ErrDisturbed if nothing is
-// left, with the first error of a meter, or with ctx's.
+// three times as many. A peer's brackets count for its own ratio only, since another
+// implementation has slow runs of its own. With no reference every sample counts. The
+// samples of the placement that had the most are returned. It fails with ErrDisturbed if
+// nothing is left, with the first error of a meter, or with ctx's.
 func Interleave(ctx context.Context, samples int, refs []Reference, work Meter) (Outcome, error) {
 	if samples < 1 {
 		return Outcome{}, fmt.Errorf("bench: %d samples; want at least 1", samples)
@@ -103,12 +105,15 @@ func measure(refs []Reference) ([]float64, error) {
 	return ns, nil
 }
 
-// judge compares a sample with its brackets; ok is false if any of them is uneven.
+// judge compares a sample with its brackets; ok is false if those of a floor are uneven.
 func judge(refs []Reference, before []float64, ns float64, after []float64) (s Sample, ok bool) {
 	s = Sample{Ns: ns, Metrics: map[string]float64{}, Placement: Unknown}
 	for i, r := range refs {
 		ratio, even := Bracket(before[i], ns, after[i])
-		if !even {
+		switch {
+		case !even && r.Peer:
+			continue
+		case !even:
 			return Sample{}, false
 		}
 		if r.Unit != "" {

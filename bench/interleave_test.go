@@ -209,3 +209,22 @@ func TestInterleaveFloor(t *testing.T) {
 		}
 	}
 }
+
+// TestPeer checks that a peer's uneven brackets cost its own ratio and nothing else.
+func TestPeer(t *testing.T) {
+	refs := []bench.Reference{
+		{Unit: "x-floor", Meter: script(100, 100, 100)},
+		{Unit: "x-peer", Meter: script(400, 400, 900), Peer: true},
+	}
+	got, err := bench.Interleave(t.Context(), 2, refs, script(200, 300))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := bench.Outcome{Placement: bench.Unknown, Samples: []bench.Sample{
+		{Ns: 200, Metrics: map[string]float64{"x-floor": 2, "x-peer": 0.5}, Placement: bench.Unknown},
+		{Ns: 300, Metrics: map[string]float64{"x-floor": 3}, Placement: bench.Unknown},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -25,6 +25,7 @@ type jsonResult struct {
 	Elsewhere int                `json:"dropped_elsewhere"`
 	Summary   map[string]Summary `json:"summary"` // by unit
 	Samples   []map[string]any   `json:"samples"` // by unit
+	Against   map[string]string  `json:"against"` // what ratios are to, by unit
 	Header    *Header            `json:"header,omitempty"`
 }
 
@@ -45,7 +46,7 @@ func (j *jsonLines) Series(s *Series) error {
 			Name: name, Title: s.Title, Family: s.Family, Params: paramMap(s.Params),
 			Size: r.Size, Ranks: r.Ranks, Iters: r.Iters,
 			Placement: r.Placement, Uneven: r.Uneven, Elsewhere: r.Elsewhere,
-			Summary: summaries(r), Samples: sampleMaps(r), Header: j.header,
+			Summary: summaries(r), Samples: sampleMaps(r), Against: paramMap(s.against()), Header: j.header,
 		})
 		if err != nil {
 			return err

@@ -50,6 +50,9 @@ func (o *osu) Series(s *Series) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n# Aqueduct %s Test: %s\n", s.Family, s.Title)
 	fmt.Fprintf(&b, "# %s: medians%s\n", params(s), notes[s.Quantity])
+	for _, a := range s.against() {
+		fmt.Fprintf(&b, "# %s: %s\n", a.Key, a.Value)
+	}
 	axis := "# Size"
 	if s.Axis == Ranks {
 		axis = "# Ranks"

@@ -38,6 +38,10 @@ type Series struct {
 	Quantity Quantity
 	Axis     Axis
 	Results  []Result
+
+	// Against says what each ratio is to, by unit: {"x-floor", "echo of the same size"}.
+	// Units without values do not count.
+	Against []Param
 }
 
 // A Result is one point of a series.
@@ -96,4 +100,15 @@ func (r *Result) Values(unit string) []float64 {
 		}
 	}
 	return values
+}
+
+// against returns the entries of Against whose unit some result has values of.
+func (s *Series) against() []Param {
+	var with []Param
+	for _, p := range s.Against {
+		if slices.Contains(otherUnits(s), p.Key) {
+			with = append(with, p)
+		}
+	}
+	return with
 }

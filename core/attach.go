@@ -192,7 +192,7 @@ const cardWords = 4
 
 // digest stands for what must be the same on all ranks.
 func (c Config) digest() uint64 {
-	return digest([]any{c.Conduit, c.Profile, c.Settings, c.NoReach, c.Threads, c.Debug})
+	return digest([]any{c.Conduit, c.Profile, c.Settings, c.NoReach, c.Collectives, c.Threads, c.Debug})
 }
 
 // digest hashes how a value prints; maps print in order of their keys.

@@ -20,18 +20,19 @@ import (
 // Config says how a job runs. The zero value is a usable default for everything but
 // Conduit. It must be equal on all ranks, except for Log.
 type Config struct {
-	Conduit  string            // the registered name of the conduit
-	Profile  string            // a profile of the conduit; "" is its default
-	Settings map[string]string // further settings of the conduit
-	Segment  string            // default segment size: "64MB", "2GB", "50%"; "" is 64 MB
-	NoReach  bool              // have no direct reach of peers' segments, for tests and comparisons
-	Threads  Threads           // Many (the default) or Single
-	Debug    bool              // check what handlers and callers may do; misuse ends the job
-	Stall    time.Duration     // report a live wait that takes longer; 0: never
-	Sleep    time.Duration     // how long a live wait stays on the CPU before it sleeps in the kernel; 0: 1 ms
-	Grace    time.Duration     // how long a rank may live on after the job has failed; 0: 1 s
-	Seed     uint64            // model only: seeds every random source
-	Log      *slog.Logger      // nil: slog.Default
+	Conduit     string            // the registered name of the conduit
+	Profile     string            // a profile of the conduit; "" is its default
+	Settings    map[string]string // further settings of the conduit
+	Segment     string            // default segment size: "64MB", "2GB", "50%"; "" is 64 MB
+	NoReach     bool              // have no direct reach of peers' segments, for tests and comparisons
+	Collectives string            // algorithms of collectives to be used, for package extended; "": the tuned ones
+	Threads     Threads           // Many (the default) or Single
+	Debug       bool              // check what handlers and callers may do; misuse ends the job
+	Stall       time.Duration     // report a live wait that takes longer; 0: never
+	Sleep       time.Duration     // how long a live wait stays on the CPU before it sleeps in the kernel; 0: 1 ms
+	Grace       time.Duration     // how long a rank may live on after the job has failed; 0: 1 s
+	Seed        uint64            // model only: seeds every random source
+	Log         *slog.Logger      // nil: slog.Default
 }
 
 // Job is a rank's membership in a running job, before and after it attaches.

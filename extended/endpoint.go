@@ -85,12 +85,16 @@ func Attach(job *core.Job, spec core.AttachSpec) (*Endpoint, error) {
 	if spec.Extra != 0 {
 		return nil, &core.UsageError{Rank: job.Rank(), Op: "extended.Attach", Msg: "AttachSpec.Extra belongs to this package"}
 	}
+	forced, err := coll.ParseForced(job.Config().Collectives)
+	if err != nil {
+		return nil, &core.UsageError{Rank: job.Rank(), Op: "extended.Attach", Msg: "collectives: " + err.Error()}
+	}
 	spec.Extra = auxiliary
 	c, err := job.Attach(spec)
 	if err != nil {
 		return nil, err
 	}
-	ep := &Endpoint{core: c, single: job.Config().Threads == core.Single || job.Modelled()}
+	ep := &Endpoint{core: c, forced: forced, single: job.Config().Threads == core.Single || job.Modelled()}
 	ep.Context.init(&c.Context, ep)
 	l := c.Limits()
 	ep.piece = pieces{put: min(smallPut, l.MaxMediumRequest), get: l.MaxMediumReply, long: l.MaxLongRequest, longReply: l.MaxLongReply}

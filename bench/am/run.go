@@ -1,49 +1,91 @@
+// Package am measures active messages: latency, flood rate, bandwidth, the cost of empty
+// polls, the start of a job, and exchanges with many ranks per CPU.
 package am
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/bench"
-	"github.com/aqueduct-go/aqueduct/spawner"
+	"github.com/aqueduct-go/aqueduct/bench/runner"
 )
+
+// The operations.
+const (
+	PingPong = "pingpong" // a request and its reply of the same category and size
+	Flood    = "flood"    // one-way Shorts
+	Stream   = "stream"   // one-way Mediums or Longs, which the receiver copies out
+	Poll     = "poll"     // polls that find nothing, by number of ranks
+	Startup  = "startup"  // from the launch of a job until all its ranks are attached
+	Exchange = "exchange" // a Short from rank 0 to all, and from all to rank 0
+)
+
+// Ops lists the operations in the order of a report.
+func Ops() []string { return []string{PingPong, Flood, Stream, Poll, Startup, Exchange} }
+
+// Plan is what to measure.
+type Plan struct {
+	runner.Plan
+	Ranks []int // sizes of job for Poll and Startup
+	N     int   // ranks of Exchange
+}
 
 // Run measures the plan and calls report for each series as it is finished.
 func Run(ctx context.Context, p Plan, report func(*bench.Series) error) error {
-	var pair bool
+	var pairs []string
 	for _, op := range p.Ops {
+		if op == PingPong || op == Flood || op == Stream {
+			pairs = append(pairs, op)
+		}
+	}
+	for _, op := range p.Ops {
+		var err error
 		switch op {
 		case Poll:
-			if err := p.each(ctx, "empty poll", op, report, p.pollJob); err != nil {
-				return err
-			}
-		case Start:
-			if err := p.each(ctx, "start and end of a job", op, report, p.startJob); err != nil {
-				return err
+			err = p.each(ctx, "empty poll", op, report, p.pollJob)
+		case Startup:
+			err = p.each(ctx, "from launch to all ranks attached", op, report, p.startJob)
+		case Exchange:
+			err = p.exchange(ctx, report)
+		case PingPong, Flood, Stream:
+			if op == pairs[0] { // one job measures all that two ranks do
+				err = runner.Launch(ctx, verb, p.only(pairs...), 2, report)
 			}
 		default:
-			if pair { // one job measures all that two ranks do
-				continue
-			}
-			pair = true
-			if _, err := launch(ctx, job{Plan: p}, 2, report); err != nil {
-				return err
-			}
+			err = fmt.Errorf("am: unknown operation %q; known: %v", op, Ops())
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// each measures op at every number of ranks and reports one series.
-func (p *Plan) each(ctx context.Context, title string, op Op, report func(*bench.Series) error, one func(context.Context, int) (bench.Result, error)) error {
-	s := &bench.Series{Family: "AM", Title: title, Params: p.params(op), Quantity: bench.Duration, Axis: bench.Ranks}
+// only returns the plan of a job that measures some of the operations.
+func (p *Plan) only(ops ...string) runner.Plan {
+	q := p.Plan
+	q.Ops, q.Idle = ops, runner.Soon
+	return q
+}
+
+// exchange runs a job of N ranks.
+func (p *Plan) exchange(ctx context.Context, report func(*bench.Series) error) error {
+	if p.N < 2 {
+		return fmt.Errorf("am: an exchange of %d ranks; want at least 2", p.N)
+	}
+	q := p.only(Exchange)
+	q.Idle = 0
+	return runner.Launch(ctx, verb, q, p.N, report)
+}
+
+// each measures op at every number of ranks, not pinned, and reports one series.
+func (p *Plan) each(ctx context.Context, title, op string, report func(*bench.Series) error, one func(context.Context, runner.Plan, int) (bench.Result, error)) error {
+	s := &bench.Series{Family: "AM", Title: title, Params: p.Params(op), Quantity: bench.Duration, Axis: bench.Ranks}
+	q := p.only(op)
+	q.CPUs = nil
 	for _, n := range p.Ranks {
-		r, err := one(ctx, n)
+		r, err := one(ctx, q, n)
 		if err != nil {
 			return err
 		}
@@ -53,67 +95,36 @@ func (p *Plan) each(ctx context.Context, title string, op Op, report func(*bench
 }
 
 // pollJob has rank 0 of n poll while the others sleep.
-func (p *Plan) pollJob(ctx context.Context, n int) (r bench.Result, err error) {
-	_, err = launch(ctx, job{*p, Poll}, n, func(s *bench.Series) error {
+func (p *Plan) pollJob(ctx context.Context, q runner.Plan, n int) (r bench.Result, err error) {
+	err = runner.Launch(ctx, verb, q, n, func(s *bench.Series) error {
 		r = s.Results[0]
 		return nil
 	})
 	return r, err
 }
 
-// startJob times whole jobs that attach and end.
-func (p *Plan) startJob(ctx context.Context, n int) (bench.Result, error) {
+// startJob starts jobs whose rank 0 emits a series when it is attached, which, attaching
+// being a barrier, is when all are. The end of the job is another metric.
+func (p *Plan) startJob(ctx context.Context, q runner.Plan, n int) (bench.Result, error) {
+	var whole []float64
 	out, err := bench.Interleave(ctx, p.Samples, nil, func() (float64, error) {
-		took, err := launch(ctx, job{*p, Start}, n, nil)
-		return float64(took.Nanoseconds()), err
+		start := time.Now()
+		var attached time.Duration
+		err := runner.Launch(ctx, verb, q, n, func(*bench.Series) error {
+			attached = time.Since(start)
+			return nil
+		})
+		if err == nil && attached == 0 {
+			err = fmt.Errorf("am: a job of %d ranks ended without a word of rank 0", n)
+		}
+		whole = append(whole, float64(time.Since(start).Nanoseconds()))
+		return float64(attached.Nanoseconds()), err
 	})
+	for i := range out.Samples { // without references none is dropped
+		out.Samples[i].Metrics[endUnit] = whole[i]
+	}
 	return bench.Result{Ranks: n, Iters: 1, Outcome: out}, err
 }
 
-// launch runs one job, hands the series that rank 0 emits to report, and returns how long
-// the job took.
-func launch(ctx context.Context, j job, n int, report func(*bench.Series) error) (time.Duration, error) {
-	prog, err := os.Executable()
-	if err != nil {
-		return 0, err
-	}
-	lines := &seriesWriter{report: report}
-	start := time.Now()
-	running, err := spawner.Start(ctx, spawner.Spec{
-		N: n, Prog: prog, Env: j.env(), Stdout: lines, Stderr: os.Stderr,
-	})
-	if err != nil {
-		return 0, err
-	}
-	if _, err = running.Wait(); err == nil {
-		err = lines.err
-	}
-	return time.Since(start), err
-}
-
-// seriesWriter picks the series out of the ranks' output, which comes in whole lines, and
-// passes the rest on to standard error.
-type seriesWriter struct {
-	report func(*bench.Series) error
-	err    error
-}
-
-var _ io.Writer = (*seriesWriter)(nil)
-
-// Write implements io.Writer.
-func (w *seriesWriter) Write(p []byte) (int, error) {
-	for line := range bytes.Lines(p) {
-		text, ok := bytes.CutPrefix(line, []byte(seriesMark))
-		if !ok {
-			os.Stderr.Write(line)
-			continue
-		}
-		s := new(bench.Series)
-		if err := json.Unmarshal(text, s); err != nil {
-			w.err = fmt.Errorf("bench: a rank sent a malformed series: %w", err)
-		} else if err := w.report(s); err != nil {
-			w.err = err
-		}
-	}
-	return len(p), nil
-}
+// endUnit is the time until a job of Startup has ended.
+const endUnit = "end-ns"

@@ -6,7 +6,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -34,19 +33,33 @@ func Build(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	src, err := fs.Sub(source, "src")
+	if err != nil {
+		return "", fmt.Errorf("floor: %w", err)
+	}
+	return Compile(ctx, cc, src)
+}
+
+// Compile makes one program of all C files in src by the compiler command cc, unless the
+// user's cache directory has it already, and returns the path of the executable.
+func Compile(ctx context.Context, cc []string, src fs.FS) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("floor: no place for the compiled floors: %w; set XDG_CACHE_HOME", err)
+		return "", fmt.Errorf("floor: no place for the compiled programs: %w; set XDG_CACHE_HOME", err)
 	}
 	dir := filepath.Join(cache, "aqueduct", "floor")
-	exe := filepath.Join(dir, digest(cc))
+	name, err := digest(cc, src)
+	if err != nil {
+		return "", fmt.Errorf("floor: %w", err)
+	}
+	exe := filepath.Join(dir, name)
 	if st, err := os.Stat(exe); err == nil && st.Mode().IsRegular() {
 		return exe, nil
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("floor: %w; set XDG_CACHE_HOME to a writable directory", err)
 	}
-	if err := compile(ctx, cc, dir, exe); err != nil {
+	if err := compile(ctx, cc, src, dir, exe); err != nil {
 		return "", err
 	}
 	return exe, nil
@@ -68,26 +81,26 @@ func compiler() ([]string, error) {
 }
 
 // digest names what the compiler would produce: the sources, the compiler, the flags.
-func digest(cc []string) string {
+func digest(cc []string, src fs.FS) (string, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s %q %q\n", runtime.GOARCH, cc, flags)
-	eachSource(func(name string, text []byte) error {
+	err := eachSource(src, func(name string, text []byte) error {
 		fmt.Fprintf(h, "%s %d\n", name, len(text))
 		h.Write(text)
 		return nil
 	})
-	return fmt.Sprintf("%x", h.Sum(nil)[:12])
+	return fmt.Sprintf("%x", h.Sum(nil)[:12]), err
 }
 
 // compile makes exe in dir, where it appears complete or not at all.
-func compile(ctx context.Context, cc []string, dir, exe string) error {
+func compile(ctx context.Context, cc []string, src fs.FS, dir, exe string) error {
 	tmp, err := os.MkdirTemp(dir, "build-")
 	if err != nil {
 		return fmt.Errorf("floor: %w", err)
 	}
 	defer os.RemoveAll(tmp)
 	args := slices.Concat(cc[1:], flags, []string{"-o", "floor"})
-	err = eachSource(func(name string, text []byte) error {
+	err = eachSource(src, func(name string, text []byte) error {
 		if strings.HasSuffix(name, ".c") {
 			args = append(args, name)
 		}
@@ -107,21 +120,20 @@ func compile(ctx context.Context, cc []string, dir, exe string) error {
 	return nil
 }
 
-// eachSource calls f with the base name and text of every source file, in order of name.
-func eachSource(f func(name string, text []byte) error) error {
-	return fs.WalkDir(source, "src", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		file, err := source.Open(path)
+// eachSource calls f with the name and text of every file in src, in order of name.
+func eachSource(src fs.FS, f func(name string, text []byte) error) error {
+	files, err := fs.ReadDir(src, ".")
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		text, err := fs.ReadFile(src, file.Name())
 		if err != nil {
 			return err
 		}
-		defer file.Close()
-		text, err := io.ReadAll(file)
-		if err != nil {
+		if err := f(file.Name(), text); err != nil {
 			return err
 		}
-		return f(d.Name(), text)
-	})
+	}
+	return nil
 }

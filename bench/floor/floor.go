@@ -28,6 +28,10 @@ const (
 	// some CPUs this takes half as long as PingPong. It bounds passing a lock, and no
 	// pair of channels each written by one side.
 	Handoff Kind = "handoff"
+	// Echo (two different CPUs; message bytes): a round trip of a message with payload.
+	// One process copies it from private memory into the mapping, the other, when all of
+	// it is there, from there to its own place in the mapping, where it stays.
+	Echo Kind = "echo"
 	// Ring (two different CPUs): a message of 32 bytes through a ring of 256 slots, 128
 	// or 64 bytes apart, with a cumulative credit returned every quarter of the ring.
 	Ring Kind = "ring"
@@ -37,6 +41,9 @@ const (
 	// Memcpy (one CPU; message bytes): a message copied from private memory to a fixed
 	// place of the mapping that nobody reads.
 	Memcpy Kind = "memcpy"
+	// Fetch (one CPU; message bytes): a message copied from a fixed place of the mapping,
+	// which nobody writes, to private memory.
+	Fetch Kind = "fetch"
 	// Barrier (one CPU per process, repeated at will, at most 256): a dissemination
 	// barrier whose waiters poll a little and then call sched_yield.
 	Barrier Kind = "barrier"
@@ -74,20 +81,32 @@ type Floor struct {
 var errClosed = errors.New("closed")
 
 // Start starts the floor of a kind on the given CPUs, compiling it first if need be, and
-// waits until it is ready. Copy and Memcpy take the message size in bytes as argument.
-// Cancelling ctx kills the floor, also within Sample. The caller must Close it.
+// waits until it is ready. Echo, Copy, Memcpy and Fetch take the message size in bytes as
+// argument. Cancelling ctx kills the floor, also within Sample. The caller must Close it.
 func Start(ctx context.Context, kind Kind, cpus []int, args ...int) (*Floor, error) {
 	exe, err := Build(ctx)
 	if err != nil {
 		return nil, err
 	}
-	list := strings.ReplaceAll(strings.Trim(fmt.Sprint(cpus), "[]"), " ", ",")
-	argv := []string{string(kind), list}
+	argv := []string{string(kind), List(cpus)}
 	for _, a := range args {
 		argv = append(argv, strconv.Itoa(a))
 	}
-	f := &Floor{name: strings.Join(argv, " "), cmd: exec.CommandContext(ctx, exe, argv...)}
+	return Command(ctx, strings.Join(argv, " "), exe, argv...)
+}
+
+// List formats CPUs as the floor programs and other programs like them read them: "0,1,2".
+func List(cpus []int) string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(cpus), "[]"), " ", ",")
+}
+
+// Command starts any program that answers as the floors do (see src/main.c), such as a
+// benchmark of another library, and waits until it is ready. name stands for it in errors.
+// Otherwise as Start.
+func Command(ctx context.Context, name, exe string, argv ...string) (*Floor, error) {
+	f := &Floor{name: name, cmd: exec.CommandContext(ctx, exe, argv...)}
 	f.cmd.Stderr = &f.stderr
+	var err error
 	f.cmd.WaitDelay = time.Second // its children hold the same stderr
 	if f.in, err = f.cmd.StdinPipe(); err != nil {
 		return nil, fmt.Errorf("floor: %w", err)

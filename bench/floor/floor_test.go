@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -65,7 +67,10 @@ func TestSample(t *testing.T) {
 		{floor.Copy, two, []int{1}, 1000, "2x64k 256k 1m 4m 8m"},
 		{floor.Copy, two, []int{100_001}, 100, "2x64k 256k 1m 4m 8m"},
 		{floor.Copy, two, []int{floor.MaxSize}, 3, "2x64k 256k 1m 4m 8m"},
-		{floor.Memcpy, two[:1], []int{65536}, 100, "same"},
+		{floor.Echo, two, []int{1}, 1000, "apart rotate front"},
+		{floor.Echo, two, []int{floor.MaxSize}, 3, "apart rotate front"},
+		{floor.Memcpy, two[:1], []int{65536}, 100, "libc shift string vectors"},
+		{floor.Fetch, two[:1], []int{65536}, 100, "libc shift string vectors"},
 		{floor.Barrier, two[:1], nil, 100, "yield poll64 poll256 pause4 pause20"},
 		{floor.Barrier, slices.Repeat(two, 5)[:9], nil, 100, "yield poll64 poll256 pause4 pause20"},
 	} {
@@ -304,4 +309,51 @@ func state(pid int) string {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, after, _ := strings.Cut(string(text), ") ")
 	return after[:min(1, len(after))]
+}
+
+// TestCommand runs another program that answers as the floors do, and one that does not.
+func TestCommand(t *testing.T) {
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip(err)
+	}
+	f, err := floor.Command(t.Context(), "script", sh, "-c", `echo ready; while read run n; do echo ok a=$n b=7.5; done`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := f.Sample(9)
+	if err != nil || r.Ns != 7.5 || r.Name != "b" || len(r.All) != 2 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if f, err := floor.Command(t.Context(), "broken", sh, "-c", "echo out of order >&2; exit 3"); err == nil || !strings.Contains(err.Error(), "broken: out of order") {
+		t.Errorf("%v, error %v", f, err)
+	}
+}
+
+// TestCompile makes a program of sources of the test, which a mistake in them prevents.
+func TestCompile(t *testing.T) {
+	cc, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	src := fstest.MapFS{"main.c": {Data: []byte("int main(void) { return 7; }")}}
+	exe, err := floor.Compile(t.Context(), []string{cc}, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var status *exec.ExitError
+	if err := exec.Command(exe).Run(); !errors.As(err, &status) || status.ExitCode() != 7 {
+		t.Errorf("it ended with %v, want status 7", err)
+	}
+	if again, err := floor.Compile(t.Context(), []string{cc}, src); err != nil || again != exe {
+		t.Errorf("again: %s, %v; want %s", again, err, exe)
+	}
+	src["main.c"].Data = []byte("int main(void) { return seven; }")
+	if exe, err := floor.Compile(t.Context(), []string{cc}, src); err == nil || !strings.Contains(err.Error(), "seven") {
+		t.Errorf("%s, error %v", exe, err)
+	}
 }

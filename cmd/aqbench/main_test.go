@@ -4,19 +4,24 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/aqueduct-go/aqueduct/bench"
 	"github.com/aqueduct-go/aqueduct/bench/am"
+	"github.com/aqueduct-go/aqueduct/bench/coll"
+	"github.com/aqueduct-go/aqueduct/bench/rma"
 )
 
 // envSelf makes the test binary behave as aqbench.
 const envSelf = "AQBENCH_TEST_SELF"
 
 func TestMain(m *testing.M) {
-	am.RankMain()
+	rankMain()
 	if os.Getenv(envSelf) != "" {
 		os.Unsetenv(envSelf)
 		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
@@ -24,34 +29,60 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestAM runs a small measurement of every operation and reads the result back.
-func TestAM(t *testing.T) {
-	for _, profile := range []string{"live", "paper"} {
-		t.Run(profile, func(t *testing.T) {
+// TestVerbs runs a small measurement of every operation of every verb and reads the result
+// back.
+func TestVerbs(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		ops  []string
+	}{
+		{[]string{"am", "--ranks", "2", "-n", "4"}, am.Ops()},
+		{[]string{"am", "--profile", "paper", "--ranks", "2", "-n", "3"}, am.Ops()},
+		{[]string{"rma"}, rma.Ops()},
+		{[]string{"rma", "--goroutines"}, rma.Ops()},
+		{[]string{"coll", "--goroutines", "-n", "2,3"}, coll.Ops()},
+		{[]string{"coll", "--model", "loopback", "-n", "5"}, coll.Ops()},
+		{[]string{"am", "--model", "loopback", "--op", "exchange", "-n", "3,6"}, []string{am.Exchange}},
+	} {
+		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
+			args := append(c.args, "--threads", "many", "--sizes", "8,100000", "--samples", "1", "--quick", "--format", "json")
 			var out, errs bytes.Buffer
-			status := run(t.Context(), []string{"am", "--profile", profile, "--threads", "many", "--sizes", "8,100000",
-				"--samples", "1", "--ranks", "2", "--format", "json", "--quick=false"}, &out, &errs)
-			if status != 0 {
+			if status := run(t.Context(), args, &out, &errs); status != 0 {
 				t.Fatalf("status %d: %s", status, &errs)
 			}
 			ops := map[string]bool{}
 			for line := range strings.Lines(out.String()) {
-				var r map[string]any
+				var r struct {
+					Params map[string]string
+					Header bench.Header
+				}
 				if err := json.Unmarshal([]byte(line), &r); err != nil {
 					t.Fatalf("%v in %q", err, line)
 				}
-				for _, op := range am.Ops() {
-					if strings.Contains(line, string(op)) {
-						ops[string(op)] = true
-					}
-				}
+				ops[r.Params["op"]] = true
+				checkHeader(t, c.args, &r.Header)
 			}
-			for _, op := range am.Ops() {
-				if !ops[string(op)] {
-					t.Errorf("nothing about %s in\n%s", op, &out)
-				}
+			if got := slices.Sorted(maps.Keys(ops)); !slices.Equal(got, slices.Sorted(slices.Values(c.ops))) {
+				t.Errorf("operations %v, want %v, in\n%s", got, c.ops, &out)
 			}
 		})
+	}
+}
+
+// checkHeader wants the header to say where the ranks were.
+func checkHeader(t *testing.T, args []string, h *bench.Header) {
+	t.Helper()
+	want, pinned := "live", true
+	if slices.Contains(args, "--model") {
+		want, pinned = "modelled", false
+	} else if slices.Contains(args, "--goroutines") {
+		pinned = false
+	}
+	if h.Mode != want || h.Ranks < 2 || (h.Pinning != "none") != pinned {
+		t.Errorf("mode %s, %d ranks, pinning %s", h.Mode, h.Ranks, h.Pinning)
+	}
+	if (h.Peers != "") != (args[0] == "coll") {
+		t.Errorf("peers %q", h.Peers)
 	}
 }
 
@@ -70,6 +101,12 @@ func TestMisuse(t *testing.T) {
 		{[]string{"am", "--ranks", "0"}, "--ranks"},
 		{[]string{"am", "--threads", "few"}, "--threads"},
 		{[]string{"am", "--format", "fly"}, "unknown format"},
+		{[]string{"am", "-n", "1"}, "-n [1]"},
+		{[]string{"am", "--goroutines", "--model", "loopback"}, "exclude"},
+		{[]string{"am", "--model", "sci"}, "no model"},
+		{[]string{"am", "--model", "loopback", "--op", "startup"}, "no virtual time"},
+		{[]string{"rma", "-n", "4"}, "unknown shorthand"},
+		{[]string{"coll", "--sizes", "12"}, "multiples of 8"},
 		{[]string{"am", "extra"}, "unexpected argument"},
 		{[]string{"am", "--fly"}, "unknown flag"},
 	} {
@@ -82,9 +119,11 @@ func TestMisuse(t *testing.T) {
 
 // TestHelp wants help on standard output's side with status 0.
 func TestHelp(t *testing.T) {
-	cmd := exec.Command(os.Args[0], "--help")
-	cmd.Env = append(os.Environ(), envSelf+"=1")
-	if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), "usage") {
-		t.Errorf("%v: %q", err, out)
+	for _, args := range [][]string{{"--help"}, {"am", "--help"}, {"rma", "--help"}, {"coll", "-h"}} {
+		cmd := exec.Command(os.Args[0], args...)
+		cmd.Env = append(os.Environ(), envSelf+"=1")
+		if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), "usage") {
+			t.Errorf("%v: %v: %q", args, err, out)
+		}
 	}
 }

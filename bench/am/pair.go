@@ -1,0 +1,176 @@
+package am
+
+import (
+	"github.com/aqueduct-go/aqueduct/bench"
+	"github.com/aqueduct-go/aqueduct/bench/floor"
+	"github.com/aqueduct-go/aqueduct/bench/runner"
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+// Operations per sample at weight 1.
+const (
+	pingPongs   = 20_000
+	floods      = 400_000
+	emptyPolls  = 400_000
+	streamBytes = 64 << 20
+)
+
+// category is the parameter of a series that names a kind of message.
+func category(k core.Kind) bench.Param { return bench.Param{Key: "category", Value: k.String()} }
+
+// sizes returns the payload sizes to measure of a category.
+func (r *rank) sizes(k core.Kind) []int {
+	if k == core.Short {
+		return []int{0}
+	}
+	var sizes []int
+	for _, n := range r.Sizes {
+		if n <= r.ep.MaxPayload(1, k, false) && n <= len(r.payload) {
+			sizes = append(sizes, n)
+		}
+	}
+	return sizes
+}
+
+func (r *rank) pingPongs() error {
+	for _, k := range []core.Kind{core.Short, core.Medium, core.Long} {
+		s := &bench.Series{
+			Family: "AM", Title: k.String() + " AM round trip", Quantity: bench.RoundTrip,
+			Params: r.Params(PingPong, category(k)),
+		}
+		for _, size := range r.sizes(k) {
+			n := max(10, r.Count(pingPongs)/(1+size>>14))
+			point := bench.Result{Size: size, Ranks: 2, Iters: n}
+			if err := r.Point(s, point, r.roundTripRefs(size, n), func(n int) error { return r.bounce(k, size, n) }); err != nil {
+				return err
+			}
+		}
+		if err := runner.Emit(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// roundTripRefs returns what a round trip is compared with: without payload a flag, else
+// an echo of the same size.
+func (r *rank) roundTripRefs(size, n int) []runner.Ref {
+	if size > 0 {
+		return []runner.Ref{
+			runner.Placement(r.Pair()),
+			runner.Floor("x-floor", "C echo: the same bytes copied there and back", n, floor.Echo, r.Pair(), size),
+		}
+	}
+	flag := runner.Floor("x-floor", "C flag ping-pong, a line for each direction", n, floor.PingPong, r.Pair())
+	flag.Places = true
+	return []runner.Ref{flag, runner.Floor("x-handoff", "C flag ping-pong in one line", n, floor.Handoff, r.Pair())}
+}
+
+// bounce makes n round trips.
+func (r *rank) bounce(k core.Kind, size, n int) error {
+	for range n {
+		want := r.answers + 1
+		if err := r.send(k, onPing, size, 0); err != nil {
+			return err
+		}
+		if err := r.ep.WaitUntil(func() bool { return r.answers >= want }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send sends one message; a Long goes to one of several places in turn.
+func (r *rank) send(k core.Kind, h core.HandlerIndex, size, place int) error {
+	m := core.Message{Kind: k, Handler: h, Data: r.payload[:size]}
+	switch k {
+	case core.Short:
+		return r.ep.RequestShort(1, h)
+	case core.Long:
+		m.Off = offset(place, size)
+	}
+	return r.ep.Request(1, m)
+}
+
+// offset returns where a Long of a stream goes: to places of their own cache lines in turn,
+// 1 MB of them or 4, so that one can be filled while another is read, as in the floor's rings.
+func offset(place, size int) uint64 {
+	stride := (size + 127) &^ 127
+	return uint64(place % max(4, 1<<20/stride) * stride)
+}
+
+// pour sends n messages one way and waits until the last has been handled.
+func (r *rank) pour(k core.Kind, size, n int) error {
+	want := r.answers + 1
+	if err := r.ep.RequestShort(1, onExpect, uint32(n)); err != nil {
+		return err
+	}
+	if err := r.ep.WaitUntil(func() bool { return r.answers >= want }); err != nil {
+		return err
+	}
+	for i := range n {
+		if err := r.send(k, onSink, size, i); err != nil {
+			return err
+		}
+	}
+	return r.ep.WaitUntil(func() bool { return r.answers >= want+1 })
+}
+
+func (r *rank) flood() error {
+	n := r.Count(floods)
+	s := &bench.Series{
+		Family: "AM", Title: "flood of short AMs", Quantity: bench.Stream,
+		Params: r.Params(Flood, category(core.Short)),
+	}
+	refs := []runner.Ref{
+		runner.Placement(r.Pair()),
+		runner.Floor("x-floor", "C ring of slots, one way", n, floor.Ring, r.Pair()),
+	}
+	err := r.Point(s, bench.Result{Ranks: 2, Iters: n}, refs, func(n int) error { return r.pour(core.Short, 0, n) })
+	if err != nil {
+		return err
+	}
+	return runner.Emit(s)
+}
+
+func (r *rank) streams() error {
+	for _, k := range []core.Kind{core.Medium, core.Long} {
+		s := &bench.Series{
+			Family: "AM", Title: "stream of " + k.String() + " AMs, copied out", Quantity: bench.Stream,
+			Params: r.Params(Stream, category(k)),
+		}
+		for _, size := range r.sizes(k) {
+			n := max(16, min(r.Count(floods), r.Count(streamBytes)/size))
+			refs := []runner.Ref{
+				runner.Placement(r.Pair()),
+				runner.Floor("x-floor", "C copy in and copy out of the same size", n, floor.Copy, r.Pair(), size),
+			}
+			point := bench.Result{Size: size, Ranks: 2, Iters: n}
+			if err := r.Point(s, point, refs, func(n int) error { return r.pour(k, size, n) }); err != nil {
+				return err
+			}
+		}
+		if err := runner.Emit(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// polls times polls that find nothing.
+func (r *rank) polls() error {
+	s := &bench.Series{Family: "AM", Title: "empty poll", Params: r.Params(Poll), Quantity: bench.Duration, Axis: bench.Ranks}
+	point := bench.Result{Ranks: r.ep.Size(), Iters: r.Count(emptyPolls)}
+	err := r.Point(s, point, nil, func(n int) error {
+		for range n {
+			if err := r.ep.Poll(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return runner.Emit(s)
+}

@@ -1,0 +1,97 @@
+package coll
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/aqueduct-go/aqueduct/bench"
+	"github.com/aqueduct-go/aqueduct/bench/floor"
+	"github.com/aqueduct-go/aqueduct/bench/runner"
+)
+
+// measure is rank 0's part.
+func (r *rank) measure() error {
+	for _, name := range r.Ops {
+		i := slices.IndexFunc(operations, func(op operation) bool { return op.name == name })
+		if i < 0 {
+			return fmt.Errorf("coll: unknown operation %q; known: %v", name, Ops())
+		}
+		if err := r.measureOp(i); err != nil {
+			return fmt.Errorf("coll: %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// measureOp measures an operation at every size it has, and emits its series.
+func (r *rank) measureOp(i int) error {
+	op := &operations[i]
+	s := &bench.Series{Family: "Coll", Title: op.title, Params: r.Params(op.name), Quantity: bench.Duration}
+	sizes := r.Sizes
+	if !op.sized {
+		s.Axis, sizes = bench.Ranks, []int{0}
+	}
+	for _, size := range sizes {
+		work := func(n int) error { return r.Together(uint32(i), uint32(size), uint32(n)) }
+		n, err := r.Calibrate(work)
+		if err != nil {
+			return err
+		}
+		if err := r.Point(s, bench.Result{Size: size, Ranks: r.Job.Size(), Iters: n}, r.refs(op, size, n), work); err != nil {
+			return err
+		}
+	}
+	return runner.Emit(s)
+}
+
+// refs returns what an operation is compared with: the placement where every rank has a
+// CPU of its own, for the barrier a floor, and the peers.
+func (r *rank) refs(op *operation, size, iters int) []runner.Ref {
+	n := r.Job.Size()
+	cpus := r.Spread(n)
+	if cpus == nil {
+		return nil
+	}
+	var refs []runner.Ref
+	if n > 1 && n <= len(r.CPUs) {
+		refs = append(refs, runner.Placement(r.Pair()))
+	}
+	if op.name == "barrier" {
+		refs = append(refs, runner.Floor("x-floor", "C dissemination barrier of as many processes on the same CPUs", iters, floor.Barrier, cpus))
+	}
+	crowded := n > len(r.CPUs)
+	for _, p := range Peers() {
+		if p.Missing == "" {
+			refs = append(refs, p.ref(op.name, size, cpus, crowded))
+		}
+	}
+	return refs
+}
+
+// peerSample is how long a sample of a peer lasts.
+const peerSample = 10 * time.Millisecond
+
+// ref returns the peer doing op on the given CPUs. crowded says that there are more ranks
+// than CPUs.
+func (p *Peer) ref(op string, size int, cpus []int, crowded bool) runner.Ref {
+	return runner.Ref{Unit: p.Unit, What: p.Name, Peer: true, Open: func(ctx context.Context) (bench.Meter, io.Closer, error) {
+		exe, err := floor.Compile(ctx, []string{p.cc}, peerSource())
+		if err != nil {
+			return nil, nil, err
+		}
+		argv := slices.Concat(p.options(crowded), []string{"-n", strconv.Itoa(len(cpus)), exe, op, floor.List(cpus), strconv.Itoa(size)})
+		program, err := floor.Command(ctx, p.Name+" "+op, p.run, argv...)
+		if err != nil {
+			return nil, nil, err
+		}
+		iters, err := bench.Calibrate(peerSample, func(n int) (float64, error) { return program.Meter(n)() })
+		if err != nil {
+			return nil, nil, fmt.Errorf("%w (closing: %v)", err, program.Close())
+		}
+		return program.Meter(iters), program, nil
+	}}
+}

@@ -1,0 +1,130 @@
+// peer OP CPU,CPU,... BYTES measures a collective of the MPI library that it is compiled
+// with, rank i on the i-th CPU. Started by mpirun, it answers on rank 0's standard input
+// and output as the floors do: it says "ready", then answers each line "run N" with
+// "ok mpi=NS", the nanoseconds of one of N operations. It ends at end of input.
+//
+// Between two answers no rank stays on its CPU, so that others can be measured there: MPI
+// waits spin, therefore rank 0 waits for its input before it calls MPI, and the others look
+// for its word once a millisecond.
+
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+enum { MAXBYTES = 4 << 20, MAXRUN = 1 << 30 };
+
+static int rank, ranks;
+
+static void die(const char *what) {
+	fprintf(stderr, "peer: %s\n", what);
+	MPI_Abort(MPI_COMM_WORLD, 1);
+	exit(1);
+}
+
+// pin restricts this process to the rank-th CPU of the list, which names one for each rank.
+static void pin(const char *list) {
+	long mine = -1;
+	int n = 0;
+	for (char *end;; list = end + 1) {
+		long cpu = strtol(list, &end, 10);
+		if (end == list || cpu < 0 || cpu >= CPU_SETSIZE || (*end != ',' && *end != '\0')) die("bad list of CPUs");
+		if (n++ == rank) mine = cpu;
+		if (*end == '\0') break;
+	}
+	if (n != ranks) die("not as many ranks as CPUs; were compiler and launcher of one library?");
+	cpu_set_t set;
+	CPU_ZERO(&set);
+	CPU_SET(mine, &set);
+	if (sched_setaffinity(0, sizeof set, &set) != 0) die("cannot use the CPU");
+}
+
+static uint64_t *dst, *src;
+static int bytes;
+
+static void barrier(void) { MPI_Barrier(MPI_COMM_WORLD); }
+
+static void broadcast(void) {
+	MPI_Bcast(dst, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+	MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void allreduce(void) {
+	MPI_Allreduce(src, dst, bytes / sizeof *src, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static const struct op {
+	const char *name;
+	void (*run)(void);
+} ops[] = {{"barrier", barrier}, {"broadcast", broadcast}, {"allreduce", allreduce}, {0}};
+
+// measure runs n operations and returns how long one took, until every rank was done.
+static double measure(void (*run)(void), long n) {
+	MPI_Barrier(MPI_COMM_WORLD);
+	double start = MPI_Wtime();
+	for (long i = 0; i < n; i++) run();
+	MPI_Barrier(MPI_COMM_WORLD);
+	return (MPI_Wtime() - start) * 1e9 / n;
+}
+
+// command returns how many operations are asked for; 0 is the end.
+static long command(void) {
+	char text[64], rest;
+	long n;
+	while (fgets(text, sizeof text, stdin) != NULL) {
+		if (sscanf(text, "run %ld%c", &n, &rest) == 2 && rest == '\n' && n >= 1 && n <= MAXRUN) return n;
+		printf("error want: run N, N from 1 to %d\n", MAXRUN);
+		fflush(stdout);
+	}
+	return 0;
+}
+
+// agree gives every rank the count that rank 0 was told.
+static long agree(void) {
+	long n = rank == 0 ? command() : 0;
+	MPI_Request told;
+	MPI_Ibcast(&n, 1, MPI_LONG, 0, MPI_COMM_WORLD, &told);
+	for (int done = 0;;) {
+		MPI_Test(&told, &done, MPI_STATUS_IGNORE);
+		if (done) return n;
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	}
+}
+
+int main(int argc, char **argv) {
+	prctl(PR_SET_PDEATHSIG, SIGKILL); // die with the launcher
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	const struct op *op = ops;
+	while (argc == 4 && op->name != NULL && strcmp(op->name, argv[1]) != 0) op++;
+	if (argc != 4 || op->name == NULL) die("usage: peer barrier|broadcast|allreduce CPUS BYTES");
+	pin(argv[2]);
+	bytes = atoi(argv[3]);
+	if (bytes < 0 || bytes > MAXBYTES || bytes % sizeof *src != 0) die("size must be 0 to 4194304 bytes, a multiple of 8");
+	dst = aligned_alloc(4096, MAXBYTES);
+	src = aligned_alloc(4096, MAXBYTES);
+	if (dst == NULL || src == NULL) die("out of memory");
+	memset(dst, 1, MAXBYTES);
+	memset(src, 1, MAXBYTES);
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (rank == 0) {
+		printf("ready\n");
+		fflush(stdout);
+	}
+	for (long n; (n = agree()) > 0;) {
+		measure(op->run, n); // to warm up, and until all else on these CPUs has gone to sleep
+		double ns = measure(op->run, n);
+		if (rank == 0) {
+			printf("ok mpi=%.4f\n", ns);
+			fflush(stdout);
+		}
+	}
+	MPI_Finalize();
+}

@@ -1,0 +1,89 @@
+// Package rma measures one-sided communication between two ranks: puts and gets, blocking
+// and with events, and the barrier that orders them.
+package rma
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aqueduct-go/aqueduct/bench"
+	"github.com/aqueduct-go/aqueduct/bench/runner"
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/extended"
+)
+
+const verb = "rma"
+
+// operations in the order of a report: what an operation is called, and how rank 0
+// measures it and emits its series.
+var operations = []struct {
+	name    string
+	measure func(r *rank, name string) error
+}{
+	{"put", transfer("blocking put", (*rank).put, (*rank).putRefs)},
+	{"put-nb", transfer(fmt.Sprintf("puts with events, %d under way", window), (*rank).putNB, (*rank).putRefs)},
+	{"get", transfer("blocking get", (*rank).get, (*rank).getRefs)},
+	{"get-nb", transfer(fmt.Sprintf("gets with events, %d under way", window), (*rank).getNB, (*rank).getRefs)},
+	{"barrier", (*rank).barrier},
+}
+
+// Ops lists the operations in the order of a report: put and get are blocking, put-nb and
+// get-nb a window of operations with events.
+func Ops() []string {
+	var names []string
+	for _, op := range operations {
+		names = append(names, op.name)
+	}
+	return names
+}
+
+// Run measures the plan and calls report for each series as it is finished.
+func Run(ctx context.Context, p runner.Plan, report func(*bench.Series) error) error {
+	p.Idle = runner.Soon
+	return runner.Launch(ctx, verb, p, 2, report)
+}
+
+// RankMain returns unless this process was started as a rank of this benchmark.
+func RankMain() { runner.RankMain(verb, runRank) }
+
+// rank is the state of one rank.
+type rank struct {
+	runner.Rank
+	ep      *extended.Endpoint
+	private []byte // the other side of puts and gets
+	near    []byte // rank 1's segment as memory of this process, or nil
+}
+
+func runRank(p *runner.Plan, job *core.Job) error {
+	r := &rank{Rank: runner.Rank{Plan: p, Job: job}, private: runner.Buffer(runner.MaxSize)}
+	r.Do = r.barriers
+	if err := r.Pin(); err != nil {
+		return err
+	}
+	var err error
+	if r.ep, err = extended.Attach(job, core.AttachSpec{Handlers: r.Handlers()}); err != nil {
+		return err
+	}
+	r.near = r.ep.Local(1)
+	return r.Run(r.ep.Core(), r.measure)
+}
+
+// measure is rank 0's part.
+func (r *rank) measure() error {
+	for _, name := range r.Ops {
+		known := false
+		for _, op := range operations {
+			if op.name != name {
+				continue
+			}
+			known = true
+			if err := op.measure(r, name); err != nil {
+				return fmt.Errorf("rma: %s: %w", name, err)
+			}
+		}
+		if !known {
+			return fmt.Errorf("rma: unknown operation %q; known: %v", name, Ops())
+		}
+	}
+	return nil
+}

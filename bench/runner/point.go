@@ -1,0 +1,77 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/aqueduct-go/aqueduct/bench"
+)
+
+// Work performs n operations.
+type Work func(n int) error
+
+// Point measures one point, point.Iters operations at a time, between samples of the
+// references, and adds it to the series. When the machine does not hold still for a single
+// sample the times are reported without ratios.
+func (r *Rank) Point(s *bench.Series, point bench.Result, refs []Ref, work Work) error {
+	ctx := context.Background()
+	started, what, close, err := open(ctx, refs)
+	if err != nil {
+		return err
+	}
+	meter := r.meter(point.Iters, work)
+	point.Outcome, err = bench.Interleave(ctx, r.Samples, started, meter)
+	if errors.Is(err, bench.ErrDisturbed) {
+		uneven := point.Uneven
+		point.Outcome, err = bench.Interleave(ctx, r.Samples, nil, meter)
+		point.Uneven = uneven
+	}
+	if err := errors.Join(err, close()); err != nil {
+		return err
+	}
+	s.Results = append(s.Results, point)
+	for _, w := range what {
+		if !slices.Contains(s.Against, w) {
+			s.Against = append(s.Against, w)
+		}
+	}
+	return nil
+}
+
+// meter returns a meter of n operations, by the job's clock.
+func (r *Rank) meter(n int, work Work) bench.Meter {
+	return func() (float64, error) {
+		// Wakes the peers and warms up: after 100 ms of sleep the first 10 ms take longer by
+		// half, as do those of the floors, which therefore warm up too.
+		if err := work(n); err != nil {
+			return 0, err
+		}
+		return r.time(n, work)
+	}
+}
+
+// time returns the nanoseconds that each of n operations takes.
+func (r *Rank) time(n int, work Work) (float64, error) {
+	start := r.Job.Now()
+	err := work(n)
+	return float64(r.Job.Now()-start) / 1000 / float64(n), err // the clock counts picoseconds
+}
+
+// Operations of a calibrated sample: modelled ones are all alike; live ones are so many at
+// least that the order at the beginning and the answers at the end do not count.
+const (
+	modelledOps = 8
+	leastOps    = 20
+)
+
+// Calibrate returns how many operations make a sample of the usual length.
+func (r *Rank) Calibrate(work Work) (int, error) {
+	if r.Modelled() {
+		return modelledOps, nil
+	}
+	want := time.Duration(float64(sampleTime) * r.Weight)
+	n, err := bench.Calibrate(want, func(n int) (float64, error) { return r.meter(n, work)() })
+	return max(n, leastOps), err
+}

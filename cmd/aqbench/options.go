@@ -1,0 +1,174 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/aqueduct-go/aqueduct/bench"
+	"github.com/aqueduct-go/aqueduct/bench/am"
+	"github.com/aqueduct-go/aqueduct/bench/runner"
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/spawner"
+)
+
+// options are those of a verb, checked.
+type options struct {
+	verb            *verb
+	conduit, format string
+	profiles        []string
+	threads         []core.Threads
+	mode            spawner.Mode
+	ops             []string
+	sizes           []int
+	np, ranks       []int // numbers of ranks; ranks for what am does not pin
+	samples         int
+	weight          float64
+	cpus            []int
+}
+
+// most are the largest numbers of ranks: of jobs on few CPUs, and of floor.Barrier.
+const (
+	mostRanks = 1024
+	mostNP    = 256
+)
+
+// parse reads the command line. Help goes to stdout.
+func (o *options) parse(args []string, stdout io.Writer) error {
+	var profile, threads string
+	var goroutines, quick bool
+	var model string
+	f := pflag.NewFlagSet("aqbench "+o.verb.name, pflag.ContinueOnError)
+	f.SetOutput(stdout)
+	f.Usage = func() {
+		fmt.Fprintf(stdout, "usage: aqbench %s [options]\n\n%s", o.verb.name, f.FlagUsages())
+	}
+	f.StringVar(&o.conduit, "conduit", "sci", "conduit to measure")
+	f.StringVar(&profile, "profile", "all", "profile of the conduit, or all")
+	f.StringVar(&threads, "threads", "all", "single, many, or all")
+	f.BoolVar(&goroutines, "goroutines", false, "ranks are goroutines of one process: no pinning, no floors")
+	f.StringVar(&model, "model", "", "ranks run in virtual time on this conduit's model: no floors")
+	f.StringVar(&o.format, "format", "osu", "format of the report: "+strings.Join(bench.Formats(), ", "))
+	f.StringSliceVar(&o.ops, "op", nil, fmt.Sprintf("operations to measure, of %v (default all)", o.verb.ops))
+	f.IntSliceVar(&o.sizes, "sizes", o.verb.sizes, "payload sizes in bytes")
+	f.IntVar(&o.samples, "samples", 10, "samples of each point")
+	f.BoolVar(&quick, "quick", false, "a few samples of a few points")
+	if o.verb.np != nil {
+		f.IntSliceVarP(&o.np, "np", "n", nil, "numbers of ranks; of am: for exchange (default up to 4 for each CPU)")
+	}
+	if o.verb.name == "am" {
+		f.IntSliceVar(&o.ranks, "ranks", []int{2, 16, 64}, "numbers of ranks for poll and startup")
+	}
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if f.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
+	o.place(goroutines, model)
+	if goroutines && model != "" {
+		return fmt.Errorf("--goroutines and --model exclude each other")
+	}
+	if o.weight = 1; quick {
+		o.weight, o.samples = 0.3, min(o.samples, 3)
+		if !f.Changed("sizes") {
+			o.sizes = o.verb.quick
+		}
+		if o.ranks != nil && !f.Changed("ranks") {
+			o.ranks = []int{2, 16}
+		}
+	}
+	if err := o.choose(profile, threads); err != nil {
+		return err
+	}
+	return o.check()
+}
+
+// place decides where the ranks run.
+func (o *options) place(goroutines bool, model string) {
+	cpus, err := runner.CPUs()
+	if err != nil {
+		cpus = nil
+	}
+	if o.verb.np != nil && len(o.np) == 0 {
+		o.np = o.verb.np(max(1, len(cpus)))
+	}
+	switch {
+	case model != "":
+		o.mode, o.conduit = spawner.Modelled, model
+	case goroutines:
+		o.mode = spawner.Goroutines
+	default:
+		o.cpus = cpus
+	}
+}
+
+// choose resolves what depends on the conduit, and the operations.
+func (o *options) choose(profile, threads string) error {
+	d, err := core.DriverByName(o.conduit)
+	if err != nil {
+		return err
+	}
+	if o.mode == spawner.Modelled && !d.Modelled {
+		return fmt.Errorf("conduit %s has no model", d.Name)
+	}
+	if o.profiles = d.Profiles; profile != "all" {
+		if o.profiles = []string{profile}; !slices.Contains(d.Profiles, profile) {
+			return fmt.Errorf("conduit %s has no profile %q; it has %v", d.Name, profile, d.Profiles)
+		}
+	}
+	var ok bool
+	o.threads, ok = map[string][]core.Threads{
+		"all": {core.Single, core.Many}, "single": {core.Single}, "many": {core.Many},
+	}[threads]
+	if !ok {
+		return fmt.Errorf("--threads %q; want single, many or all", threads)
+	}
+	if len(o.ops) == 0 {
+		o.ops = slices.Clone(o.verb.ops)
+		if o.mode == spawner.Modelled { // the start of a job takes no virtual time
+			o.ops = slices.DeleteFunc(o.ops, func(op string) bool { return op == am.Startup })
+		}
+	}
+	return nil
+}
+
+// check refuses what cannot be measured.
+func (o *options) check() error {
+	for _, op := range o.ops {
+		if !slices.Contains(o.verb.ops, op) {
+			return fmt.Errorf("unknown operation %q; known: %v", op, o.verb.ops)
+		}
+		if op == am.Startup && o.mode == spawner.Modelled {
+			return fmt.Errorf("operation %s takes no virtual time; measure it without --model", op)
+		}
+	}
+	switch {
+	case o.samples < 1:
+		return fmt.Errorf("--samples %d; want at least 1", o.samples)
+	case slices.ContainsFunc(o.sizes, func(n int) bool { return n < 1 || n > runner.MaxSize || n%o.verb.multiple != 0 }):
+		return fmt.Errorf("--sizes %v; want 1 to %d bytes, multiples of %d", o.sizes, runner.MaxSize, o.verb.multiple)
+	case slices.ContainsFunc(o.ranks, func(n int) bool { return n < 1 || n > mostRanks }):
+		return fmt.Errorf("--ranks %v; want 1 to %d", o.ranks, mostRanks)
+	case slices.ContainsFunc(o.np, func(n int) bool { return n < 2 || n > mostNP }):
+		return fmt.Errorf("-n %v; want 2 to %d ranks", o.np, mostNP)
+	}
+	return nil
+}
+
+// plans returns one plan for each profile and thread mode.
+func (o *options) plans() []runner.Plan {
+	var plans []runner.Plan
+	for _, profile := range o.profiles {
+		for _, t := range o.threads {
+			plans = append(plans, runner.Plan{
+				Conduit: o.conduit, Profile: profile, Threads: t, Mode: o.mode, Ops: o.ops,
+				Sizes: o.sizes, Samples: o.samples, CPUs: o.cpus, Weight: o.weight,
+			})
+		}
+	}
+	return plans
+}
