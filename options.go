@@ -155,7 +155,7 @@ var variables = []struct {
 
 // foreign are the variables that others read: the launcher's part of a job, and programs
 // of this project.
-var foreign = []string{spawner.EnvRank, spawner.EnvSize, spawner.EnvSocket, spawner.EnvSecret, "AQUEDUCT_BENCH_AM"}
+var foreign = []string{spawner.EnvRank, spawner.EnvSize, spawner.EnvSocket, spawner.EnvSecret, spawner.EnvJob, "AQUEDUCT_BENCH"}
 
 // warned is set when the process has warned of unknown variables.
 var warned sync.Once

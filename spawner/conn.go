@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -166,7 +167,7 @@ func (j *Job) message(rank int, m message, fd int) {
 func (j *Job) abort(rank, status int, reason string) {
 	announce := ""
 	if status != 0 || j.spec.Verbose {
-		announce = fmt.Sprintf("rank %d ended the job with status %d: %s", rank, status, reason)
+		announce = fmt.Sprintf("rank %d ended the job with status %d: %s", rank, status, strings.TrimPrefix(reason, fmt.Sprintf("rank %d: ", rank)))
 	}
 	j.decide(status, reason, announce)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"golang.org/x/sys/unix"
 )
 
 // ErrNotLaunched is what Connect returns in a process that no launcher has started.
@@ -101,7 +102,7 @@ func readIdentity() (*jobID, error) {
 
 // join connects to the launcher and is let in.
 func (id *jobID) join() (*link, error) {
-	c, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: id.socket, Net: "unix"})
+	c, err := dial(id.socket)
 	if err != nil {
 		return nil, err
 	}
@@ -113,6 +114,32 @@ func (id *jobID) join() (*link, error) {
 	}
 	c.SetDeadline(time.Time{})
 	return l, nil
+}
+
+// dial connects to the socket. While the launcher has more callers than its backlog holds,
+// it waits: unlike net.Dial, which fails then, it makes the call on a blocking socket. The
+// end of the launcher ends the wait.
+func dial(path string) (*net.UnixConn, error) {
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("socket", err)
+	}
+	f := os.NewFile(uintptr(fd), path)
+	defer f.Close()
+	for {
+		err = unix.Connect(fd, &unix.SockaddrUnix{Name: path})
+		if err != unix.EINTR {
+			break
+		}
+	}
+	if err != nil {
+		return nil, os.NewSyscallError("connect", err)
+	}
+	c, err := net.FileConn(f)
+	if err != nil {
+		return nil, err
+	}
+	return c.(*net.UnixConn), nil
 }
 
 // introduce performs the rank's side of the handshake.

@@ -33,9 +33,13 @@
 //     not match.
 //   - After Spec.Timeout every rank gets SIGQUIT, upon which it prints its goroutines; the
 //     status is 124.
+//   - Output that cannot be written fails the job, even one that has ended well.
 //   - The ranks die with the launcher: the kernel kills them when the thread that started
 //     them ends (PR_SET_PDEATHSIG), and Done reports the lost connection to those that a
-//     wrapper shields from that.
+//     wrapper shields from that. What ranks have started the guard kills: the process
+//     groups of ranks, and the processes that still have the job's name in their environment.
+//     The guard is a second process of the launcher's executable, which gets no further than
+//     this package's initialisation.
 //
 // Statuses of the launcher's own: 125 it failed itself, 126 the program cannot be
 // executed, 127 there is no such program.

@@ -30,14 +30,14 @@ func Describe(w io.Writer, spec Spec) error {
 			line += "cd " + quote([]string{spec.Dir}) + " && "
 		}
 		line += "env "
-		for _, s := range mergeEnv(nil, spec.settings(), spec.Env, spec.identityOf(rank, "SOCKET", "********")) {
+		for _, s := range mergeEnv(nil, spec.settings(), spec.Env, spec.identityOf(rank, "JOB", "SOCKET", "********")) {
 			line += quote([]string{s}) + " "
 		}
 		if len(cpus) > 0 {
 			line += fmt.Sprintf("taskset -c %d ", cpus[rank%len(cpus)])
 		}
 		if _, err := fmt.Fprintln(w, line+quote(spec.forRank(argv, rank))); err != nil {
-			return err
+			return failure(statusSelf, "%v", err)
 		}
 	}
 	return nil

@@ -19,9 +19,6 @@ func (j *Job) exited(rank int, ws syscall.WaitStatus) {
 	m := &j.members[rank]
 	m.exited, m.ws = true, ws
 	j.running--
-	if j.spec.Verbose {
-		j.out.report("%s %s", j.name(rank), describe(ws))
-	}
 	if m.conn != nil && !m.lost {
 		// What it sent last may still be unread; somebody else may hold the connection.
 		m.conn.link.conn.SetReadDeadline(time.Now().Add(strayTime))
@@ -54,14 +51,18 @@ func (j *Job) settle(rank int) {
 	if !m.exited || m.conn != nil && !m.lost {
 		return
 	}
-	switch {
-	case statusOf(m.ws) != 0:
-		j.end(statusOf(m.ws), fmt.Sprintf("%s %s", j.name(rank), describe(m.ws)))
-	case m.conn != nil && !m.left && j.taking() > 0:
-		j.end(0, fmt.Sprintf("rank %d exited with status 0 without finishing the job, which %d ranks were taking part in", rank, j.taking()))
-	default:
-		j.checkWaiters()
+	status, said, announced := statusOf(m.ws), j.name(rank)+" "+describe(m.ws), false
+	unfinished := status == 0 && m.conn != nil && !m.left && j.taking() > 0
+	if unfinished {
+		said += fmt.Sprintf(" without finishing the job, which %d ranks were taking part in", j.taking())
 	}
+	if status != 0 || unfinished {
+		announced = j.end(status, said)
+	}
+	if j.spec.Verbose && !announced {
+		j.out.report("%s", said)
+	}
+	j.checkWaiters()
 }
 
 // name returns what to call a rank's process.
@@ -101,23 +102,23 @@ func (j *Job) checkWaiters() {
 }
 
 // end ends the job for a reason, unless its end is decided already: what happens then is
-// a consequence.
-func (j *Job) end(status int, reason string) {
-	if !j.verdict.ending {
-		j.decide(status, reason, reason+"; ending the job")
-	}
+// a consequence. It returns whether it has said so.
+func (j *Job) end(status int, reason string) (announced bool) {
+	return !j.verdict.ending && j.decide(status, reason, reason+"; ending the job")
 }
 
-// decide notes how the job ends, announces it, and has the ranks end. Only Abort comes
-// here when the end is decided already.
-func (j *Job) decide(status int, reason, announce string) {
+// decide notes how the job ends, announces it, and has the ranks end. Only what may replace
+// an end with status 0 comes here when the end is decided already.
+func (j *Job) decide(status int, reason, announce string) (announced bool) {
 	first, counts := j.verdict.record(status, reason)
-	if counts && announce != "" && j.verdict.signal == 0 {
+	announced = counts && announce != "" && j.verdict.signal == 0
+	if announced {
 		j.out.report("%s", announce)
 	}
 	if first {
 		j.endRanks()
 	}
+	return announced
 }
 
 // endRanks tells the ranks that the job has ended and kills them when they had time to.
@@ -134,10 +135,34 @@ func (j *Job) endRanks() {
 	j.after(j.spec.grace(), func() { j.kill(j.spec.grace()) })
 }
 
+// interrupt notes that the user asks the job to end, and returns the signal to pass on.
+func (j *Job) interrupt(sig syscall.Signal) syscall.Signal {
+	name := unix.SignalName(sig)
+	j.asked++
+	j.verdict.interrupt(sig)
+	switch {
+	case j.running == 0:
+		j.out.report("%s: all ranks have ended, only their output has not", name)
+		j.abandon = j.forced
+		j.forced = true
+	case j.asked == 1:
+		j.out.report("%s is passed to all ranks; another SIGINT or SIGTERM kills them", name)
+	default:
+		j.out.report("%s, the second signal to end the job: killing all ranks", name)
+		return unix.SIGKILL
+	}
+	return sig
+}
+
 // expire ends the job because its time is up.
 func (j *Job) expire() {
+	j.forced = true
 	reason := fmt.Sprintf("the job reached its time limit of %v", j.spec.Timeout)
-	if first, _ := j.verdict.record(statusTimeout, reason); !first {
+	first, counts := j.verdict.record(statusTimeout, reason)
+	if counts && j.running == 0 {
+		j.out.report("%s; only its output is unfinished", reason)
+	}
+	if !first || j.running == 0 {
 		return
 	}
 	j.out.report("%s; asking every rank for its goroutines", reason)
@@ -156,6 +181,7 @@ func (j *Job) kill(given time.Duration) {
 	if given > 0 {
 		j.out.report("killing what did not end within %v: %s", given, rankList(ranks))
 	}
+	j.forced = true
 	j.procs.signal(unix.SIGKILL)
 }
 

@@ -9,6 +9,7 @@ import (
 // Variables by which a launcher tells a rank who it is. EnvSecret is removed from the
 // rank's environment by Connect, so that its own children do not inherit it.
 const (
+	EnvJob    = "AQUEDUCT_JOB"    // names the job: what all its processes have in common
 	EnvRank   = "AQUEDUCT_RANK"   // decimal, 0 ≤ rank < size
 	EnvSize   = "AQUEDUCT_SIZE"   // decimal, ranks of the job
 	EnvSocket = "AQUEDUCT_SOCKET" // path of the launcher's UNIX socket
@@ -32,7 +33,18 @@ const (
 
 // identity holds the variables that only a launcher may set: a rank must not take those
 // of another job, which its launcher may have in its own environment, for its own.
-var identity = []string{EnvRank, EnvSize, EnvSocket, EnvSecret, EnvRanks, EnvMode}
+var identity = []string{EnvJob, EnvRank, EnvSize, EnvSocket, EnvSecret, EnvRanks, EnvMode}
+
+// chosen maps the variables that a Spec has a field for to that field and aqrun's option,
+// so that nothing is said in two ways.
+var chosen = map[string]string{
+	EnvConduit: "Spec.Conduit or --conduit",
+	EnvProfile: "Spec.Profile or --profile",
+	EnvSegment: "Spec.Segment or --segment",
+	EnvGrace:   "Spec.Grace or --grace",
+	EnvMode:    "Spec.Mode, --goroutines or --model",
+	EnvRanks:   "Spec.N or -n",
+}
 
 // checkEnv refuses settings that no process could have or that only a launcher may make.
 func checkEnv(settings []string) error {
@@ -41,8 +53,10 @@ func checkEnv(settings []string) error {
 		switch {
 		case !ok || name == "" || strings.ContainsRune(s, 0):
 			return fmt.Errorf("environment setting %q is not of the form NAME=value", s)
+		case chosen[name] != "":
+			return fmt.Errorf("%s is set by the launcher; choose it by %s", name, chosen[name])
 		case slices.Contains(identity, name):
-			return fmt.Errorf("%s is set by the launcher and cannot be set for it", name)
+			return fmt.Errorf("%s is set by the launcher, for each rank, and cannot be chosen", name)
 		}
 	}
 	return nil

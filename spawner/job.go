@@ -2,6 +2,7 @@ package spawner
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"sync"
 	"syscall"
@@ -27,7 +28,10 @@ type Job struct {
 	calls   *rendezvous
 	dealer  dealer
 	verdict verdict
-	strange int // connections refused
+	strange int  // connections refused
+	asked   int  // times a user has asked the job to end
+	forced  bool // the output must not take much longer than the ranks
+	abandon bool // it must not take any longer
 	timers  []*time.Timer
 
 	events chan func()
@@ -58,19 +62,19 @@ func Start(ctx context.Context, spec Spec) (*Job, error) {
 	}
 	n := spec.processes()
 	j := &Job{
-		spec: spec, procs: newProcs(n), secret: fresh(secretSize),
+		spec: spec, procs: newProcs(hex.EncodeToString(fresh(8)), n), secret: fresh(secretSize),
 		members: make([]member, n), running: n, absent: n, calls: newRendezvous(n),
 		events: make(chan func()), over: make(chan struct{}), done: make(chan struct{}),
 	}
 	j.out, err = newOutput(&spec, func(err error) {
-		j.post(func() { j.end(statusSelf, fmt.Sprintf("writing the job's output failed: %v", err)) })
+		j.post(func() { j.end(statusSelf, lost(err)) })
 	})
 	if err != nil {
 		return nil, failure(statusSelf, "%v", err)
 	}
 	if spec.Mode == Processes {
 		if err := j.listen(); err != nil {
-			j.out.finish()
+			<-j.out.finish()
 			return nil, failure(statusSelf, "%v", err)
 		}
 	}
@@ -85,16 +89,20 @@ func Start(ctx context.Context, spec Spec) (*Job, error) {
 	return j, nil
 }
 
-// run is the life of the job: it executes what others post until all has ended, then
-// releases everything.
+// run is the life of the job: it executes what others post until all has ended and the
+// output is delivered, then releases everything.
 func (j *Job) run(ctx context.Context, started <-chan bool) {
 	unwatch := context.AfterFunc(ctx, func() {
-		j.post(func() { j.end(statusSelf, fmt.Sprintf("the job was cancelled: %v", context.Cause(ctx))) })
+		j.post(func() {
+			j.forced = true
+			j.end(statusSelf, fmt.Sprintf("the job was cancelled: %v", context.Cause(ctx)))
+		})
 	})
 	alive := j.awaitLaunch(started)
 	for alive && j.running+j.linked > 0 {
 		(<-j.events)()
 	}
+	j.finishOutput()
 	close(j.over)
 
 	unwatch()
@@ -113,10 +121,7 @@ func (j *Job) run(ctx context.Context, started <-chan bool) {
 	j.group.Wait()
 	closeFDs(j.calls.held())
 	closeFDs(j.dealer.fds)
-	if j.strange > strangersNamed {
-		j.out.report("refused %d connections in all", j.strange)
-	}
-	j.out.finish()
+	j.procs.group.Wait()
 	close(j.done)
 }
 
@@ -154,7 +159,9 @@ func (j *Job) after(d time.Duration, f func()) {
 	j.timers = append(j.timers, time.AfterFunc(d, func() { j.post(f) }))
 }
 
-// Wait returns when every process of the job has ended and all their output is delivered.
+// Wait returns when every process of the job has ended and all their output is delivered,
+// or given up: that of a job whose ranks were killed, or that was cancelled or ran out of
+// time, has Spec.Grace and a second from when they have ended.
 // The status is the one for a launcher to exit with; unless it is 0, err is a
 // *core.ExitError that says what ended the job.
 func (j *Job) Wait() (status int, err error) {
@@ -179,18 +186,15 @@ func (j *Job) Kill(rank core.Rank) error {
 }
 
 // Signal sends a signal to every rank, with its process group. SIGINT and SIGTERM also
-// decide the job's status, 128 + signal; after one of them, a SIGINT kills all ranks.
+// decide the job's status, 128 + signal; the second of them kills all ranks. When the ranks
+// have ended and only output is left that nobody reads, the first bounds the wait for it
+// and the second ends it.
 func (j *Job) Signal(sig syscall.Signal) {
 	j.post(func() {
-		again := j.verdict.signal != 0
-		switch {
-		case sig == unix.SIGINT && again:
-			j.out.report("%s again: killing all ranks", unix.SignalName(sig))
-			sig = unix.SIGKILL
-		case sig == unix.SIGINT, sig == unix.SIGTERM:
-			j.verdict.interrupt(sig)
-			j.out.report("%s is passed to all ranks; SIGINT kills them", unix.SignalName(sig))
+		if sig == unix.SIGINT || sig == unix.SIGTERM {
+			sig = j.interrupt(sig)
 		}
+		j.forced = j.forced || sig == unix.SIGKILL
 		j.procs.signal(sig)
 	})
 }

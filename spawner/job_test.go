@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -197,6 +199,42 @@ func TestGraceThenKill(t *testing.T) {
 	j.reported("killing what did not end within 1ms: ranks 1, 2")
 }
 
+// What a user reads of ranks comes in the order of their lives, and once.
+func TestVerbose(t *testing.T) {
+	j := start(t, "", 8, shell(`test $AQUEDUCT_RANK != 5`), func(s *spawner.Spec) { s.Verbose, s.Grace = true, time.Hour })
+	j.finish(1)
+	var started, ended int
+	for line := range strings.Lines(j.err.String()) {
+		switch {
+		case strings.Contains(line, " is process "):
+			started++
+			if ended > 0 {
+				t.Error("a start is reported after an end")
+			}
+		case strings.Contains(line, " exited with status "), strings.Contains(line, " was killed by "):
+			ended++
+		default:
+			t.Errorf("unexpected message %q", line)
+		}
+	}
+	if started != 8 || ended != 8 {
+		t.Errorf("%d starts and %d ends of 8 ranks", started, ended)
+	}
+	if t.Failed() {
+		t.Logf("messages:\n%s", j.err)
+	}
+}
+
+// The launcher is given a child that is no rank: as it takes in orphans, the helper of a
+// rank. They go to the main thread, which with GOMAXPROCS=1 is likely to start the ranks.
+func TestForeignChild(t *testing.T) {
+	cmd := exec.Command(self(t))
+	cmd.Env = append(os.Environ(), roleEnv+"=adopter", "GOMAXPROCS=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 func TestKill(t *testing.T) {
 	j := start(t, "wait", 3)
 	j.out.await("ready", 3)
@@ -280,12 +318,31 @@ func TestInterruptDecidesTheStatus(t *testing.T) {
 }
 
 func TestSecondInterruptKills(t *testing.T) {
-	j := start(t, "stubborn", 2)
-	j.out.await("ready", 2)
+	for _, c := range []struct {
+		first, second syscall.Signal
+		status        int
+	}{{unix.SIGINT, unix.SIGINT, 130}, {unix.SIGTERM, unix.SIGTERM, 143}, {unix.SIGINT, unix.SIGTERM, 130}} {
+		t.Run(fmt.Sprint(c.first, " ", c.second), func(t *testing.T) {
+			j := start(t, "stubborn", 2)
+			j.out.await("ready", 2)
+			j.Signal(c.first)
+			j.Signal(c.second)
+			j.finish(c.status)
+			j.reported(unix.SignalName(c.second) + ", the second signal to end the job: killing all ranks")
+		})
+	}
+}
+
+// A job that is ending already can be cut short as well.
+func TestInterruptsCutTheGraceShort(t *testing.T) {
+	j := start(t, "stubborn", 2, func(s *spawner.Spec) {
+		s.Env = append(s.Env, "STATUS=6")
+		s.Grace = time.Hour
+	})
+	j.err.await("rank 0 exited with status 6", 1)
 	j.Signal(unix.SIGINT)
 	j.Signal(unix.SIGINT)
-	j.finish(130)
-	j.reported("SIGINT again: killing all ranks")
+	j.finish(6)
 }
 
 func TestProcessGroupEndsWithItsRank(t *testing.T) {
@@ -399,9 +456,10 @@ func TestStartFailures(t *testing.T) {
 		{"no directory", spawner.Spec{N: 1, Prog: "true", Dir: dir + "/none"}, 125, "working directory"},
 		{"file as directory", spawner.Spec{N: 1, Prog: "true", Dir: plain}, 125, "not a directory"},
 		{"output in a file", spawner.Spec{N: 1, Prog: "true", OutputDir: plain + "/x"}, 125, "not a directory"},
-		{"setting", spawner.Spec{N: 1, Prog: "true", Env: []string{"NOVALUE"}}, 125, "NAME=value"},
-		{"zero byte", spawner.Spec{N: 1, Prog: "true", Env: []string{"A=b\x00c"}}, 125, "NAME=value"},
-		{"identity", spawner.Spec{N: 1, Prog: "true", Env: []string{"AQUEDUCT_RANK=3"}}, 125, "set by the launcher"},
+		{"setting", spawner.Spec{N: 1, Prog: "true", Env: []string{"NOVALUE"}}, 2, "NAME=value"},
+		{"zero byte", spawner.Spec{N: 1, Prog: "true", Env: []string{"A=b\x00c"}}, 2, "NAME=value"},
+		{"a field's", spawner.Spec{N: 1, Prog: "true", Conduit: "sci", Env: []string{"AQUEDUCT_CONDUIT=loopback"}}, 2, "choose it by Spec.Conduit or --conduit"},
+		{"identity", spawner.Spec{N: 1, Prog: "true", Env: []string{"AQUEDUCT_RANK=3"}}, 2, "set by the launcher"},
 		{"mode", spawner.Spec{N: 1, Prog: "true", Mode: "threads"}, 125, "unknown mode"},
 		{"binding", spawner.Spec{N: 1, Prog: "true", Bind: "socket"}, 125, "unknown binding"},
 		{"binding in process", spawner.Spec{N: 1, Prog: "true", Bind: spawner.BindCore, Mode: spawner.Goroutines}, 125, "share a process"},
@@ -442,7 +500,7 @@ func TestDescribe(t *testing.T) {
 	}
 	want := ""
 	for r := range 2 {
-		want += fmt.Sprintf("cd / && env AQUEDUCT_GRACE=1s AQUEDUCT_CONDUIT=sci 'A=b c' AQUEDUCT_RANK=%d AQUEDUCT_SIZE=2 AQUEDUCT_SOCKET=SOCKET 'AQUEDUCT_SECRET=********' sh -c 'it'\\''s'\n", r)
+		want += fmt.Sprintf("cd / && env AQUEDUCT_GRACE=1s AQUEDUCT_CONDUIT=sci 'A=b c' AQUEDUCT_JOB=JOB AQUEDUCT_RANK=%d AQUEDUCT_SIZE=2 AQUEDUCT_SOCKET=SOCKET 'AQUEDUCT_SECRET=********' sh -c 'it'\\''s'\n", r)
 	}
 	if b.String() != want {
 		t.Errorf("got\n%swant\n%s", b.String(), want)

@@ -3,6 +3,7 @@ package spawner
 import (
 	"encoding/hex"
 	"os"
+	"slices"
 	"syscall"
 )
 
@@ -36,13 +37,13 @@ func (j *Job) launch(path string, argv []string) error {
 	if j.server != nil {
 		socket = j.server.point.path
 	}
-	inherited, secret := os.Environ(), hex.EncodeToString(j.secret)
+	env, secret := mergeEnv(os.Environ(), j.spec.settings(), j.spec.Env), hex.EncodeToString(j.secret)
 	build := func(rank int) (c command, err error) {
 		c = command{path: path, argv: j.spec.forRank(argv, rank), dir: j.spec.Dir, cpu: -1}
 		if len(cpus) > 0 {
 			c.cpu = cpus[rank%len(cpus)]
 		}
-		c.env = mergeEnv(inherited, j.spec.settings(), j.spec.Env, j.spec.identityOf(rank, socket, secret))
+		c.env = slices.Concat(env, j.spec.identityOf(rank, j.procs.job, socket, secret)) // which env has none of
 		stdin, err := j.spec.input(rank)
 		if err != nil {
 			return c, failure(statusSelf, "rank %d: standard input: %v", rank, err)
@@ -55,13 +56,12 @@ func (j *Job) launch(path string, argv []string) error {
 		c.files = []*os.File{stdin, stdout, stderr}
 		return c, nil
 	}
-	err := j.procs.launch(build, func(rank int, ws syscall.WaitStatus) {
-		j.post(func() { j.exited(rank, ws) })
-	})
-	if err == nil && j.spec.Verbose {
-		for rank := range j.members {
-			j.out.report("%s is process %d: %s", j.name(rank), j.procs.pid(rank), quote(j.spec.forRank(argv, rank)))
+	began := func(rank, pid int) {
+		if j.spec.Verbose {
+			j.out.report("%s is process %d: %s", j.name(rank), pid, quote(j.spec.forRank(argv, rank)))
 		}
 	}
-	return err
+	return j.procs.launch(build, began, func(rank int, ws syscall.WaitStatus) {
+		j.post(func() { j.exited(rank, ws) })
+	})
 }

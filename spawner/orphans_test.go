@@ -13,12 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// launcher runs a launcher of three ranks that wait, as a child, and returns it with
-// descriptors of all processes of its job, wrappers included.
-func launcher(t *testing.T, env ...string) (*exec.Cmd, []int) {
+// launcher runs a launcher of three ranks that wait, wrapped in a script that may start
+// others, as a child. It returns the launcher with descriptors of the processes that its
+// output names: each rank's as started, those of the script, and the rank itself.
+func launcher(t *testing.T, wrap string, processes int) (*exec.Cmd, map[string][]int) {
 	t.Helper()
 	cmd := exec.Command(self(t))
-	cmd.Env = append(os.Environ(), append(env, roleEnv+"=launcher", "JOB=wait")...)
+	cmd.Env = append(os.Environ(), roleEnv+"=launcher", "JOB=wait", "WRAP="+wrap)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -27,51 +28,63 @@ func launcher(t *testing.T, env ...string) (*exec.Cmd, []int) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	var fds []int
+	fds := make(map[string][]int)
 	in := bufio.NewScanner(out)
-	for len(fds) < 6 && in.Scan() { // a process and a ready line per rank
+	for range 3 * processes {
+		var what string
 		var pid int
-		if _, err := fmt.Sscanf(strings.TrimPrefix(in.Text(), "ready "), "%d", &pid); err != nil {
-			if _, err := fmt.Sscanf(in.Text(), "process %d", &pid); err != nil {
-				t.Fatalf("launcher says %q", in.Text())
-			}
+		in.Scan()
+		if _, err := fmt.Sscanf(in.Text(), "%s %d", &what, &pid); err != nil {
+			t.Fatalf("launcher says %q", in.Text())
 		}
-		fds = append(fds, processFD(t, pid))
-	}
-	if len(fds) < 6 {
-		t.Fatal("the launcher ended early")
+		fds[what] = append(fds[what], processFD(t, pid))
 	}
 	return cmd, fds
 }
 
+// wrappers shield ranks from the end of their launcher, and start others in their group.
+var wrappers = []struct {
+	script    string
+	processes int // of each rank
+}{
+	{"", 2},
+	{`"$0" "$@"; exit $?`, 2},
+	{`env -i sleep 1000 & echo helper $!; exec "$0" "$@"`, 3},
+}
+
+// checkEnd checks that all processes end.
+func checkEnd(t *testing.T, processes map[string][]int) {
+	t.Helper()
+	for what, fds := range processes {
+		for i, fd := range fds {
+			if !endsWithin(fd, 2000) {
+				t.Errorf("%s %d of the job lives on", what, i)
+				unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+			}
+		}
+	}
+}
+
 // Nothing survives the launcher, not even ranks that a wrapper separates from it.
 func TestNothingSurvivesTheLauncher(t *testing.T) {
-	for _, wrap := range []string{"", "1"} {
-		t.Run("wrap="+wrap, func(t *testing.T) {
-			cmd, fds := launcher(t, "WRAP="+wrap)
+	for _, w := range wrappers {
+		t.Run("wrap="+w.script, func(t *testing.T) {
+			cmd, fds := launcher(t, w.script, w.processes)
 			cmd.Process.Kill()
-			for i, fd := range fds {
-				if !endsWithin(fd, 2000) {
-					t.Errorf("process %d of the job lives on", i)
-				}
-			}
+			checkEnd(t, fds)
 		})
 	}
 }
 
 // Nothing survives the death of a rank, and the launcher reports it.
 func TestNothingSurvivesARank(t *testing.T) {
-	for _, wrap := range []string{"", "1"} {
-		t.Run("wrap="+wrap, func(t *testing.T) {
-			cmd, fds := launcher(t, "WRAP="+wrap)
-			if err := unix.PidfdSendSignal(fds[5], unix.SIGKILL, nil, 0); err != nil {
+	for _, w := range wrappers {
+		t.Run("wrap="+w.script, func(t *testing.T) {
+			cmd, fds := launcher(t, w.script, w.processes)
+			if err := unix.PidfdSendSignal(fds["ready"][2], unix.SIGKILL, nil, 0); err != nil {
 				t.Fatal(err)
 			}
-			for i, fd := range fds {
-				if !endsWithin(fd, 2000) {
-					t.Errorf("process %d of the job lives on", i)
-				}
-			}
+			checkEnd(t, fds)
 			cmd.Wait()
 			if got := cmd.ProcessState.ExitCode(); got != 137 {
 				t.Errorf("the launcher exits with %d, want 137", got)

@@ -15,29 +15,39 @@ const strayTime = time.Second
 
 // output is where the ranks' output and the launcher's own messages go.
 type output struct {
-	out, err *sink
-	dir      string
-	pipes    []*os.File
-	group    sync.WaitGroup
-	messages chan string
-	own      *stream
+	out, err  *sink
+	dir       string
+	streams   []*stream
+	group     sync.WaitGroup // of the streams
+	own       *stream
+	messages  chan string   // nil when nothing may be reported any more
+	delivered chan struct{} // closed when all messages are
+
+	failed func(error)
+	mu     sync.Mutex
+	lost   error // the first of writing
 }
 
-// newOutput makes the output of a job. failed hears of the first error of each sink.
+// newOutput makes the output of a job. failed hears of errors of writing.
 func newOutput(spec *Spec, failed func(err error)) (*output, error) {
 	if spec.OutputDir != "" {
 		if err := os.MkdirAll(spec.OutputDir, 0o777); err != nil {
 			return nil, err
 		}
 	}
-	o := &output{dir: spec.OutputDir, messages: make(chan string, 64+3*spec.N)}
-	o.out = newSink(spec.Stdout, "standard output", spec.TagOutput, failed)
+	o := &output{dir: spec.OutputDir, messages: make(chan string, 64+3*spec.N), failed: failed}
+	o.out = newSink(spec.Stdout, "standard output", spec.TagOutput, o.fail)
 	o.err = o.out
 	if !sameWriter(spec.Stdout, spec.Stderr) {
-		o.err = newSink(spec.Stderr, "standard error", spec.TagOutput, failed)
+		o.err = newSink(spec.Stderr, "standard error", spec.TagOutput, o.fail)
 	}
 	o.own = &stream{sink: o.err}
-	o.group.Go(o.deliver)
+	messages := o.messages
+	o.delivered = done(func() {
+		for m := range messages {
+			o.own.sink.write(o.own, []byte(m))
+		}
+	})
 	return o, nil
 }
 
@@ -84,8 +94,9 @@ func (o *output) stream(rank int, k *sink, suffix string) (w *os.File, err error
 		}
 		return nil, err
 	}
-	o.pipes = append(o.pipes, r)
-	o.group.Go(func() { s.copyFrom(r) })
+	s.pipe = r
+	o.streams = append(o.streams, s)
+	o.group.Go(s.copy)
 	return w, nil
 }
 
@@ -98,24 +109,59 @@ func (o *output) report(format string, args ...any) {
 	}
 }
 
-func (o *output) deliver() {
-	for m := range o.messages {
-		o.own.sink.write(o.own, []byte(m))
-	}
-}
-
 // tagLines makes all output carry tags from now on.
 func (o *output) tagLines() {
 	o.out.tagged.Store(true)
 	o.err.tagged.Store(true)
 }
 
-// finish returns when everything the ranks have written is delivered. It is called when
-// they have ended; nothing may be reported any more.
-func (o *output) finish() {
-	for _, p := range o.pipes {
-		p.SetReadDeadline(time.Now().Add(strayTime))
+// fail notes an error of writing.
+func (o *output) fail(err error) {
+	o.mu.Lock()
+	if o.lost == nil {
+		o.lost = err
 	}
+	o.mu.Unlock()
+	o.failed(err)
+}
+
+// failure returns the first error of writing.
+func (o *output) failure() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.lost
+}
+
+// drain is called when the ranks have ended. The channel is closed when everything they
+// have written is delivered.
+func (o *output) drain() <-chan struct{} {
+	limit := time.Now().Add(strayTime)
+	for _, s := range o.streams {
+		s.endBy(limit)
+	}
+	return done(o.group.Wait)
+}
+
+// finish makes further reports vanish. The channel is closed when the earlier ones are
+// delivered.
+func (o *output) finish() <-chan struct{} {
 	close(o.messages)
-	o.group.Wait()
+	o.messages = nil
+	return o.delivered
+}
+
+// close has nothing begin to be written any more, by streams that were given up.
+func (o *output) close() {
+	o.out.closed.Store(true)
+	o.err.closed.Store(true)
+}
+
+// done runs f on a goroutine of its own and closes the channel when it returns.
+func done(f func()) chan struct{} {
+	c := make(chan struct{})
+	go func() {
+		defer close(c)
+		f()
+	}()
+	return c
 }

@@ -10,8 +10,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aqueduct-go/aqueduct/spawner"
+	"golang.org/x/sys/unix"
 )
 
 func tagged(s *spawner.Spec) { s.TagOutput = true }
@@ -155,6 +157,97 @@ func TestFailingOutputEndsTheJob(t *testing.T) {
 	j := start(t, "", 2, shell(`while :; do echo a line; done`), func(s *spawner.Spec) { s.Stdout = &brokenWriter{left: 1000} })
 	j.finish(125)
 	j.reported("writing the job's output failed: standard output: the disk is full")
+}
+
+// Output that is lost when the ranks have ended well fails the job.
+func TestLostOutput(t *testing.T) {
+	dir := t.TempDir()
+	for name, edit := range map[string]func(*spawner.Spec){
+		"writer": func(s *spawner.Spec) { s.Stdout = &brokenWriter{left: 5} },
+		"errors": func(s *spawner.Spec) { s.Stderr = &brokenWriter{left: 5} },
+		"file":   func(s *spawner.Spec) { s.OutputDir = dir },
+	} {
+		if err := os.Symlink("/dev/full", filepath.Join(dir, "rank.1.out")); err != nil && !os.IsExist(err) {
+			t.Fatal(err)
+		}
+		t.Run(name, func(t *testing.T) {
+			for range 10 {
+				j := start(t, "", 2, shell(`echo text of $AQUEDUCT_RANK; echo more >&2`), edit)
+				j.finish(125)
+				if name != "errors" {
+					j.reported("writing the job's output failed: ")
+				}
+			}
+		})
+	}
+}
+
+// stuckWriter does not return from Write until it is released.
+type stuckWriter chan struct{}
+
+func (w stuckWriter) Write(b []byte) (int, error) {
+	<-w
+	return len(b), nil
+}
+
+// Output that nobody takes does not hold up a job that was forced to end.
+func TestStuckOutput(t *testing.T) {
+	const ends, runs = `echo text`, `echo text; echo ready >&2; exec yes`
+	twice := func(j *testJob) { j.Signal(unix.SIGTERM); j.Signal(unix.SIGTERM) }
+	for _, c := range []struct {
+		name, script, await string
+		end                 func(*testJob)
+		status              int
+		says                string
+	}{
+		{"timeout", ends, "exited with status 0", (*testJob).Expire, 124, "time limit of 1h0m0s; only its output is unfinished"},
+		{"signals", ends, "exited with status 0", twice, 143, "SIGTERM: all ranks have ended, only their output has not"},
+		{"killed", runs, "ready\n", twice, 143, "killing all ranks"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			stuck := make(stuckWriter)
+			j := start(t, "", 2, shell(c.script), func(s *spawner.Spec) {
+				s.Stdout, s.Grace, s.Timeout, s.Verbose = stuck, time.Millisecond, time.Hour, true
+			})
+			j.err.await(c.await, 2)
+			c.end(j)
+			j.finish(c.status)
+			j.reported(c.says)
+			j.reported("gave up on output that nobody reads")
+			close(stuck)
+		})
+	}
+}
+
+// A reader that takes its time loses nothing of a job that ends by itself.
+func TestSlowReader(t *testing.T) {
+	slow := make(stuckWriter)
+	j := start(t, "", 1, shell(`echo text; exit 3`), func(s *spawner.Spec) { s.Stdout, s.Grace = slow, time.Millisecond })
+	j.err.await("rank 0 exited with status 3", 1)
+	slow <- struct{}{}
+	j.finish(3)
+	if strings.Contains(j.err.String(), "gave up") {
+		t.Errorf("messages:\n%s", j.err)
+	}
+}
+
+// A prompt is seen although its line has no end; the answer continues the line.
+func TestPrompt(t *testing.T) {
+	for _, tag := range []string{"", "[0] "} {
+		t.Run("tag="+tag, func(t *testing.T) {
+			in, answers := io.Pipe()
+			defer answers.Close()
+			j := startParallel(t, "prompt", 1, func(s *spawner.Spec) { s.Stdin, s.TagOutput = in, tag != "" })
+			j.out.await(tag+"name? ", 1)
+			fmt.Fprintln(answers, "Ada")
+			j.out.await(tag+"colour? ", 1)
+			fmt.Fprintln(answers, "red")
+			j.finish(0)
+			if want := tag + "name? Ada\n" + tag + "colour? red\n"; j.out.String() != want {
+				t.Errorf("output %q, want %q", j.out, want)
+			}
+		})
+	}
 }
 
 func TestStdinGoesToRankZero(t *testing.T) {

@@ -192,10 +192,10 @@ func TestPipeIsEmptiedAtItsDeadline(t *testing.T) {
 	if _, err := w.WriteString(text); err != nil {
 		t.Fatal(err)
 	}
-	r.SetReadDeadline(time.Unix(1, 0))
 	var out bytes.Buffer
-	s := &stream{sink: newSink(&out, "test", false, func(err error) { t.Error(err) })}
-	s.copyFrom(r)
+	s := &stream{pipe: r, sink: newSink(&out, "test", false, func(err error) { t.Error(err) })}
+	s.endBy(time.Unix(1, 0))
+	s.copy()
 	if out.String() != text {
 		t.Errorf("%d bytes of %d", out.Len(), len(text))
 	}
@@ -338,6 +338,70 @@ func TestRankRefusesImpostor(t *testing.T) {
 	id := &jobID{rank: 0, size: 1, secret: fresh(secretSize)}
 	if err := id.introduce(newLink(b)); err == nil || !strings.Contains(err.Error(), "does not know the secret") {
 		t.Errorf("introduce: %v", err)
+	}
+}
+
+// fullSocket listens with no room for another connection until accept makes some.
+func fullSocket(t *testing.T) (path string, listener int) {
+	t.Helper()
+	socket := func() int {
+		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fd
+	}
+	path = filepath.Join(t.TempDir(), "s")
+	addr := &unix.SockaddrUnix{Name: path}
+	listener = socket()
+	if err := errors.Join(unix.Bind(listener, addr), unix.Listen(listener, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		fd := socket()
+		t.Cleanup(func() { unix.Close(fd) })
+		unix.SetNonblock(fd, true)
+		switch err := unix.Connect(fd, addr); err {
+		case nil:
+		case unix.EAGAIN:
+			return path, listener
+		default:
+			t.Fatal(err)
+		}
+	}
+}
+
+// A rank waits while its launcher has too many callers, as long as the launcher lives.
+func TestFullBacklog(t *testing.T) {
+	for _, lives := range []bool{true, false} {
+		path, listener := fullSocket(t)
+		joined := make(chan error, 1)
+		go func() {
+			c, err := dial(path)
+			if err == nil {
+				c.Close()
+			}
+			joined <- err
+		}()
+		for !bytes.Contains(stacks(), []byte("spawner.dial(")) || !bytes.Contains(stacks(), []byte("unix.Connect(")) {
+			if len(joined) > 0 {
+				t.Fatalf("a full backlog: %v", <-joined)
+			}
+			runtime.Gosched()
+		}
+		if lives {
+			fd, _, err := unix.Accept(listener)
+			if err != nil {
+				t.Fatal(err)
+			}
+			unix.Close(fd)
+			defer unix.Close(listener)
+		} else {
+			unix.Close(listener)
+		}
+		if err := <-joined; (err == nil) != lives {
+			t.Errorf("launcher lives: %v; dial: %v", lives, err)
+		}
 	}
 }
 

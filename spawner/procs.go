@@ -2,7 +2,6 @@ package spawner
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"runtime"
 	"slices"
@@ -25,42 +24,52 @@ type command struct {
 // procs starts the processes of a job, each leading a process group, and reaps them.
 //
 // All of that happens on one OS thread, which lives as long as any of them: the kernel
-// kills them when the thread that started them ends, and waits on that thread see no other
-// children of this program.
+// kills them when the thread that started them ends, and waits on that thread see hardly
+// any other children of this program.
 type procs struct {
+	job   string         // its name
+	group sync.WaitGroup // of parent
+	guard *guard         // parent's
 	mu    sync.Mutex
 	pids  []int // by rank; 0: not started
 	alive []bool
 }
 
-func newProcs(n int) *procs {
-	return &procs{pids: make([]int, n), alive: make([]bool, n)}
+func newProcs(job string, n int) *procs {
+	return &procs{job: job, pids: make([]int, n), alive: make([]bool, n)}
 }
 
-// launch starts a process per rank and returns when all run. Each end is reported to
-// exited, on another goroutine. On error none is left.
-func (p *procs) launch(build func(rank int) (command, error), exited func(rank int, ws syscall.WaitStatus)) error {
+// launch starts a process per rank and returns when all run. Another goroutine reports
+// each start to began and, when all run, each end to exited; group waits for it. On error
+// no process is left.
+func (p *procs) launch(build func(rank int) (command, error), began func(rank, pid int), exited func(rank int, ws syscall.WaitStatus)) error {
 	started := make(chan error)
-	go p.parent(build, exited, started)
+	p.group.Go(func() { p.parent(build, began, exited, started) })
 	return <-started
 }
 
 // parent is the life of the parent thread.
-func (p *procs) parent(build func(int) (command, error), exited func(int, syscall.WaitStatus), started chan<- error) {
+func (p *procs) parent(build func(int) (command, error), began func(int, int), exited func(int, syscall.WaitStatus), started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	err := p.startAll(build)
+	var err error
+	if p.guard, err = startGuard(p.job); err != nil {
+		started <- err
+		return
+	}
+	defer p.guard.stop()
+	err = p.startAll(build, began)
 	if err == nil {
 		started <- nil
 	} else {
 		p.signal(unix.SIGKILL)
 	}
-	for {
+	for len(p.living()) > 0 {
 		rank, ws, ok := p.reap()
 		if !ok {
 			break
 		}
-		if err == nil {
+		if rank >= 0 && err == nil {
 			exited(rank, ws)
 		}
 	}
@@ -69,13 +78,16 @@ func (p *procs) parent(build func(int) (command, error), exited func(int, syscal
 	}
 }
 
-func (p *procs) startAll(build func(int) (command, error)) error {
+func (p *procs) startAll(build func(int) (command, error), began func(rank, pid int)) error {
 	for rank := range p.pids {
 		c, err := build(rank)
 		if err != nil {
 			return err
 		}
 		pid, err := c.start(rank)
+		if err == nil {
+			p.guard.begins(pid) // at once: until then it is guarded less well
+		}
 		for _, f := range c.files {
 			f.Close()
 		}
@@ -85,6 +97,7 @@ func (p *procs) startAll(build func(int) (command, error)) error {
 		p.mu.Lock()
 		p.pids[rank], p.alive[rank] = pid, true
 		p.mu.Unlock()
+		began(rank, pid)
 	}
 	return nil
 }
@@ -141,30 +154,28 @@ func bindThread(cpu int) (restore func(), err error) {
 	return func() { unix.SchedSetaffinity(0, &before) }, nil
 }
 
-// reap waits for the next process to end, and kills what is left of its process group; ok
-// is false when none is left.
+// reap waits for the next child to end, and kills what is left of its process group; ok is
+// false when there are none. Rank -1 is some other child: the main thread, should this be
+// it, is given those of threads that end and, in a container's first process, orphans.
 func (p *procs) reap() (rank int, ws syscall.WaitStatus, ok bool) {
 	pid, ok := nextEnded()
 	if !ok {
 		return 0, 0, false
 	}
-	// The process is a zombie until Wait4, so its number cannot mean anything else yet.
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	unix.Kill(-pid, unix.SIGKILL)
+	rank = slices.Index(p.pids, pid)
+	if rank >= 0 {
+		// The process is a zombie until Wait4, so its number cannot mean anything else yet.
+		unix.Kill(-pid, unix.SIGKILL)
+		p.guard.ended(pid)
+		p.alive[rank] = false
+	}
 	for {
-		_, err := syscall.Wait4(pid, &ws, 0, nil)
-		if err != syscall.EINTR {
-			break
+		if _, err := syscall.Wait4(pid, &ws, 0, nil); err != syscall.EINTR {
+			return rank, ws, true
 		}
 	}
-	for r := range p.pids {
-		if p.pids[r] == pid && p.alive[r] {
-			p.alive[r] = false
-			return r, ws, true
-		}
-	}
-	panic(fmt.Sprintf("spawner: reaped process %d, which is no rank", pid))
 }
 
 // signal sends a signal to the process group of every rank that lives.

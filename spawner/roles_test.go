@@ -49,7 +49,9 @@ var roles = map[string]func(){
 	"longline":     roleLongLine,
 	"partial":      rolePartial,
 	"affinity":     roleAffinity,
+	"prompt":       rolePrompt,
 	"launcher":     roleLauncher,
+	"adopter":      roleAdopter,
 	"closed-calls": roleClosedCalls,
 }
 
@@ -159,7 +161,10 @@ func roleShareLimit() {
 	boot := join()
 	fd := shared("x")
 	if boot.Rank() == 1 {
-		check(unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: uint64(fd) + 3, Max: uint64(fd) + 3}))
+		free, err := unix.Dup(fd)
+		check(err)
+		check(unix.Close(free))
+		check(unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: uint64(free) + 3, Max: uint64(free) + 3}))
 	}
 	_, err := boot.(core.DescriptorSharer).ShareFD(fd)
 	if boot.Rank() != 1 {
@@ -507,6 +512,16 @@ func roleLongLine() {
 
 func rolePartial() { fmt.Printf("no end of line from %s", os.Getenv(spawner.EnvRank)) }
 
+// rolePrompt asks two questions and repeats the answers.
+func rolePrompt() {
+	in := bufio.NewScanner(os.Stdin)
+	for _, question := range []string{"name? ", "colour? "} {
+		fmt.Print(question)
+		assert(in.Scan(), "no answer")
+		fmt.Println(in.Text())
+	}
+}
+
 func roleAffinity() {
 	var set unix.CPUSet
 	check(unix.SchedGetaffinity(0, &set))
@@ -523,8 +538,8 @@ func roleLauncher() {
 	exe, err := os.Executable()
 	check(err)
 	spec := spawner.Spec{N: 3, Prog: exe, Env: []string{roleEnv + "=" + os.Getenv("JOB")}, Stdout: os.Stdout, Stderr: os.Stderr}
-	if os.Getenv("WRAP") != "" {
-		spec.Prefix = []string{"sh", "-c", `"$0" "$@"; exit $?`}
+	if wrap := os.Getenv("WRAP"); wrap != "" {
+		spec.Prefix = []string{"sh", "-c", wrap}
 	}
 	job, err := spawner.Start(context.Background(), spec)
 	check(err)
@@ -533,6 +548,25 @@ func roleLauncher() {
 	}
 	status, _ := job.Wait()
 	os.Exit(status)
+}
+
+// roleAdopter is a launcher that orphans are given to: each rank leaves one, which ends
+// before the rank does.
+func roleAdopter() {
+	check(unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+	os.Unsetenv(roleEnv)
+	const script = `
+		helper=$(sh -c 'sleep 0.01 >&- & echo $!')
+		while [ -e /proc/$helper ] && ! grep -q '^State:.Z' /proc/$helper/status; do :; done`
+	for range 20 {
+		job, err := spawner.Start(context.Background(), spawner.Spec{
+			N: 1, Prog: "sh", Args: []string{"-c", script}, Stdout: os.Stdout,
+		})
+		check(err)
+		if status, err := job.Wait(); status != 0 {
+			check(err)
+		}
+	}
 }
 
 // roleClosedCalls checks what the Bootstrap does after Close.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,8 +21,10 @@ const maxLine = 64 << 10
 // first gets a newline and the second begins like a line.
 type sink struct {
 	tagged atomic.Bool // lines begin with their stream's tag
+	closed atomic.Bool // nothing is written any more
 	mu     sync.Mutex
 	w      io.Writer
+	name   string
 	open   *stream // whose unfinished line was written last
 	buf    []byte
 	err    error           // the first error; nothing is written after it
@@ -32,7 +35,7 @@ func newSink(w io.Writer, name string, tagged bool, failed func(error)) *sink {
 	if w == nil {
 		w = io.Discard
 	}
-	k := &sink{w: w, failed: func(err error) { failed(fmt.Errorf("%s: %w", name, err)) }}
+	k := &sink{w: w, name: name, failed: failed}
 	k.tagged.Store(tagged)
 	return k
 }
@@ -78,39 +81,50 @@ func (k *sink) finish(s *stream) {
 }
 
 func (k *sink) flush() {
-	if k.err != nil {
+	if k.err != nil || k.closed.Load() {
 		return
 	}
 	if _, k.err = k.w.Write(k.buf); k.err != nil {
-		k.failed(k.err)
+		k.failed(fmt.Errorf("%s: %w", k.name, k.err))
 	}
 }
+
+// silence is how long an unfinished line, such as a prompt, is held back: no longer than
+// people take for at once, yet longer than a program pauses within a line.
+const silence = 200 * time.Millisecond
 
 // stream is one rank's standard output or standard error on its way to a sink.
 type stream struct {
 	sink *sink
 	tag  []byte   // "[rank] "
 	file *os.File // gets a copy, if not nil
+	pipe *os.File // where it comes from
+
+	mu    sync.Mutex
+	limit time.Time // when reading ends although the pipe does not; zero: never
 }
 
-// copyFrom passes on what comes out of the pipe until its end, and closes it.
-func (s *stream) copyFrom(pipe *os.File) {
-	defer pipe.Close()
+// copy passes on what comes out of the pipe until its end, and closes it.
+func (s *stream) copy() {
+	defer s.pipe.Close()
 	held := make([]byte, 0, 4096)
 	for {
-		n, err := readPipe(pipe, held[len(held):cap(held)])
+		n, err := s.read(held[len(held):cap(held)], len(held) > 0)
 		s.save(held[len(held) : len(held)+n])
 		held = s.pass(held[:len(held)+n])
-		if err != nil {
+		if err != nil && len(held) > 0 {
+			s.sink.write(s, held)
+			held = held[:0]
+		}
+		if err != nil && err != errSilent {
 			break
 		}
 	}
-	if len(held) > 0 {
-		s.sink.write(s, held)
-	}
 	s.sink.finish(s)
 	if s.file != nil {
-		s.file.Close()
+		if err := s.file.Close(); err != nil {
+			s.sink.failed(err)
+		}
 	}
 }
 
@@ -143,14 +157,50 @@ func (s *stream) save(data []byte) {
 	}
 }
 
-// readPipe reads from the pipe. After its deadline it returns what is there at once and
-// then io.EOF, so that a slow reader at the other end of a sink loses nothing.
-func readPipe(pipe *os.File, b []byte) (n int, err error) {
-	n, err = pipe.Read(b)
+// endBy has the stream end at the limit: its ranks have ended, and who else still holds
+// the pipe is not waited for.
+func (s *stream) endBy(limit time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.limit = limit
+	s.pipe.SetReadDeadline(limit)
+}
+
+// setDeadline ends the next read at the limit, or after a silence if that is sooner and
+// somebody waits for what is held.
+func (s *stream) setDeadline(waited bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.limit
+	if soon := time.Now().Add(silence); waited && (d.IsZero() || soon.Before(d)) {
+		d = soon
+	}
+	s.pipe.SetReadDeadline(d)
+}
+
+// atLimit reports whether the limit has come.
+func (s *stream) atLimit() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.limit.IsZero() && !time.Now().Before(s.limit)
+}
+
+// errSilent reports that nothing has come for a while.
+var errSilent = errors.New("silence")
+
+// read reads from the pipe; only if waited is set does it fail with errSilent. After the
+// limit it returns what is there at once and then io.EOF, so that a slow reader at the
+// other end of a sink loses nothing.
+func (s *stream) read(b []byte, waited bool) (n int, err error) {
+	s.setDeadline(waited)
+	n, err = s.pipe.Read(b)
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		return n, err
 	}
-	raw, err := pipe.SyscallConn()
+	if !s.atLimit() {
+		return 0, errSilent
+	}
+	raw, err := s.pipe.SyscallConn()
 	if err != nil {
 		return 0, err
 	}

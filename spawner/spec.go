@@ -45,7 +45,7 @@ type Spec struct {
 	N    int      // ranks, 1 to MaxRanks
 	Prog string   // program: a path (relative to Dir) or a name to find in PATH
 	Args []string // its arguments, passed on untouched
-	Env  []string // NAME=value, on top of the launcher's environment
+	Env  []string // NAME=value, on top of the launcher's environment; not what fields stand for
 	Dir  string   // working directory of the ranks; "" is the launcher's
 
 	// Prefix is put before the program of every rank, as in "ip netns exec aq{rank}";
@@ -65,8 +65,10 @@ type Spec struct {
 	// it is nil. A file other than a terminal is handed over as it is; anything else is
 	// copied by a goroutine that ends at its end of file, or after the job at its next Read.
 	Stdin io.Reader
-	// Stdout and Stderr receive the ranks' output in whole lines; nil discards it. Stderr
-	// also receives the launcher's own messages, which begin with "aqueduct: ".
+	// Stdout and Stderr receive the ranks' output in whole lines, and what has had no end of
+	// line for 200 ms; nil discards it. Stderr also receives the launcher's own messages,
+	// which begin with "aqueduct: ". A Write that blocks holds up the end of the job unless
+	// it was forced; then it is left behind, and none follows it.
 	Stdout, Stderr io.Writer
 	TagOutput      bool   // begin every line with "[rank] "
 	OutputDir      string // also write rank.N.out and rank.N.err there, byte for byte
@@ -79,8 +81,9 @@ func failure(status int, format string, args ...any) error {
 	return &core.ExitError{Status: status, Reason: "spawner: " + fmt.Sprintf(format, args...)}
 }
 
-// Statuses of the launcher's own, as env(1) and timeout(1) have them.
+// Statuses of the launcher's own; but for misuse, as env(1) and timeout(1) have them.
 const (
+	statusUsage   = 2
 	statusTimeout = 124
 	statusSelf    = 125
 	statusExec    = 126
@@ -109,7 +112,7 @@ func (s *Spec) check() error {
 		return failure(statusSelf, "%v", err)
 	}
 	if err := checkEnv(s.Env); err != nil {
-		return failure(statusSelf, "%v", err)
+		return failure(statusUsage, "%v", err)
 	}
 	switch s.Mode {
 	case Processes, Goroutines, Modelled:
@@ -200,12 +203,12 @@ func (s *Spec) settings() []string {
 }
 
 // identityOf returns the variables that tell process rank who it is.
-func (s *Spec) identityOf(rank int, socket, secret string) []string {
+func (s *Spec) identityOf(rank int, job, socket, secret string) []string {
 	if s.Mode != Processes {
-		return []string{EnvMode + "=" + string(s.Mode), EnvRanks + "=" + strconv.Itoa(s.N)}
+		return []string{EnvJob + "=" + job, EnvMode + "=" + string(s.Mode), EnvRanks + "=" + strconv.Itoa(s.N)}
 	}
 	return []string{
-		EnvRank + "=" + strconv.Itoa(rank), EnvSize + "=" + strconv.Itoa(s.N),
+		EnvJob + "=" + job, EnvRank + "=" + strconv.Itoa(rank), EnvSize + "=" + strconv.Itoa(s.N),
 		EnvSocket + "=" + socket, EnvSecret + "=" + secret,
 	}
 }

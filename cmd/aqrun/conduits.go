@@ -13,8 +13,7 @@ import (
 func conduits(args []string, stdout, stderr io.Writer) int {
 	switch {
 	case len(args) > 0 && (args[0] == "-h" || args[0] == "--help"):
-		fmt.Fprint(stdout, usage)
-		return 0
+		return say(stdout, stderr, usage)
 	case len(args) > 0:
 		fmt.Fprintf(stderr, "aqrun: conduits takes no arguments; to run a program of that name give -n\nTry 'aqrun -h'.\n")
 		return statusUsage
@@ -38,6 +37,5 @@ func conduits(args []string, stdout, stderr io.Writer) int {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.Name, available, profiles, modelled, d.Summary)
 	}
-	w.Flush()
-	return 0
+	return report(stderr, written(w.Flush()))
 }

@@ -152,6 +152,76 @@ func TestKillLeavesNothing(t *testing.T) {
 	}
 }
 
+// guardOf returns the guard of an aqrun that runs.
+func guardOf(t *testing.T, aqrun int) process {
+	t.Helper()
+	for pid := range entries(t, "/proc") {
+		n, err := strconv.Atoi(pid)
+		if err != nil {
+			continue
+		}
+		name, _ := os.ReadFile("/proc/" + pid + "/cmdline")
+		status, _ := os.ReadFile("/proc/" + pid + "/status")
+		if strings.HasPrefix(string(name), "aqueduct-guard\x00") && strings.Contains(string(status), fmt.Sprintf("\nPPid:\t%d\n", aqrun)) {
+			return watch(t, n)
+		}
+	}
+	t.Fatalf("aqrun %d has no guard", aqrun)
+	return process{}
+}
+
+// What ranks have started goes with them, even if aqrun has no time to see to it; so does
+// the guard that sees to it then.
+func TestKillLeavesNoHelpers(t *testing.T) {
+	for _, helper := range []string{"sleep 1000", "setsid sleep 1000"} {
+		for _, mode := range []string{"--verbose", "--goroutines"} {
+			ranks := 2
+			script := helper + ` & echo helper $!; wait`
+			if mode == "--goroutines" {
+				ranks = 1
+			}
+			s := start(t, command(t, "", "-n", "2", mode, "sh", "-c", script))
+			var left []process
+			for _, line := range s.await(t, "helper ", ranks) {
+				pid, err := strconv.Atoi(strings.TrimPrefix(line, "helper "))
+				if err != nil {
+					t.Fatalf("a rank says %q", line)
+				}
+				left = append(left, watch(t, pid))
+			}
+			left = append(left, guardOf(t, s.Process.Pid))
+			s.Process.Kill()
+			limit := time.Now().Add(deadline)
+			for _, p := range left {
+				if !p.endsBy(limit) {
+					t.Errorf("%s, %s: process %d lives on", mode, helper, p.pid)
+					unix.Kill(p.pid, unix.SIGKILL)
+				}
+			}
+		}
+	}
+}
+
+// The guard is gone when aqrun is; and should it be killed, the job does not need it.
+func TestGuardEndsWithTheJob(t *testing.T) {
+	for _, killed := range []bool{false, true} {
+		s := start(t, command(t, "signals", "-n", "2", self(t)))
+		s.await(t, "ready", 2)
+		guard := guardOf(t, s.Process.Pid)
+		if killed {
+			unix.PidfdSendSignal(guard.fd, unix.SIGKILL, nil, 0)
+			guard.endsBy(time.Now().Add(deadline))
+		}
+		s.Process.Signal(unix.SIGUSR2)
+		if status := s.status(); status != 0 {
+			t.Errorf("guard killed: %v: status %d", killed, status)
+		}
+		if !guard.endsBy(time.Now()) {
+			t.Error("the guard lives on")
+		}
+	}
+}
+
 // entries returns what a directory holds; nothing, if there is none.
 func entries(t *testing.T, dir string) map[string]bool {
 	t.Helper()

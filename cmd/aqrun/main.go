@@ -16,6 +16,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/aqueduct-go/aqueduct/core"
@@ -24,8 +25,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// statusUsage is the exit status after misuse.
-const statusUsage = 2
+// Exit statuses of aqrun's own, besides the spawner's.
+const (
+	statusUsage = 2   // misuse
+	statusSelf  = 125 // aqrun failed, as when it cannot write
+)
 
 func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
@@ -39,14 +43,12 @@ func run(args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args)
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
-		fmt.Fprint(stdout, usage)
-		return 0
+		return say(stdout, stderr, usage)
 	case err != nil:
 		fmt.Fprintf(stderr, "aqrun: %v\nTry 'aqrun -h'.\n", err)
 		return statusUsage
 	case o.version:
-		fmt.Fprintln(stdout, version())
-		return 0
+		return say(stdout, stderr, version()+"\n")
 	}
 	spec := o.spec()
 	if o.dryRun {
@@ -85,10 +87,24 @@ func launch(spec spawner.Spec, stderr io.Writer) int {
 	return status
 }
 
+// say writes the text, and returns the exit status.
+func say(stdout, stderr io.Writer, text string) int {
+	_, err := io.WriteString(stdout, text)
+	return report(stderr, written(err))
+}
+
+// written returns the error of a failed write with its exit status.
+func written(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &core.ExitError{Status: statusSelf, Reason: err.Error()}
+}
+
 // report prints the error, if there is one, and returns the exit status it stands for.
 func report(stderr io.Writer, err error) int {
 	if err != nil {
-		fmt.Fprintf(stderr, "aqrun: %v\n", err)
+		fmt.Fprintf(stderr, "aqrun: %s\n", strings.TrimPrefix(err.Error(), "spawner: "))
 	}
 	return core.StatusOf(err)
 }

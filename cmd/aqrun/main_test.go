@@ -216,10 +216,10 @@ func TestExitStatus(t *testing.T) {
 		{[]string{"true"}, 0, ""},
 		{[]string{"sh", "-c", "exit 42"}, 42, "exited with status 42"},
 		{[]string{"sh", "-c", "kill -SEGV $$"}, 139, "SIGSEGV"},
-		{[]string{"no-such-program-here"}, 127, "aqrun: spawner: program no-such-program-here not found"},
+		{[]string{"no-such-program-here"}, 127, "aqrun: program no-such-program-here not found"},
 		{[]string{"./none"}, 127, "no such file"},
 		{[]string{"/"}, 126, "cannot be executed"},
-		{[]string{"-x", "AQUEDUCT_RANK=1", "true"}, 125, "set by the launcher"},
+		{[]string{"-x", "AQUEDUCT_RANK=1", "true"}, 2, "set by the launcher"},
 		{[]string{"--wdir", "/no/such/place", "true"}, 125, "working directory"},
 		{[]string{"--timeout", "0.05", "sleep", "1000"}, 124, "time limit of 50ms"},
 	} {
@@ -276,6 +276,13 @@ func TestMisuse(t *testing.T) {
 		{"-n 2 --grace x true", "want a time"},
 		{"-n 2 -x NOT_SET_ANYWHERE true", "it is not set here"},
 		{"-n 2 -x =v true", "want VAR"},
+		{"-n 2 -x AQUEDUCT_CONDUIT=sci --conduit loopback true", "choose it by Spec.Conduit or --conduit"},
+		{"-n 2 -x AQUEDUCT_PROFILE=live true", "--profile"},
+		{"-n 2 -x AQUEDUCT_SEGMENT=1MB true", "--segment"},
+		{"-n 2 -x AQUEDUCT_GRACE=1h --dry-run true", "--grace"},
+		{"-n 2 -x AQUEDUCT_MODE=model true", "--model"},
+		{"-n 2 -x AQUEDUCT_SECRET=s true", "set by the launcher"},
+		{"-n 2 -x AQUEDUCT_SOCKET=s --dry-run true", "set by the launcher"},
 		{"-n 2 --no-such-option true", "unknown flag"},
 		{"conduits now", "takes no arguments"},
 	} {
@@ -469,28 +476,19 @@ func TestReaderGoesAway(t *testing.T) {
 	}
 }
 
-// Killing aqrun leaves no process.
-func TestNothingSurvivesAqrun(t *testing.T) {
-	s := start(t, command(t, "wait", "-n", "3", self(t)))
-	var fds []unix.PollFd
-	for _, line := range s.await(t, "ready", 3) {
-		var pid int
-		fmt.Sscanf(line, "ready %d", &pid)
-		fd, err := unix.PidfdOpen(pid, 0)
+func TestLostOutput(t *testing.T) {
+	for _, args := range [][]string{{"-n", "2", "echo", "hi"}, {"conduits"}, {"-h"}, {"--version"}, {"-n", "1", "--dry-run", "true"}} {
+		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer unix.Close(fd)
-		fds = append(fds, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
-	}
-	s.Process.Kill()
-	for i := range fds {
-		n, err := unix.Poll(fds[i:i+1], 2000)
-		for err == unix.EINTR {
-			n, err = unix.Poll(fds[i:i+1], 2000)
-		}
-		if n != 1 {
-			t.Errorf("rank %d lives on: %v", i, err)
+		defer full.Close()
+		cmd := command(t, "", args...)
+		var errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = full, &errs
+		cmd.Run()
+		if got := cmd.ProcessState.ExitCode(); got != 125 || !strings.Contains(errs.String(), "no space left on device") {
+			t.Errorf("%q: status %d\n%s", args, got, &errs)
 		}
 	}
 }

@@ -27,7 +27,8 @@ The job:
       --segment SIZE    memory that a rank registers by default: 65536, 64MB, 1.5GB, 50%
       --goroutines      run the ranks as goroutines of one process
       --model NAME      run the ranks in virtual time on the named conduit's model
-  -x VAR[=VALUE]        set VAR for the ranks, or insist that it is set; repeatable
+  -x VAR[=VALUE]        set VAR for the ranks, or insist that it is set; repeatable; not
+                        what other options set
       --wdir DIR        working directory of the ranks; a relative PROGRAM is looked up there
       --bind-to WHAT    none (default), or core: rank i on the i-th CPU
 
@@ -46,9 +47,9 @@ The end:
   -h, --help            print this
 
 Status: that of the first rank that failed; 128 + N if signal N killed it or ended the job;
-124 on timeout; 125 aqrun failed; 126 PROGRAM cannot be executed; 127 PROGRAM not found;
-2 misuse. SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and SIGQUIT are passed to all ranks; a
-second SIGINT kills them.
+124 on timeout; 125 aqrun failed, or could not write the output; 126 PROGRAM cannot be
+executed; 127 PROGRAM not found; 2 misuse. SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and
+SIGQUIT are passed to all ranks; a second SIGINT or SIGTERM kills them.
 `
 
 // options are what the command line says.
