@@ -64,7 +64,7 @@ func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 	if err := ep.table.register(spec.Handlers, ClientHandlers, true); err != nil {
 		return nil, ep.Misuse("Attach", "%v", err)
 	}
-	if ep.sizes, err = j.exchangeSizes(group, need); err != nil {
+	if err := ep.meet(need); err != nil {
 		return nil, err
 	}
 	if err := ep.open(); err != nil {
@@ -151,43 +151,52 @@ func (j *Job) group(ranks []Rank) ([]Rank, error) {
 	return g, nil
 }
 
-// exchangeSizes tells every rank the others' segment sizes, refuses jobs whose ranks
-// disagree on the conduit or the groups, and checks the host's memory before any segment
-// is made.
-func (j *Job) exchangeSizes(group []Rank, need memory) ([]int, error) {
-	mine := [cardWords]uint64{uint64(need.segment), uint64(need.conduit), j.cfg.digest(), digest(group)}
+// meet tells every rank the others' segment sizes, refuses jobs whose ranks disagree on the
+// configuration or the groups, checks the host's memory before any segment is made, and
+// finds out how ranks should wait.
+func (ep *Endpoint) meet(need memory) error {
+	j := ep.job
+	mine := [cardWords]uint64{uint64(need.segment), uint64(need.conduit), j.cfg.digest(), digest(ep.group)}
 	var card []byte
 	for _, w := range mine {
 		card = binary.LittleEndian.AppendUint64(card, w)
 	}
+	if j.proc == nil {
+		card = cpuMask(card)
+	}
 	cards, err := j.boot.Exchange(card)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	needs, sizes := make([]memory, j.size), make([]int, j.size)
+	needs := make([]memory, j.size)
 	for r, c := range cards {
-		if len(c) != len(card) {
-			return nil, fmt.Errorf("core: rank %d: rank %d runs another version of the library", j.rank, r)
+		if len(c) < 8*cardWords {
+			return fmt.Errorf("core: rank %d: rank %d runs another version of the library", j.rank, r)
 		}
 		needs[r] = memory{
 			segment: int(binary.LittleEndian.Uint64(c)),
 			conduit: int(binary.LittleEndian.Uint64(c[8:])),
 		}
 	}
-	for _, r := range group {
+	ep.sizes = make([]int, j.size)
+	for _, r := range ep.group {
 		switch c := cards[r]; {
 		case binary.LittleEndian.Uint64(c[16:]) != mine[2]:
-			return nil, fmt.Errorf("core: rank %d: rank %d attaches with another conduit, profile or configuration; they must agree", j.rank, r)
+			return fmt.Errorf("core: rank %d: rank %d attaches with another conduit, profile or configuration; they must agree", j.rank, r)
 		case binary.LittleEndian.Uint64(c[24:]) != mine[3]:
-			return nil, fmt.Errorf("core: rank %d: rank %d, which is in the group, attaches with another group; they must agree", j.rank, r)
+			return fmt.Errorf("core: rank %d: rank %d, which is in the group, attaches with another group; they must agree", j.rank, r)
 		}
-		sizes[r] = needs[r].segment
+		ep.sizes[r] = needs[r].segment
 	}
-	return sizes, j.checkMemory(needs)
+	if ep.idle.hot, ep.idle.pause = hotPolls, pausePolls; j.crowded(func(r Rank) []byte { return cards[r][8*cardWords:] }) {
+		ep.idle.hot, ep.idle.pause = 1, 0
+	}
+	return j.checkMemory(needs)
 }
 
-// cardWords is the length of what a rank tells the others before it attaches: bytes of its
-// segment and of its conduit, and digests of its configuration and its group.
+// cardWords is the length of what a rank tells the others before it attaches, in front of
+// its mask of CPUs: bytes of its segment and of its conduit, and digests of its configuration
+// and its group.
 const cardWords = 4
 
 // digest stands for what must be the same on all ranks.

@@ -185,7 +185,7 @@ const (
 func (c *Context) pollMany(l *ladder, cond func() bool) turn {
 	ep := c.ep
 	p := &ep.progress
-	hot := hotPolls
+	hot := ep.idle.hot
 	for {
 		n := 0
 		if cond() {
@@ -197,7 +197,7 @@ func (c *Context) pollMany(l *ladder, cond func() bool) turn {
 			}
 		}
 		if n > 0 {
-			hot = hotPolls
+			hot = ep.idle.hot
 			l.reset()
 			p.burst(ep)
 			continue

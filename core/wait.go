@@ -18,7 +18,8 @@ import (
 const pollBudget = 32
 
 // The ladder of a live wait: polls at full speed, polls with a PAUSE, then yields, then a
-// sleep in the kernel after idleTimes.sleep.
+// sleep in the kernel after idleTimes.sleep. Where ranks outnumber CPUs there is one poll and
+// no PAUSE: the CPU is better used by somebody else.
 const (
 	hotPolls   = 64
 	pausePolls = 16
@@ -26,6 +27,8 @@ const (
 
 // idleTimes are the times after which an idle wait changes its behaviour.
 type idleTimes struct {
+	hot   int           // polls at full speed
+	pause int           // polls with a PAUSE, then yield
 	sleep time.Duration // yield until then, sleep afterwards
 	stall time.Duration // report who waits for what; 0: never
 }
@@ -132,7 +135,7 @@ func (c *Context) waitSingle(what string, cond func() bool) (crowded bool, err e
 	ep := c.ep
 	ep.poller = c
 	l := ladder{ep: ep, what: what}
-	hot := hotPolls
+	hot := ep.idle.hot
 	for {
 		n := 0
 		for ; n == 0 && hot > 0; hot-- {
@@ -150,7 +153,7 @@ func (c *Context) waitSingle(what string, cond func() bool) (crowded bool, err e
 			return false, err
 		}
 		if n > 0 {
-			hot = hotPolls
+			hot = ep.idle.hot
 			l.reset()
 			continue
 		}
@@ -202,10 +205,10 @@ func (l *ladder) reset() { l.n, l.reported = 0, false }
 func (l *ladder) step() (sleep bool) {
 	l.n++
 	switch {
-	case l.n <= pausePolls:
+	case l.n <= l.ep.idle.pause:
 		cpu.Pause()
 		return false
-	case l.n == pausePolls+1:
+	case l.n == l.ep.idle.pause+1:
 		l.since = time.Now()
 	}
 	if l.ep.shared || l.ep.progress.crowded() || l.n%32 == 0 {

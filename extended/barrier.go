@@ -3,6 +3,8 @@ package extended
 import (
 	"errors"
 	"fmt"
+	"math/bits"
+	"slices"
 
 	"github.com/aqueduct-go/aqueduct/core"
 )
@@ -41,32 +43,76 @@ func (a name) merge(b name) name {
 	return name{flags: Mismatch}
 }
 
-// barrier is a team's split-phase barrier: a dissemination (Hensgen, Finkel, Manber 1988).
-// In round k a member tells the one 2^k places on what it knows and waits for the one 2^k
-// places back. A member that is ahead is so by one barrier at most, so two sets of arrivals
-// suffice.
+// barrier is a team's split-phase barrier: a dissemination (Hensgen, Finkel, Manber 1988) of
+// some radix k. In round r a member tells those j·k^r places on, 0 < j < k, what it knows and
+// waits for those as many places back. A member that is ahead is so by one barrier at most,
+// so two sets of arrivals suffice.
 type barrier struct {
-	rounds   int
+	radix    int
+	step     []int // by round: radix^r
+	whole    []uint32
 	epoch    uint32
 	notified bool
-	sent     int  // rounds whose message has been sent
-	got      int  // rounds in a row whose message has been taken
-	own      name // as notified
-	known    name // of all members heard of
-	last     name // of the barrier before
-	arrived  [2][32]bool
-	told     [2][32]name
+	round    int           // rounds before it are over
+	sent     int           // messages of it that have been sent
+	own      name          // as notified
+	known    name          // of all members heard of in rounds that are over
+	last     name          // of the barrier before
+	arrived  [2][]arrivals // by round
+	early    []*stray      // messages of members that have made the team before this one
 }
 
-func (b *barrier) init(n int) {
-	for 1<<b.rounds < n {
-		b.rounds++
+// arrivals are what has come in a round: bit j-1 is set by the message from j·k^r places
+// back.
+type arrivals struct {
+	from uint32
+	told name // together
+}
+
+// Radices of barriers: where a message is a few stores, several a round are better than more
+// rounds; elsewhere every message has its cost.
+const (
+	radixReach = 4
+	radixOther = 2
+)
+
+// init prepares for the first barrier of n members. It returns the messages that came before.
+func (b *barrier) init(n int, reach bool) (early []*stray) {
+	b.radix = radixOther
+	if reach {
+		b.radix = max(2, min(n, radixReach))
+	}
+	for step := 1; step < n; step *= b.radix {
+		b.step = append(b.step, step)
+		var whole uint32
+		for j := 1; j < b.radix && j*step < n; j++ {
+			whole |= 1 << (j - 1)
+		}
+		b.whole = append(b.whole, whole)
+	}
+	for set := range b.arrived {
+		b.arrived[set] = make([]arrivals, len(b.step))
 	}
 	b.last = name{flags: Mismatch}
+	early, b.early = b.early, nil
+	return early
 }
 
 // done reports whether all members have notified.
-func (b *barrier) done() bool { return b.got == b.rounds }
+func (b *barrier) done() bool { return b.round == len(b.step) }
+
+// take ends the present round if everything has been sent and has arrived.
+func (b *barrier) take() bool {
+	a := &b.arrived[b.epoch&1][b.round]
+	if a.from != b.whole[b.round] || b.sent != bits.OnesCount32(a.from) {
+		return false
+	}
+	b.known = b.known.merge(a.told)
+	*a = arrivals{}
+	b.round++
+	b.sent = 0
+	return true
+}
 
 // Notify begins a barrier with a name (gasnet_barrier_notify); TryBarrier or WaitBarrier ends
 // it. It does not wait for peers. One goroutine of a rank calls a team's barriers.
@@ -85,7 +131,7 @@ func (t *Team) notify(c *Context, n name) {
 	b := &t.barrier
 	b.notified, b.own, b.known = true, n, n
 	b.epoch++
-	b.sent, b.got = 0, 0
+	b.round, b.sent = 0, 0
 	t.disseminate(c.Context)
 }
 
@@ -95,11 +141,11 @@ func (t *Team) disseminate(c *core.Context) (did int) {
 	if !b.notified {
 		return 0
 	}
-	set := b.epoch & 1
-	for {
-		if b.sent == b.got && b.sent < b.rounds {
-			peer := t.members[(t.self+1<<b.sent)%len(t.members)]
-			err := c.TryShort(peer, handlerBarrier, uint32(t.id), uint32(t.id>>32), b.epoch, uint32(b.sent), uint32(b.known.flags), uint32(b.known.id))
+	for !b.done() {
+		for b.whole[b.round]>>b.sent != 0 {
+			peer := t.members[(t.self+(b.sent+1)*b.step[b.round])%len(t.members)]
+			err := c.TryShort(peer, handlerBarrier, uint32(t.id), uint32(t.id>>32), b.epoch,
+				uint32(b.round)<<8|uint32(b.sent), uint32(b.known.flags), uint32(b.known.id))
 			if err != nil {
 				t.later(err)
 				return did
@@ -107,38 +153,48 @@ func (t *Team) disseminate(c *core.Context) (did int) {
 			b.sent++
 			did++
 		}
-		if b.got == b.sent || !b.arrived[set][b.got] {
+		if !b.take() {
 			return did
 		}
-		b.known = b.known.merge(b.told[set][b.got])
-		b.arrived[set][b.got] = false
-		b.got++
 		did++
 	}
+	return did
 }
 
-// onBarrier handles [team, team, epoch, round, flags, id].
+// maxEarly bounds what peers may send before a rank has made the team: more than a barrier
+// takes, of which nobody gets further.
+const maxEarly = 1 << 10
+
+// onBarrier handles [team, team, epoch, round and number in it, flags, id].
 func (t *Team) onBarrier(_ *core.Token, src core.Rank, args []uint32, _ []byte) error {
 	b := &t.barrier
 	if len(args) != 6 {
 		return fmt.Errorf("%d arguments", len(args))
 	}
-	epoch, round := args[2], args[3]
-	if round >= uint32(b.rounds) || src != t.members[(t.self-1<<round%len(t.members)+len(t.members))%len(t.members)] {
-		return fmt.Errorf("round %d is not for it to send", round)
+	if b.radix == 0 {
+		if len(b.early) >= maxEarly {
+			return fmt.Errorf("more than %d messages before the team is made", maxEarly)
+		}
+		b.early = append(b.early, &stray{src, (*Team).onBarrier, slices.Clone(args), nil})
+		return nil
 	}
-	if ahead := epoch - b.epoch; ahead > 1 || ahead == 0 && !b.notified || b.arrived[epoch&1][round] {
+	epoch, round, number := args[2], int(args[3]>>8), int(args[3]&0xff)
+	n := len(t.members)
+	if round >= len(b.step) || b.whole[round]>>number&1 == 0 || src != t.members[(t.self+n-(number+1)*b.step[round])%n] {
+		return fmt.Errorf("message %d of round %d is not for it to send", number, round)
+	}
+	a := &b.arrived[epoch&1][round]
+	if ahead := epoch - b.epoch; ahead > 1 || ahead == 0 && (!b.notified || round < b.round) || a.from>>number&1 != 0 {
 		return fmt.Errorf("it is in barrier %d, this rank in %d", epoch, b.epoch)
 	}
-	b.arrived[epoch&1][round] = true
-	b.told[epoch&1][round] = name{BarrierFlags(args[4]), int32(args[5])}
-	if epoch == b.epoch && int(round) == b.got && b.notified {
-		if b.sent > b.got && b.got+1 == b.rounds { // nothing more to send
-			b.known = b.known.merge(b.told[epoch&1][round])
-			b.arrived[epoch&1][round] = false
-			b.got++
-			return nil
-		}
+	says := name{BarrierFlags(args[4]), int32(args[5])}
+	if a.from == 0 {
+		a.told = says
+	} else {
+		a.told = a.told.merge(says)
+	}
+	a.from |= 1 << number
+	if epoch == b.epoch && round == b.round && b.take() && !b.done() {
 		t.ep.engage(t)
 	}
 	return nil
@@ -169,7 +225,7 @@ func (t *Team) WaitBarrier(c *Context, id int32, flags BarrierFlags) error {
 		return err
 	}
 	b := &t.barrier
-	if err := c.WaitUntil(func() bool { return b.got == b.rounds }); err != nil {
+	if err := c.WaitUntil(func() bool { return b.done() }); err != nil {
 		return err
 	}
 	return t.finishBarrier(name{flags, id})

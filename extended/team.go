@@ -98,7 +98,6 @@ func (c *Context) newTeam(id uint64, members []core.Rank) (*Team, error) {
 		}
 	}
 	t.self = t.RankOf(ep.Rank())
-	t.barrier.init(len(members))
 	t.calls.init(t)
 	err := c.Exclusively(func() {
 		ep.teams[id] = t
@@ -120,8 +119,16 @@ func (t *Team) settle(c *Context) error {
 		reach = reach && t.ep.reach[r] != nil
 	}
 	all, err := t.all(c, reach)
+	if err != nil {
+		return err
+	}
 	t.reach = all
-	return err
+	return c.Exclusively(func() {
+		early := t.barrier.init(len(t.members), all)
+		for _, m := range early {
+			m.deliver(t)
+		}
+	})
 }
 
 // all returns whether ok holds for every member. Collective.
