@@ -24,7 +24,7 @@ func (ep *Endpoint) find(call string, ev Event) (*operation, error) {
 	}
 	op := ep.ops.at(uint32(ev)&^leafBit - 1)
 	switch {
-	case op != nil && op.used.Load() && op.group == nil && op.generation == uint32(ev>>32):
+	case op != nil && op.generation&1 != 0 && op.group == nil && op.generation == uint32(ev>>32):
 		return op, nil
 	case ev&leafBit != 0:
 		return nil, nil
@@ -49,7 +49,7 @@ func (ep *Endpoint) retire(op *operation, ev Event) {
 
 // Leaf returns the local completion of the operation that ev stands for, or 0 if its
 // source may be reused already (gex_Event_QueryLeaf with GEX_EC_LC). Valid for events of
-// puts initiated with LeafLC; every call returns the same event or 0.
+// puts initiated with LCLeaf; every call returns the same event or 0.
 func (ep *Endpoint) Leaf(ev Event) Event {
 	op, err := ep.find("Leaf", ev)
 	if op == nil || err != nil || op.local.Pending() == 0 {

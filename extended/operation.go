@@ -11,13 +11,38 @@ import (
 // context or an access region, or one get of those. Messages name it by its number.
 type operation struct {
 	number     uint32
-	generation uint32          // changes when it is recycled
-	used       atomic.Bool     // not on the free list
-	pending    atomic.Int64    // answers and members still to come, plus 1 during initiation
+	generation uint32          // odd while in use, even on the free list
+	pending    tally           // answers and members still to come, plus 1 during initiation
 	local      core.Completion // payloads that may not be overwritten yet
 	group      *operation      // what it is a member of: it ends by itself and tells the group
 	dst        []byte          // of a get
 	next       *operation      // on the free list
+}
+
+// tally counts. Where handlers may run on other goroutines it does so atomically; elsewhere
+// that would be a waste: a locked instruction waits until everything that was stored before,
+// messages to peers for instance, has left the processor.
+type tally struct {
+	n      int64
+	single bool
+}
+
+func (t *tally) Add(k int64) int64 {
+	if t.single {
+		t.n += k
+		return t.n
+	}
+	return atomic.AddInt64(&t.n, k)
+}
+
+func (t *tally) Load() int64 { return atomic.LoadInt64(&t.n) }
+
+func (t *tally) Store(k int64) {
+	if t.single {
+		t.n = k
+	} else {
+		atomic.StoreInt64(&t.n, k)
+	}
 }
 
 // operations is the table of a rank's operations. It grows by chunks, which stay where they
@@ -69,7 +94,7 @@ func (t *operations) take() *operation {
 	}
 	t.free, op.next = op.next, nil
 	op.pending.Store(1)
-	op.used.Store(true)
+	op.generation++
 	return op
 }
 
@@ -81,6 +106,7 @@ func (t *operations) grow() {
 	c := new([opsPerChunk]operation)
 	for i := len(c) - 1; i >= 0; i-- {
 		c[i].number = uint32(t.n*opsPerChunk + i)
+		c[i].pending.single = t.single
 		c[i].next, t.free = t.free, &c[i]
 	}
 	t.chunks[t.n].Store(c)
@@ -91,7 +117,6 @@ func (t *operations) grow() {
 func (t *operations) release(op *operation) {
 	t.lock()
 	op.generation++
-	op.used.Store(false)
 	op.group, op.dst = nil, nil
 	op.next, t.free = t.free, op
 	t.unlock()
@@ -144,7 +169,7 @@ func (c *Context) complete(op *operation, err error) error {
 // answered returns the operation that a message from outside names, or ends the job if it
 // waits for nothing.
 func (ep *Endpoint) answered(t *core.Token, number uint32) *operation {
-	if op := ep.ops.at(number); op != nil && op.used.Load() && op.pending.Load() > 0 {
+	if op := ep.ops.at(number); op != nil && op.pending.Load() > 0 {
 		return op
 	}
 	ep.malformed(t, "it answers operation %d, which is not under way", number)
