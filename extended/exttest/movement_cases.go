@@ -67,7 +67,7 @@ func same(t *coretest.T, got, want []byte, format string, args ...any) {
 
 func movement(t *coretest.T, c *extended.Context, team *extended.Team) error {
 	n, self := team.Size(), team.Rank()
-	for i, size := range blockSizes {
+	for i, size := range affordable(blockSizes, 4097) {
 		root := i % n
 		mine := blocks(n, size, self, i)
 		all, want := make([]byte, n*size), make([]byte, n*size)
