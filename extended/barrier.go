@@ -213,7 +213,7 @@ func (t *Team) TryBarrier(c *Context, id int32, flags BarrierFlags) (bool, error
 	if err := c.Exclusively(func() { done = t.barrier.done() }); err != nil || !done {
 		return false, err
 	}
-	return true, t.finishBarrier(name{flags, id})
+	return true, t.finishBarrier(c, name{flags, id})
 }
 
 // WaitBarrier polls until all members have notified and ends the barrier
@@ -228,7 +228,7 @@ func (t *Team) WaitBarrier(c *Context, id int32, flags BarrierFlags) error {
 	if err := c.WaitUntil(func() bool { return b.done() }); err != nil {
 		return err
 	}
-	return t.finishBarrier(name{flags, id})
+	return t.finishBarrier(c, name{flags, id})
 }
 
 func (t *Team) barrierBegun(c *Context, call string) error {
@@ -243,8 +243,14 @@ func (t *Team) barrierBegun(c *Context, call string) error {
 
 // finishBarrier compares the name given at the end, by the rules that GASNet's releases
 // follow since 1.20.
-func (t *Team) finishBarrier(end name) error {
-	b := &t.barrier
+func (t *Team) finishBarrier(c *Context, end name) (err error) {
+	if e := c.Exclusively(func() { err = t.barrier.finish(end) }); e != nil {
+		return e
+	}
+	return err
+}
+
+func (b *barrier) finish(end name) error {
 	b.notified = false
 	b.last = b.known
 	against := b.known

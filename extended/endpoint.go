@@ -64,15 +64,13 @@ type Endpoint struct {
 	teams    map[uint64]*Team    // by id; changed where handlers run
 	lastTeam *Team               // the one that a message was for last
 	strays   map[uint64][]*stray // messages for teams to come
+	straying int                 // what they cost
 	serial   uint32              // of the last team named after this rank
 
-	engaged, spare []*Team // teams that may go on
-	lending        []lending
-	stalled        []*Team     // teams that wait for a peer's confirmation
-	confirmations  []core.Rank // to be sent
-	scratch        scratch
-	fold           []byte
-	forced         coll.Forced // algorithms of collectives that overrule the table; nil for none
+	engaged, spare []*Team        // teams that may go on
+	confirmations  []confirmation // to be sent
+	scratch        arena          // shared scratch memory, of teams
+	forced         coll.Forced    // algorithms of collectives that overrule the table; nil for none
 	debug          bool
 }
 
@@ -100,9 +98,9 @@ func Attach(job *core.Job, spec core.AttachSpec) (*Endpoint, error) {
 	ep.piece = pieces{put: min(smallPut, l.MaxMediumRequest), get: l.MaxMediumReply, long: l.MaxLongRequest, longReply: l.MaxLongReply}
 	ep.ops.single = ep.single
 	ep.debug = job.Config().Debug
-	ep.piece.coll = min(l.MaxMediumRequest, l.MaxMediumReply, 64<<10)
+	ep.piece.coll = min(l.MaxMediumRequest, l.MaxMediumReply, maxPart)
+	ep.scratch.size = auxiliary
 	ep.teams, ep.strays = make(map[uint64]*Team), make(map[uint64][]*stray)
-	ep.lending = make([]lending, c.Size())
 	if err := ep.reachPeers(); err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package extended
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/extended/coll"
@@ -11,7 +10,7 @@ import (
 
 // The engine carries out the schedules of collective calls (package coll): many at a time,
 // whatever the rank waits for meanwhile. A handler notes what has arrived; if that lets a
-// team go on, it engages the team, and the poll that ran the handler has the team advance.
+// call go on, it engages the team, and the poll that ran the handler has the team advance.
 
 // engage has the team advance after this poll. It runs where handlers run.
 func (ep *Endpoint) engage(t *Team) {
@@ -46,20 +45,46 @@ func (t *Team) later(err error) {
 	}
 }
 
-// calls are a team's collective calls.
+// calls are a team's collective calls. They are numbered as they are begun.
 type calls struct {
-	team   *Team
-	next   uint32  // number of the next call
-	active []*call // begun and not over, in order of number
-	early  []early // messages of calls that this rank has not begun
+	team  *Team
+	first uint32  // the oldest call that is not over
+	next  uint32  // the next to be begun
+	ring  []*call // by number modulo its length, a power of two; nil: over
+
+	ready []*call // got what they waited for
+	held  []*call // lack room, credit or scratch memory
+	spare []*call // what held was before, for reuse
+	retry bool    // one of those held may go on now
+	full  bool    // there was no room for a message in this round
+
+	early  map[uint32]*early // messages of calls that this rank has not begun, by call
+	unused *early
 	free   *call
+	loans  loans
+	space  arena  // shared scratch memory of calls, in this team's piece
+	asked  uint32 // tickets for it that were given out
+	served uint32 // and that were served
 	plans  plans
 	said   [1 << 8]signature // debug mode: of the latest calls
 }
 
-func (s *calls) init(t *Team) { s.team = t }
+func (s *calls) init(t *Team) {
+	s.team = t
+	s.ring = make([]*call, 4)
+	s.early = make(map[uint32]*early)
+	s.loans.init(len(t.members))
+}
 
-func (s *calls) underWay() int { return len(s.active) }
+func (s *calls) underWay() int { return int(s.next - s.first) }
+
+// at returns a call that has been begun and is not over, else nil.
+func (s *calls) at(seq uint32) *call {
+	if seq-s.first >= s.next-s.first {
+		return nil
+	}
+	return s.ring[seq&uint32(len(s.ring)-1)]
+}
 
 // call is one collective call of this rank.
 type call struct {
@@ -74,11 +99,16 @@ type call struct {
 	step    int      // the next step
 	sent    int      // bytes of it that have been sent
 	left    []int    // by message to receive: bytes still to come, at first 1 for a signal
-	ticket  uint32   // for scratch, while it has none
+	queued  bool     // it, or what it was before it was recycled, is among calls.ready
+	held    bool     // and among calls.held
+	ticket  uint32   // for scratch memory, while it has none
 	scratch extent   // this rank's shared scratch
 	base    []uint32 // by team rank: offset of its piece of its scratch
 	next    *call    // on the free list
 }
+
+// keepTmp is how much private scratch a recycled call keeps.
+const keepTmp = 64 << 10
 
 // begin starts a call: it carries out as much as can be done at once. It runs where
 // handlers run. op gets one pending until the call is over.
@@ -89,9 +119,6 @@ func (s *calls) begin(c *core.Context, p *plan, op *operation, dst, src []byte, 
 	} else {
 		s.free, x.next = x.next, nil
 	}
-	if s.team.ep.debug {
-		s.said[s.next%uint32(len(s.said))] = says
-	}
 	x.seq, x.plan, x.op, x.dst, x.src, x.combine, x.says = s.next, p, op, dst, src, combine, says
 	x.step, x.sent = 0, 0
 	x.left = append(x.left[:0], p.left...)
@@ -100,64 +127,96 @@ func (s *calls) begin(c *core.Context, p *plan, op *operation, dst, src []byte, 
 	} else {
 		x.tmp = x.tmp[:n]
 	}
-	if p.shm > 0 {
-		if n := len(s.team.members); n > cap(x.base) {
-			x.base = make([]uint32, n)
-		} else {
-			x.base = x.base[:n]
-		}
+	if p.shm > 0 && len(x.base) == 0 {
+		x.base = make([]uint32, len(s.team.members))
 	}
 	if p.Shm > 0 {
-		x.ticket = s.team.ep.scratch.ticket()
+		x.ticket = s.asked
+		s.asked++
 	}
-	s.next++
+	if s.team.ep.debug {
+		s.said[s.next%uint32(len(s.said))] = says
+	}
 	op.pending.Add(1)
-	s.active = append(s.active, x)
+	s.push(x)
 	s.replay(x)
 	s.run(c, x)
-	s.sweep()
 }
 
-// advance lets every call go on.
+// push makes a call the newest.
+func (s *calls) push(x *call) {
+	if s.next-s.first == uint32(len(s.ring)) {
+		old := s.ring
+		s.ring = make([]*call, 2*len(old))
+		for seq := s.first; seq != s.next; seq++ {
+			s.ring[seq&uint32(len(s.ring)-1)] = old[seq&uint32(len(old)-1)]
+		}
+	}
+	s.ring[s.next&uint32(len(s.ring)-1)] = x
+	s.next++
+}
+
+// advance lets calls go on that can.
 func (s *calls) advance(c *core.Context) (did int) {
-	for _, x := range s.active {
+	s.full = false
+	for _, x := range s.ready {
+		x.queued = false
 		did += s.run(c, x)
 	}
-	if did > 0 {
-		s.sweep()
+	s.ready = s.ready[:0]
+	if !s.retry {
+		return did
 	}
+	s.retry = false
+	held := s.held
+	s.held = s.spare[:0]
+	for i, x := range held {
+		if s.full { // no room: those behind try at the next poll
+			s.held = append(s.held, held[i:]...)
+			s.retry = true
+			break
+		}
+		x.held = false
+		did += s.run(c, x)
+	}
+	clear(held)
+	s.spare = held
 	return did
 }
 
-// sweep removes the calls that are over.
-func (s *calls) sweep() {
-	keep := s.active[:0]
-	for _, x := range s.active {
-		if x.plan != nil {
-			keep = append(keep, x)
-		}
+// hold keeps a call that lacks something until retry is set.
+func (s *calls) hold(x *call) {
+	if !x.held {
+		x.held = true
+		s.held = append(s.held, x)
 	}
-	clear(s.active[len(keep):])
-	s.active = keep
 }
 
-// run does the steps of a call up to one that must wait, and returns how many.
+// again has the calls that lack something try again.
+func (s *calls) again() {
+	if len(s.held) > 0 {
+		s.retry = true
+		s.team.ep.engage(s.team)
+	}
+}
+
+// run does the steps of a call up to one that must wait, and returns how many. It may be
+// called at any time.
 func (s *calls) run(c *core.Context, x *call) (did int) {
 	p := x.plan
 	if p == nil {
 		return 0 // it is over
 	}
-	if p.Shm > 0 && x.scratch.n == 0 {
-		var ok bool
-		if x.scratch, ok = s.team.ep.scratch.take(s.team, x.ticket, p.Shm); !ok {
-			return 0
-		}
+	if p.Shm > 0 && x.scratch.n == 0 && !s.takeScratch(x) {
+		s.hold(x)
+		return 0
 	}
 	for ; x.step < len(p.Steps); x.step++ {
 		step := &p.Steps[x.step]
 		switch step.Kind {
 		case coll.Send:
 			if !s.send(c, x, step) {
+				s.hold(x)
 				return did
 			}
 		case coll.Await:
@@ -168,8 +227,6 @@ func (s *calls) run(c *core.Context, x *call) (did int) {
 			copy(s.memory(x, step.To), s.memory(x, step.From))
 		case coll.Combine:
 			x.combine(s.memory(x, step.To), s.memory(x, step.From))
-		case coll.CombineLeft:
-			s.combineLeft(x, step)
 		}
 		did++
 	}
@@ -177,23 +234,39 @@ func (s *calls) run(c *core.Context, x *call) (did int) {
 	return did + 1
 }
 
-// combineLeft does To = From ⊕ To.
-func (s *calls) combineLeft(x *call, step *coll.Step) {
-	to := s.memory(x, step.To)
-	left := append(s.team.ep.fold[:0], s.memory(x, step.From)...)
-	x.combine(left, to)
-	copy(to, left)
-	s.team.ep.fold = left
+// takeScratch gives a call its shared scratch memory, in the order of calls, so that a
+// large one is not overtaken for ever and members do not wait for each other.
+func (s *calls) takeScratch(x *call) bool {
+	if x.ticket != s.served {
+		return false
+	}
+	var ok bool
+	if x.scratch, ok = s.space.take(x.plan.Shm); ok {
+		s.served++
+		s.again()
+	}
+	return ok
 }
 
 // end recycles a call that is over and tells its operation.
 func (s *calls) end(x *call) {
+	s.ring[x.seq&uint32(len(s.ring)-1)] = nil
+	for s.first != s.next && s.ring[s.first&uint32(len(s.ring)-1)] == nil {
+		s.first++
+	}
 	if x.scratch.n > 0 {
-		s.team.ep.scratch.give(x.scratch)
+		s.space.give(x.scratch)
+		s.again()
+	}
+	if x.seq-s.first >= 1<<31 { // another is the oldest now, which may send more
+		s.again()
 	}
 	op := x.op
 	x.plan, x.op, x.dst, x.src, x.combine = nil, nil, nil, nil, nil
 	x.scratch = extent{}
+	if cap(x.tmp) > keepTmp {
+		x.tmp = nil
+	}
 	x.next, s.free = s.free, x
 	s.team.ep.finish(op, 1)
 }
@@ -209,12 +282,12 @@ func (s *calls) memory(x *call, span coll.Span) []byte {
 		return x.tmp[span.Off:][:span.Len]
 	}
 	t := s.team
-	base := x.scratch.off
-	if span.Rank != t.self {
-		base = int(x.base[span.Rank])
+	base := x.base[span.Rank]
+	if span.Rank == t.self {
+		base = t.scratchAt(x.scratch)
 	}
 	owner := t.members[span.Rank]
-	return t.ep.whole[owner][t.ep.sizes[owner]+base+span.Off:][:span.Len]
+	return t.ep.whole[owner][t.ep.sizes[owner]+int(base)+span.Off:][:span.Len]
 }
 
 // send sends what is left of a step's message; it reports whether all has gone.
@@ -222,26 +295,33 @@ func (s *calls) send(c *core.Context, x *call, step *coll.Step) bool {
 	t := s.team
 	dst := t.members[step.Peer]
 	data := s.memory(x, step.From)
+	loan := s.loans.of(step.Peer)
+	which := newerCalls
+	if x.seq == s.first {
+		which = oldestCall
+	}
 	for {
-		part := data[x.sent:min(len(data), x.sent+t.ep.piece.coll)]
-		confirm, ok := t.ep.mayLend(t, dst)
-		if !ok {
-			return false
+		if loan.lent[which] >= lendingWindow {
+			return false // until a confirmation comes
 		}
+		part := data[x.sent:min(len(data), x.sent+t.ep.piece.coll)]
 		m := core.Message{Kind: core.Medium, Handler: handlerColl, Data: part, Immediate: true}
 		if len(part) == 0 {
 			m.Kind = core.Short
 		}
-		args := [12]uint32{uint32(t.id), uint32(t.id >> 32), x.seq, uint32(t.self), uint32(step.Number), uint32(x.sent), uint32(x.scratch.off), confirm}
+		args := [13]uint32{uint32(t.id), uint32(t.id >> 32), x.seq, uint32(t.self), uint32(step.Number), uint32(x.sent), t.scratchAt(x.scratch), uint32(which)}
 		n := 8
 		if t.ep.debug {
 			n += copy(args[n:], x.says[:])
+			args[n] = uint32(len(data))
+			n++
 		}
 		if err := c.Request(dst, m, args[:n]...); err != nil {
+			s.full, s.retry = true, true
 			t.later(err)
 			return false
 		}
-		t.ep.lend(dst, len(part), confirm)
+		loan.lent[which] += cost(len(part))
 		if x.sent += len(part); x.sent == len(data) {
 			x.sent = 0
 			return true
@@ -249,45 +329,80 @@ func (s *calls) send(c *core.Context, x *call, step *coll.Step) bool {
 	}
 }
 
-// early is a message of a call that this rank has not begun.
-type early struct {
+// part is a part of a message, as it arrives.
+type part struct {
 	seq, from, number, off uint32
 	base                   uint32
-	data                   []byte
-	src                    core.Rank
-	confirm                uint32
+	which                  uint32
+	total                  uint32 // debug mode: bytes of the message
 	says                   signature
+	data                   []byte
 }
 
-// onColl handles [team, team, call, from, number, offset, scratch, confirm] and, in debug
-// mode, [what, what]: a part of a call's message.
+// early is a part that came before its call was begun.
+type early struct {
+	part
+	src  core.Rank
+	buf  []byte // what data lies in; kept
+	next *early
+}
+
+// onColl handles [team, team, call, from, number, offset, scratch, which] and, in debug
+// mode, [what, what, what, what, total]: a part of a call's message.
 func (t *Team) onColl(tok *core.Token, src core.Rank, args []uint32, data []byte) error {
 	s := &t.calls
-	if n := len(args); n != 8 && n != 12 {
-		return fmt.Errorf("%d arguments", n)
+	want := 8
+	if t.ep.debug {
+		want = 13
 	}
-	m := early{seq: args[2], from: args[3], number: args[4], off: args[5], base: args[6], data: data, src: src, confirm: args[7]}
-	copy(m.says[:], args[8:])
-	if m.from >= uint32(len(t.members)) || t.members[m.from] != src {
+	if len(args) != want {
+		return fmt.Errorf("%d arguments", len(args))
+	}
+	m := part{seq: args[2], from: args[3], number: args[4], off: args[5], base: args[6], which: args[7], data: data}
+	if t.ep.debug {
+		copy(m.says[:], args[8:])
+		m.total = args[12]
+	}
+	if m.from >= uint32(len(t.members)) || t.members[m.from] != src || m.which >= budgets {
 		return fmt.Errorf("it is not member %d of %v", m.from, t)
 	}
 	if m.seq-s.next < 1<<31 { // not begun
-		m.data = slices.Clone(data)
-		s.early = append(s.early, m)
-		return nil
+		return s.keep(&m, src)
 	}
-	for _, x := range s.active {
-		if x.seq == m.seq && x.plan != nil {
-			if m.confirm != 0 {
-				t.ep.confirm(tok, src, m.confirm)
-			}
-			return s.deliver(x, &m)
+	x := s.at(m.seq)
+	if x == nil {
+		if t.ep.debug {
+			return fmt.Errorf("call %d of %v is %v there, and was %v here", m.seq, t, m.says, s.said[m.seq%uint32(len(s.said))])
 		}
+		return fmt.Errorf("call %d of %v is over; do the members' arguments agree?", m.seq, t)
 	}
-	if t.ep.debug {
-		return fmt.Errorf("call %d of %v is %v there, and was %v here", m.seq, t, m.says, s.said[m.seq%uint32(len(s.said))])
+	switch back := s.loans.found(int(m.from), m.which, len(data)); {
+	case back == 0:
+	case tok == nil: // it came before the team
+		t.ep.confirm(src, t, m.which, back)
+	default:
+		t.ep.reply(tok, handlerCollCredit, args[0], args[1], uint32(t.self), m.which, back)
 	}
-	return fmt.Errorf("call %d of %v is over; do the members' arguments agree?", m.seq, t)
+	return s.deliver(x, &m)
+}
+
+// keep keeps a part until its call is begun.
+func (s *calls) keep(m *part, src core.Rank) error {
+	if s.loans.keep(int(m.from), m.which, len(m.data)) {
+		return fmt.Errorf("it is ahead by more than %d bytes", lendingWindow)
+	}
+	e := s.unused
+	if e == nil {
+		e = new(early)
+	} else {
+		s.unused = e.next
+	}
+	e.part, e.src = *m, src
+	e.buf = append(e.buf[:0], m.data...)
+	e.data = e.buf
+	e.next = s.early[m.seq]
+	s.early[m.seq] = e
+	return nil
 }
 
 // replay delivers the messages of a call that came before it was begun.
@@ -295,40 +410,49 @@ func (s *calls) replay(x *call) {
 	if len(s.early) == 0 {
 		return
 	}
-	keep := s.early[:0]
-	for i := range s.early {
-		m := &s.early[i]
-		if m.seq != x.seq {
-			keep = append(keep, *m)
-			continue
-		}
-		if m.confirm != 0 {
-			s.team.ep.confirm(nil, m.src, m.confirm)
-		}
-		if err := s.deliver(x, m); err != nil {
-			s.team.ep.core.Fail(fmt.Errorf("extended: rank %d: collective message from rank %d: %w", s.team.ep.Rank(), m.src, err))
-		}
+	e := s.early[x.seq]
+	if e == nil {
+		return
 	}
-	clear(s.early[len(keep):])
-	s.early = keep
+	delete(s.early, x.seq)
+	ep := s.team.ep
+	for e != nil {
+		s.loans.unkeep(int(e.from), e.which, len(e.data))
+		if back := s.loans.found(int(e.from), e.which, len(e.data)); back > 0 {
+			ep.confirm(e.src, s.team, e.which, back)
+		}
+		if err := s.deliver(x, &e.part); err != nil {
+			ep.core.Fail(fmt.Errorf("extended: rank %d: collective message from rank %d: %w", ep.Rank(), e.src, err))
+		}
+		done := e
+		e = e.next
+		if done.data = nil; cap(done.buf) > keepEarly {
+			done.buf = nil
+		}
+		done.next, s.unused = s.unused, done
+	}
 }
 
+// keepEarly is how large a buffer of a part that came early is kept for the next one.
+const keepEarly = 4 << 10
+
 // deliver puts a part of a message where it belongs.
-func (s *calls) deliver(x *call, m *early) error {
+func (s *calls) deliver(x *call, m *part) error {
 	t := s.team
-	if t.ep.debug {
-		if x.says != m.says {
-			return fmt.Errorf("call %d of %v is %v there, %v here", m.seq, t, m.says, x.says)
-		}
+	if t.ep.debug && x.says != m.says {
+		return fmt.Errorf("call %d of %v is %v there, %v here", m.seq, t, m.says, x.says)
 	}
-	i := x.plan.find(int(m.from), int(m.number))
+	i := x.plan.find(int(m.from), m.number)
 	if i < 0 {
 		return fmt.Errorf("%v does not receive message %d of member %d; do the members' arguments agree?", x.says, m.number, m.from)
 	}
 	r := &x.plan.Recvs[i]
-	part := max(1, len(m.data)) // a signal counts one
+	if t.ep.debug && m.total != uint32(r.To.Len) {
+		return fmt.Errorf("call %d of %v, %v: %d bytes from member %d there, %d here", m.seq, t, x.says, m.total, m.from, r.To.Len)
+	}
+	n := max(1, len(m.data)) // a signal counts one
 	if r.To.Len == 0 && len(m.data) > 0 || r.To.Len > 0 && len(m.data) == 0 ||
-		uint64(m.off)+uint64(len(m.data)) > uint64(r.To.Len) || part > x.left[i] {
+		uint64(m.off)+uint64(len(m.data)) > uint64(r.To.Len) || n > x.left[i] {
 		return fmt.Errorf("%v: %d bytes at %d of a message of %d; do the members' arguments agree?", x.says, len(m.data), m.off, r.To.Len)
 	}
 	if x.plan.shm > 0 {
@@ -338,8 +462,20 @@ func (s *calls) deliver(x *call, m *early) error {
 		x.base[m.from] = m.base
 	}
 	copy(s.memory(x, r.To)[m.off:], m.data)
-	if x.left[i] -= part; x.left[i] == 0 {
-		t.ep.engage(t)
+	if x.left[i] -= n; x.left[i] == 0 {
+		s.arrived(x, i)
 	}
 	return nil
+}
+
+// arrived lets a call go on if it waits for message i, which is whole now.
+func (s *calls) arrived(x *call, i int) {
+	if x.queued || x.step >= len(x.plan.Steps) {
+		return
+	}
+	if step := &x.plan.Steps[x.step]; step.Kind == coll.Await && step.Msg == i {
+		x.queued = true
+		s.ready = append(s.ready, x)
+		s.team.ep.engage(s.team)
+	}
 }

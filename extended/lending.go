@@ -1,91 +1,151 @@
 package extended
 
 import (
+	"errors"
+
 	"github.com/aqueduct-go/aqueduct/core"
 )
 
 // A peer may not have begun the call that a message belongs to, and then keeps the message.
-// So that this stays bounded, a sender lends a peer at most a window of bytes: at half of it
-// a message asks for confirmation, which comes when the message has found its call; then
-// what was lent until that message is back.
+// So that this stays bounded, a member lends each other one a window of bytes per team. What
+// has found its call is lent no more: the peer counts it and gives it back from time to time.
+//
+// There are two windows. One is for the sender's oldest call, the other for newer ones,
+// which so cannot use up what the oldest needs to go on. This keeps programs from
+// deadlocking: a peer that leaves the oldest call's window full has not begun that call, so
+// what it waits for is an older one, to which this member has nothing more to send.
 const (
 	lendingWindow = 256 << 10
 	messageCost   = 1 << 10 // what a message counts besides its payload
 )
 
-// lending is what is lent to a peer.
-type lending struct {
-	lent    int  // bytes, and messageCost for every message
-	asked   int  // of those, what an outstanding confirmation will give back
-	waiting bool // a confirmation is outstanding
+// The windows.
+const (
+	oldestCall = iota
+	newerCalls
+	budgets
+)
+
+func cost(payload int) int { return payload + messageCost }
+
+// loan is what passed between this member and another one.
+type loan struct {
+	lent  [budgets]int // sent, and not given back
+	kept  [budgets]int // received, of calls that have not been begun
+	found [budgets]int // received and found, and not given back yet
 }
 
-// mayLend reports whether a message may go to dst now, and what confirmation it should ask
-// for, 0 for none. If not, the team will be engaged when it may.
-func (ep *Endpoint) mayLend(t *Team, dst core.Rank) (confirm uint32, ok bool) {
-	l := &ep.lending[dst]
-	switch {
-	case l.lent >= lendingWindow:
-		ep.stalled = append(ep.stalled, t)
-		return 0, false
-	case l.lent >= lendingWindow/2 && !l.waiting:
-		return 1, true
-	}
-	return 0, true
+// loans has a team's, by member: an array, or a map in large teams, where most members never
+// hear of each other.
+type loans struct {
+	few  []loan
+	many map[int]*loan
 }
 
-// lend notes that a message of n bytes has gone.
-func (ep *Endpoint) lend(dst core.Rank, n int, confirm uint32) {
-	l := &ep.lending[dst]
-	l.lent += n + messageCost
-	if confirm != 0 {
-		l.asked, l.waiting = l.lent, true
+const fewMembers = 1 << 10
+
+func (l *loans) init(members int) {
+	if members <= fewMembers {
+		l.few = make([]loan, members)
+	} else {
+		l.many = make(map[int]*loan)
 	}
 }
 
-// confirm tells src that the message which asked for it has found its call: by a reply in
-// the message's handler, else by a request.
-func (ep *Endpoint) confirm(tok *core.Token, src core.Rank, what uint32) {
-	if tok != nil {
-		ep.reply(tok, handlerCollCredit, what)
-		return
+func (l *loans) of(member int) *loan {
+	if l.few != nil {
+		return &l.few[member]
 	}
-	ep.confirmations = append(ep.confirmations, src)
+	x := l.many[member]
+	if x == nil {
+		x = new(loan)
+		l.many[member] = x
+	}
+	return x
+}
+
+// keep notes a part that is to be kept; it reports whether that is more than was lent.
+func (l *loans) keep(member int, which uint32, n int) (exceeded bool) {
+	x := l.of(member)
+	x.kept[which] += cost(n)
+	return x.kept[which] > lendingWindow+cost(maxPart)
+}
+
+// maxPart is the largest payload of a part: a window may be exceeded by one.
+const maxPart = 64 << 10
+
+// unkeep notes that a part is kept no more.
+func (l *loans) unkeep(member int, which uint32, n int) { l.of(member).kept[which] -= cost(n) }
+
+// found notes that a part has found its call, kept before or not, and returns how much is
+// to be given back now.
+func (l *loans) found(member int, which uint32, n int) (back uint32) {
+	x := l.of(member)
+	if x.found[which] += cost(n); x.found[which] < lendingWindow/4 {
+		return 0
+	}
+	back, x.found[which] = uint32(x.found[which]), 0
+	return back
+}
+
+// confirmation gives back what was lent.
+type confirmation struct {
+	dst   core.Rank
+	team  *Team
+	which uint32
+	back  uint32
+}
+
+// confirm gives back by a request, where no reply can.
+func (ep *Endpoint) confirm(dst core.Rank, t *Team, which, back uint32) {
+	ep.confirmations = append(ep.confirmations, confirmation{dst, t, which, back})
 	ep.core.Kick()
 }
 
-// sendConfirmations sends those that could not be replies.
+// sendConfirmations sends those for which there is room.
 func (ep *Endpoint) sendConfirmations(c *core.Context) (did int) {
-	for len(ep.confirmations) > 0 {
-		dst := ep.confirmations[len(ep.confirmations)-1]
-		err := c.TryShort(dst, handlerCollCredit, 1)
+	if len(ep.confirmations) == 0 {
+		return 0
+	}
+	wait := ep.confirmations[:0]
+	for _, x := range ep.confirmations {
+		err := c.TryShort(x.dst, handlerCollCredit, uint32(x.team.id), uint32(x.team.id>>32), uint32(x.team.self), x.which, x.back)
 		switch {
 		case err == nil:
-			ep.confirmations = ep.confirmations[:len(ep.confirmations)-1]
 			did++
-		case err == core.ErrNoRoom:
+		case errors.Is(err, core.ErrNoRoom):
+			wait = append(wait, x)
 			ep.core.Kick()
-			return did
 		default:
 			ep.core.Fail(err)
 			return did
 		}
 	}
+	clear(ep.confirmations[len(wait):])
+	ep.confirmations = wait
 	return did
 }
 
-// onCollCredit handles [1]: a confirmation.
+// onCollCredit handles [team, team, from, which, bytes]: what was lent comes back.
 func (ep *Endpoint) onCollCredit(tok *core.Token, args []uint32, _ []byte) {
-	l := &ep.lending[tok.Src()]
-	if len(args) != 1 || !l.waiting {
-		ep.malformed(tok, "nothing is to be confirmed")
+	if len(args) != 5 {
+		ep.malformed(tok, "%d arguments", len(args))
 		return
 	}
-	l.lent -= l.asked
-	l.asked, l.waiting = 0, false
-	for i, t := range ep.stalled {
-		ep.engage(t)
-		ep.stalled[i] = nil
+	t := ep.teams[join(args[0], args[1])]
+	if t == nil {
+		return // it was freed meanwhile
 	}
-	ep.stalled = ep.stalled[:0]
+	from, which, back := args[2], args[3], int(args[4])
+	if from >= uint32(len(t.members)) || t.members[from] != tok.Src() || which >= budgets {
+		ep.malformed(tok, "it is not member %d of %v", from, t)
+		return
+	}
+	l := t.calls.loans.of(int(from))
+	if back > l.lent[which] {
+		ep.malformed(tok, "%d bytes come back and %d were lent", back, l.lent[which])
+		return
+	}
+	l.lent[which] -= back
+	t.calls.again()
 }

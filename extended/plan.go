@@ -2,6 +2,7 @@ package extended
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/aqueduct-go/aqueduct/extended/coll"
 )
@@ -10,21 +11,28 @@ import (
 // for the calls to come.
 type plan struct {
 	coll.Schedule
-	left   []int   // by message to receive: its bytes, 1 for a signal
-	first  []int32 // by member: the first message from it, -1 if none
-	second []int32 // by message: the next from the same member, -1 if none
-	shm    int     // bytes used of any member's shared scratch
+	left  []int   // by message to receive: its bytes, 1 for a signal
+	begin []int32 // by member: where in order its messages begin; one more at the end
+	order []int32 // messages by member and number
+	shm   int     // bytes used of any member's shared scratch
 }
 
 func newPlan(s *coll.Schedule, members int) *plan {
-	p := &plan{Schedule: *s, left: make([]int, len(s.Recvs)), first: make([]int32, members), second: make([]int32, len(s.Recvs))}
-	for i := range p.first {
-		p.first[i] = -1
+	p := &plan{
+		Schedule: *s, left: make([]int, len(s.Recvs)),
+		begin: make([]int32, members+1), order: make([]int32, len(s.Recvs)),
 	}
-	for i := len(s.Recvs) - 1; i >= 0; i-- {
+	for i := range s.Recvs {
 		r := &s.Recvs[i]
 		p.left[i] = max(1, r.To.Len)
-		p.second[i], p.first[r.Peer] = p.first[r.Peer], int32(i)
+		p.begin[r.Peer+1]++
+	}
+	for m := range members {
+		p.begin[m+1] += p.begin[m]
+	}
+	for i := range s.Recvs {
+		r := &s.Recvs[i]
+		p.order[int(p.begin[r.Peer])+r.Number] = int32(i)
 	}
 	for i := range s.Steps {
 		for _, span := range [...]coll.Span{s.Steps[i].From, s.Steps[i].To} {
@@ -37,13 +45,16 @@ func newPlan(s *coll.Schedule, members int) *plan {
 }
 
 // find returns the index of message number n from a member, -1 if there is none.
-func (p *plan) find(member, n int) int {
-	i := p.first[member]
-	for ; n > 0 && i >= 0; n-- {
-		i = p.second[i]
+func (p *plan) find(member int, n uint32) int {
+	first, end := p.begin[member], p.begin[member+1]
+	if n >= uint32(end-first) {
+		return -1
 	}
-	return int(i)
+	return int(p.order[first+int32(n)])
 }
+
+// weight is about how many words the plan takes.
+func (p *plan) weight() int { return 16 * (1 + len(p.Steps) + len(p.Recvs)) }
 
 // signature tells what a call is: operation, root, bytes, and type and operator of a
 // reduction. In debug mode every message carries it.
@@ -69,19 +80,22 @@ func (s signature) String() string {
 // anyBytes stands for lengths that differ from member to member.
 const anyBytes = ^uint32(0)
 
-// plans keeps a team's plans by the calls they are for, and the last one apart.
+// plans keeps a team's plans by the calls they are for, the last one apart, and the last one
+// of each operation with lengths that differ.
 type plans struct {
-	last   coll.Call
-	newest *plan
-	byCall map[coll.Call]*plan
+	last    coll.Call
+	newest  *plan
+	byCall  map[coll.Call]*plan
+	weight  int
+	varying map[coll.Op]*varyingPlan
 }
 
-// plansMax bounds what is kept: a program that makes ever new calls starts anew.
-const plansMax = 1 << 10
+// plansWeight bounds what is kept: a program that makes ever new calls starts anew.
+const plansWeight = 1 << 20
 
 // get returns the plan of a call.
 func (s *plans) get(t *Team, k coll.Call) (*plan, error) {
-	k.N, k.Self, k.Reach, k.ShmLimit = len(t.members), t.self, t.reach, auxiliary/4
+	k.N, k.Self, k.Reach, k.ShmLimit = len(t.members), t.self, t.piece.n > 0, t.piece.n/2
 	if s.newest != nil && s.last == k {
 		return s.newest, nil
 	}
@@ -92,12 +106,40 @@ func (s *plans) get(t *Team, k coll.Call) (*plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		p = newPlan(sched, k.N)
-		if s.byCall == nil || len(s.byCall) >= plansMax {
-			s.byCall = make(map[coll.Call]*plan)
+		p = t.newPlan(sched)
+		if s.weight += p.weight(); s.byCall == nil || s.weight > plansWeight {
+			s.byCall, s.weight = make(map[coll.Call]*plan), p.weight()
 		}
 		s.byCall[k] = p
 	}
 	s.last, s.newest = k, p
 	return p, nil
+}
+
+// newPlan makes the plan of a schedule. In debug mode members meet in every call, so that
+// none can miss that others make a different one.
+func (t *Team) newPlan(s *coll.Schedule) *plan {
+	if t.ep.debug {
+		s = coll.Meet(s, t.self, len(t.members))
+	}
+	return newPlan(s, len(t.members))
+}
+
+// varyingPlan is a plan with the blocks it is for.
+type varyingPlan struct {
+	recv, send []coll.Span
+	plan       *plan
+}
+
+// exchange returns the plan in which members exchange the given blocks.
+func (s *plans) exchange(t *Team, op coll.Op, recv, send []coll.Span) *plan {
+	if v := s.varying[op]; v != nil && slices.Equal(v.recv, recv) && slices.Equal(v.send, send) {
+		return v.plan
+	}
+	if s.varying == nil {
+		s.varying = make(map[coll.Op]*varyingPlan)
+	}
+	p := t.newPlan(coll.Exchange(t.self, recv, send))
+	s.varying[op] = &varyingPlan{recv, send, p}
+	return p
 }

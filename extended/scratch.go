@@ -1,64 +1,68 @@
 package extended
 
-// scratch is the shared memory of collective calls: what a rank's segment has beyond the
-// client's part. Peers read it, only the owner writes it. It is given out in the order in
-// which calls asked, so that a large one is not overtaken for ever.
-type scratch struct {
-	used    []extent // by offset
-	asked   uint32   // tickets given out
-	served  uint32   // tickets served
-	waiting []*Team
-}
+// Shared scratch memory: what a rank's segment has beyond the client's part. Peers read it,
+// only the owner writes it. A team takes a piece when it is made, if one is left, and gives
+// it to its calls.
 
-// extent is a piece of scratch memory; off counts from its beginning.
+// extent is a piece of memory; off counts from the beginning of what it is a piece of.
 type extent struct{ off, n int }
+
+// arena gives out pieces of size bytes, first fit.
+type arena struct {
+	size int
+	used []extent // by offset
+}
 
 // scratchAlign keeps the pieces of different calls on different cache lines, prefetched
 // pairs included.
 const scratchAlign = 128
 
-// ticket asks for memory; take gives it out.
-func (s *scratch) ticket() uint32 {
-	s.asked++
-	return s.asked - 1
-}
-
-// take returns n bytes for the holder of the ticket; false if others come first or there is
-// no room: the team will be engaged when that changes.
-func (s *scratch) take(t *Team, ticket uint32, n int) (extent, bool) {
+// take returns n bytes; false if there is no room.
+func (a *arena) take(n int) (extent, bool) {
 	n = (n + scratchAlign - 1) &^ (scratchAlign - 1)
 	at, i := 0, 0
-	for ; ticket == s.served && i < len(s.used) && s.used[i].off-at < n; i++ {
-		at = s.used[i].off + s.used[i].n
+	for ; i < len(a.used) && a.used[i].off-at < n; i++ {
+		at = a.used[i].off + a.used[i].n
 	}
-	if ticket != s.served || at+n > auxiliary {
-		s.waiting = append(s.waiting, t)
+	if at+n > a.size {
 		return extent{}, false
 	}
-	s.used = append(s.used, extent{})
-	copy(s.used[i+1:], s.used[i:])
-	s.used[i] = extent{at, n}
-	s.served++
-	s.wake()
-	return s.used[i], true
+	a.used = append(a.used, extent{})
+	copy(a.used[i+1:], a.used[i:])
+	a.used[i] = extent{at, n}
+	return a.used[i], true
 }
 
 // give takes a piece back.
-func (s *scratch) give(e extent) {
-	for i, u := range s.used {
+func (a *arena) give(e extent) {
+	for i, u := range a.used {
 		if u == e {
-			s.used = append(s.used[:i], s.used[i+1:]...)
-			s.wake()
+			a.used = append(a.used[:i], a.used[i+1:]...)
 			return
 		}
 	}
 }
 
-// wake engages the teams that wait for memory.
-func (s *scratch) wake() {
-	for i, t := range s.waiting {
-		t.ep.engage(t)
-		s.waiting[i] = nil
+// The sizes of teams' pieces: at most a fourth of all there is, at most half of what is left,
+// and at least minPiece, or none.
+const (
+	maxPiece = auxiliary / 4
+	minPiece = 64 << 10
+)
+
+// takePiece takes a team's piece; its length is 0 if there is none.
+func (ep *Endpoint) takePiece() extent {
+	left := auxiliary
+	for _, u := range ep.scratch.used {
+		left -= u.n
 	}
-	s.waiting = s.waiting[:0]
+	for n := min(maxPiece, left/2) &^ (minPiece - 1); n >= minPiece; n /= 2 {
+		if e, ok := ep.scratch.take(n); ok {
+			return e
+		}
+	}
+	return extent{}
 }
+
+// scratchAt returns where a call's piece of the team's piece lies in shared scratch.
+func (t *Team) scratchAt(e extent) uint32 { return uint32(t.piece.off + e.off) }

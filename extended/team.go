@@ -19,7 +19,9 @@ type Team struct {
 	members []core.Rank       // by team rank
 	index   map[core.Rank]int // the inverse; nil for the world
 	self    int
-	reach   bool // every member reaches every member's segment
+	reach   bool   // every member reaches every member's segment
+	taken   extent // of shared scratch memory
+	piece   extent // of that what is used: as much on all members
 	freed   bool
 	engaged bool // it is on the endpoint's list of teams that may go on
 
@@ -102,6 +104,7 @@ func (c *Context) newTeam(id uint64, members []core.Rank) (*Team, error) {
 	err := c.Exclusively(func() {
 		ep.teams[id] = t
 		for _, m := range ep.strays[id] {
+			ep.straying -= cost(len(m.data))
 			m.deliver(t)
 		}
 		delete(ep.strays, id)
@@ -112,33 +115,41 @@ func (c *Context) newTeam(id uint64, members []core.Rank) (*Team, error) {
 	return t, t.settle(c)
 }
 
-// settle has the members agree on what they can do.
+// settle has the members agree on what they can do: whether all reach each other, and how
+// much shared scratch memory everybody can spare.
 func (t *Team) settle(c *Context) error {
 	reach := true
 	for _, r := range t.members {
 		reach = reach && t.ep.reach[r] != nil
 	}
-	all, err := t.all(c, reach)
+	var piece extent
+	offer := uint64(0)
+	if reach {
+		if err := c.Exclusively(func() { piece = t.ep.takePiece() }); err != nil {
+			return err
+		}
+		offer = 1<<32 | uint64(piece.n)
+	}
+	agreed, err := t.least(c, offer)
 	if err != nil {
 		return err
 	}
-	t.reach = all
 	return c.Exclusively(func() {
-		early := t.barrier.init(len(t.members), all)
-		for _, m := range early {
+		t.reach, t.taken = agreed>>32 != 0, piece
+		if n := int(uint32(agreed)); n > 0 {
+			t.piece, t.calls.space.size = extent{piece.off, n}, n
+		}
+		for _, m := range t.barrier.init(len(t.members), t.reach) {
 			m.deliver(t)
 		}
 	})
 }
 
-// all returns whether ok holds for every member. Collective.
-func (t *Team) all(c *Context, ok bool) (bool, error) {
-	var in, out [8]byte
-	if ok {
-		in[0] = 1
-	}
-	err := t.AllReduce(c, out[:], in[:], Reduction{Type: Uint64, Op: Min})
-	return out[0] == 1, err
+// least returns the least of the members' numbers. Collective.
+func (t *Team) least(c *Context, n uint64) (uint64, error) {
+	word := binary.NativeEndian.AppendUint64(nil, n)
+	err := t.AllReduce(c, word, word, Reduction{Type: Uint64, Op: Min})
+	return binary.NativeEndian.Uint64(word), err
 }
 
 // use checks that the team can be used by the context.
@@ -177,7 +188,11 @@ func (t *Team) split(c *Context, color, key int) (*Team, error) {
 	ep := t.ep
 	mine := binary.LittleEndian.AppendUint64(nil, uint64(int64(color)))
 	mine = binary.LittleEndian.AppendUint64(mine, uint64(int64(key)))
-	mine = binary.LittleEndian.AppendUint32(mine, ep.freeSerial())
+	var serial uint32
+	if err := c.Exclusively(func() { serial = ep.freeSerial() }); err != nil {
+		return nil, err
+	}
+	mine = binary.LittleEndian.AppendUint32(mine, serial)
 	table := make([]byte, entrySize*t.Size())
 	if err := t.AllGather(c, table, mine); err != nil {
 		return nil, err
@@ -240,14 +255,22 @@ func (t *Team) Subteam(c *Context, ranks []int) (*Team, error) {
 	if err != nil || child == nil {
 		return nil, err
 	}
-	same := len(ranks) == child.Size()
-	for i := 0; same && i < len(ranks); i++ {
-		same = t.members[ranks[i]] == child.members[i]
+	same := uint64(1)
+	for i := range max(len(ranks), child.Size()) {
+		if i >= len(ranks) || i >= child.Size() || t.members[ranks[i]] != child.members[i] {
+			same = 0
+		}
 	}
-	if same, err = child.all(c, same); err == nil && !same {
-		err = t.ep.misuse("Subteam", "the members gave different lists; this one gave %v", ranks)
+	if same, err = child.least(c, same); err != nil {
+		return nil, err
 	}
-	return child, err
+	if same == 0 {
+		if err := child.Free(c); err != nil {
+			return nil, err
+		}
+		return nil, t.ep.misuse("Subteam", "the members gave different lists; this one gave %v", ranks)
+	}
+	return child, nil
 }
 
 // Neighborhood returns the ranks whose segments this process reaches directly, ascending,
@@ -292,6 +315,7 @@ func (t *Team) Free(c *Context) error {
 		}
 		t.freed = true
 		delete(t.ep.teams, t.id)
+		t.ep.scratch.give(t.taken)
 	}); err != nil {
 		return err
 	}
@@ -345,13 +369,13 @@ func (ep *Endpoint) forTeam(handle teamHandler) core.Handler {
 	}
 }
 
-// maxStrays bounds what peers that are ahead can make this rank keep: far more than the
-// messages with which a team begins.
-const maxStrays = 1 << 20
+// maxStrays bounds the bytes that peers who are ahead can make this rank keep, messageCost
+// for each message included: far more than the messages with which teams begin.
+const maxStrays = 64 << 20
 
 func (ep *Endpoint) keepStray(tok *core.Token, id uint64, m *stray) {
-	if len(ep.strays) >= maxStrays {
-		ep.malformed(tok, "%d unknown teams", len(ep.strays))
+	if ep.straying += cost(len(m.data)); ep.straying > maxStrays {
+		ep.malformed(tok, "team %d.%d is unknown here, as are those of messages of %d bytes before; was it freed?", id>>32, uint32(id), ep.straying)
 		return
 	}
 	ep.strays[id] = append(ep.strays[id], m)

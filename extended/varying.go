@@ -133,8 +133,7 @@ func (t *Team) exchange(c *Context, op coll.Op, root int, dst, src []byte, recv,
 	if recv != nil && send != nil && recv[t.self].Len != send[t.self].Len {
 		return 0, c.ep.misuse(op.String(), "the member's own block has %d bytes in the source and %d in the destination", send[t.self].Len, recv[t.self].Len)
 	}
-	p := newPlan(coll.Exchange(t.self, recv, send), t.Size())
-	return t.start(c, p, dst, src, nil, signature{uint32(op), uint32(root), anyBytes})
+	return t.start(c, t.calls.plans.exchange(t, op, recv, send), dst, src, nil, signature{uint32(op), uint32(root), anyBytes})
 }
 
 // overlap reports whether two buffers have bytes in common.

@@ -62,3 +62,38 @@ func TestExchangeOneWay(t *testing.T) {
 		t.Errorf("got %q and %q", a, b)
 	}
 }
+
+// Members of a call that is preceded by a meeting do the same, and all hear of each other.
+func TestMeet(t *testing.T) {
+	for n := 1; n <= 9; n++ {
+		c := coll.Call{Op: coll.AllReduce, N: n, Bytes: 40, Elem: elem, Commutes: true}
+		for _, a := range coll.Algorithms(c.Op) {
+			if !a.Applies(&c) {
+				continue
+			}
+			var members []colltest.Member
+			var want []byte
+			for c.Self = range n {
+				m := member(t, c, coll.Choice{Algorithm: a, K: 64}, true)
+				m.Schedule = coll.Meet(m.Schedule, c.Self, n)
+				for i := range m.Mem {
+					m.Mem[i] = byte(c.Self + i)
+				}
+				if c.Self == 0 {
+					want = bytes.Clone(m.Mem)
+				} else {
+					add(want, m.Mem)
+				}
+				members = append(members, m)
+			}
+			if err := colltest.Simulate(members, add, colltest.Random(uint64(n))); err != nil {
+				t.Fatalf("%s of %d members: %v", a.Name, n, err)
+			}
+			for i, m := range members {
+				if !bytes.Equal(m.Mem, want) {
+					t.Errorf("%s of %d members: member %d has %x, want %x", a.Name, n, i, m.Mem, want)
+				}
+			}
+		}
+	}
+}

@@ -49,8 +49,6 @@ const (
 	Copy
 	// Combine does To = To ⊕ From element by element (To is the left operand).
 	Combine
-	// CombineLeft does To = From ⊕ To, for operators that do not commute.
-	CombineLeft
 )
 
 // Step is one action. Steps are done in order; only Await may take time.
@@ -59,7 +57,7 @@ type Step struct {
 	Peer     int  // Send: to whom
 	Number   int  // Send: how many messages went to Peer in this schedule before
 	Msg      int  // Await: index in Recvs
-	To, From Span // Send: From; Copy, Combine, CombineLeft: both
+	To, From Span // Send: From; Copy, Combine: both
 }
 
 // Recv is a message to be received. Its span belongs to the message alone until it is
@@ -156,13 +154,6 @@ func (b *Builder) Copy(to, from Span) {
 func (b *Builder) Combine(to, from Span) {
 	if to.Len > 0 {
 		b.s.Steps = append(b.s.Steps, Step{Kind: Combine, To: to, From: from})
-	}
-}
-
-// CombineLeft appends to = from ⊕ to.
-func (b *Builder) CombineLeft(to, from Span) {
-	if to.Len > 0 {
-		b.s.Steps = append(b.s.Steps, Step{Kind: CombineLeft, To: to, From: from})
 	}
 }
 

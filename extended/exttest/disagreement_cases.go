@@ -36,6 +36,21 @@ var disagreements = []struct {
 		}
 		return team.AllGather(c, make([]byte, 16), make([]byte, 8))
 	}},
+	{"no-bytes", []string{"Broadcast with root 0 of 8 bytes", "Broadcast with root 0 of 0 bytes"}, func(c *extended.Context, team *extended.Team, self int) error {
+		b := make([]byte, 8*self)
+		return team.Broadcast(c, 0, b, b)
+	}},
+	{"roots", []string{"Broadcast with root 0", "Broadcast with root 1"}, func(c *extended.Context, team *extended.Team, self int) error {
+		b := make([]byte, 8)
+		return team.Broadcast(c, self, b, b)
+	}},
+	{"lengths", []string{"AllToAllV", "8 bytes", "16"}, func(c *extended.Context, team *extended.Team, self int) error {
+		to, from := extended.Blocks{Lens: []int{8, 8}}, extended.Blocks{Lens: []int{8, 8}}
+		if self == 1 {
+			from.Lens[0] = 16 // member 0 sends 8
+		}
+		return team.AllToAllV(c, make([]byte, 24), from, make([]byte, 16), to)
+	}},
 	{"operator", []string{"by Add of Uint64", "by Min of Uint64"}, func(c *extended.Context, team *extended.Team, self int) error {
 		b := make([]byte, 8)
 		r := extended.Reduction{Type: extended.Uint64, Op: extended.Add}

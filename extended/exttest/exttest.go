@@ -22,7 +22,7 @@ func Cases() []*coretest.Case {
 	for _, g := range [][]coretest.Case{
 		putCases, getCases, eventCases, valueCases, memsetCases, splitCases, visCases,
 		atomicCases, teamCases, barrierCases, collectiveCases, movementCases, reductionCases,
-		forcedCases(), collectiveMisuseCases, disagreementCases(),
+		forcedCases(), progressCases, collectiveMisuseCases, disagreementCases(),
 	} {
 		for i := range g {
 			all = append(all, &g[i])

@@ -120,12 +120,8 @@ func (m *machine) step(e Event) error {
 	if err != nil {
 		return err
 	}
-	left, right := old, from
-	if s.Kind == coll.CombineLeft {
-		left, right = from, old
-	}
-	result := append([]byte(nil), left...)
-	m.combine(result, right)
+	result := append([]byte(nil), old...)
+	m.combine(result, from)
 	to, err := x.write(s.To)
 	copy(to, result)
 	return err
@@ -199,5 +195,5 @@ func stepString(s *coll.Step) string {
 	case coll.Await:
 		return fmt.Sprintf("(await %d)", s.Msg)
 	}
-	return fmt.Sprintf("(%s of %s to %s)", [...]string{coll.Copy: "copy", coll.Combine: "combine", coll.CombineLeft: "combine left"}[s.Kind], span(s.From), span(s.To))
+	return fmt.Sprintf("(%s of %s to %s)", [...]string{coll.Copy: "copy", coll.Combine: "combine"}[s.Kind], span(s.From), span(s.To))
 }
