@@ -46,7 +46,9 @@ lint: setup
 	$(GO) run $(STATICCHECK) ./...
 
 bench: build
-	$(BIN)/aqbench am
+	$(BIN)/aqbench am --quick
+	$(BIN)/aqbench rma --quick
+	$(BIN)/aqbench coll --quick
 
 # Each fuzz target for a short time.
 FUZZTIME ?= 10s

@@ -69,6 +69,16 @@ func TestPeers(t *testing.T) {
 	}
 }
 
+// TestBlocks wants points left out whose blocks come to too much.
+func TestBlocks(t *testing.T) {
+	p := runnertest.Plans()["model"]
+	p.Ops, p.Sizes, p.Samples = []string{"alltoall"}, []int{8, coll.MaxBlocks / 8}, 1
+	s := collect(t, p, 9)["alltoall"][0]
+	if len(s.Results) != 1 || s.Results[0].Size != 8 {
+		t.Errorf("results %+v, want one of 8 bytes", s.Results)
+	}
+}
+
 // TestDescribe wants every peer named, and what to do about a missing one.
 func TestDescribe(t *testing.T) {
 	text := coll.Describe()

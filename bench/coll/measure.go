@@ -31,11 +31,10 @@ func (r *rank) measure() error {
 func (r *rank) measureOp(i int) error {
 	op := &operations[i]
 	s := &bench.Series{Family: "Coll", Title: op.title, Params: r.Params(op.name), Quantity: bench.Duration}
-	sizes := r.Sizes
-	if !op.sized {
-		s.Axis, sizes = bench.Ranks, []int{0}
+	if op.kind == unsized {
+		s.Axis = bench.Ranks
 	}
-	for _, size := range sizes {
+	for _, size := range op.sizes(r.Sizes, r.Job.Size()) {
 		work := func(n int) error { return r.Together(uint32(i), uint32(size), uint32(n)) }
 		n, err := r.Calibrate(work)
 		if err != nil {

@@ -44,6 +44,9 @@ const (
 	// Fetch (one CPU; message bytes): a message copied from a fixed place of the mapping,
 	// which nobody writes, to private memory.
 	Fetch Kind = "fetch"
+	// FetchAdd (one CPU): a fetch-and-add on a word of the mapping that nobody else uses,
+	// sequentially consistent or relaxed.
+	FetchAdd Kind = "fetchadd"
 	// Barrier (one CPU per process, repeated at will, at most 256): a dissemination
 	// barrier whose waiters poll a little and then call sched_yield.
 	Barrier Kind = "barrier"

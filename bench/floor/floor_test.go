@@ -71,6 +71,7 @@ func TestSample(t *testing.T) {
 		{floor.Echo, two, []int{floor.MaxSize}, 3, "apart rotate front"},
 		{floor.Memcpy, two[:1], []int{65536}, 100, "libc shift string vectors"},
 		{floor.Fetch, two[:1], []int{65536}, 100, "libc shift string vectors"},
+		{floor.FetchAdd, two[:1], nil, 1000, "seq relaxed"},
 		{floor.Barrier, two[:1], nil, 100, "yield poll64 poll256 pause4 pause20"},
 		{floor.Barrier, slices.Repeat(two, 5)[:9], nil, 100, "yield poll64 poll256 pause4 pause20"},
 	} {

@@ -36,15 +36,24 @@ func TestRun(t *testing.T) {
 					t.Fatalf("%d series of %s", len(all[op]), op)
 				}
 				s := all[op][0]
-				if reached := runnertest.Against(s, "x-copy") != ""; reached == p.Modelled() && op != "barrier" {
+				through := "x-copy"
+				if op == "fetchadd" {
+					through = "x-raw"
+				}
+				if reached := runnertest.Against(s, through) != ""; reached == p.Modelled() && op != "barrier" {
 					t.Errorf("%s is compared with %v", op, s.Against)
+				}
+				want := p.Sizes
+				switch op {
+				case "putval", "getval", "fetchadd":
+					want = []int{8}
 				}
 				var sizes []int
 				for _, r := range s.Results {
 					sizes = append(sizes, r.Size)
 				}
-				if op != "barrier" && !slices.Equal(sizes, p.Sizes) {
-					t.Errorf("%s: sizes %v, want %v", op, sizes, p.Sizes)
+				if op != "barrier" && !slices.Equal(sizes, want) {
+					t.Errorf("%s: sizes %v, want %v", op, sizes, want)
 				}
 			}
 		})
@@ -60,11 +69,14 @@ func TestFloors(t *testing.T) {
 	}
 	all := collect(t, p)
 	for op, want := range map[string]map[string]string{
-		"put":     {"x-floor": "into", "x-store": "store"},
-		"put-nb":  {"x-floor": "into", "x-store": "store"},
-		"get":     {"x-floor": "out of", "x-load": "load"},
-		"get-nb":  {"x-floor": "out of", "x-load": "load"},
-		"barrier": {"x-floor": "ping-pong"},
+		"put":      {"x-floor": "into", "x-store": "store"},
+		"put-nb":   {"x-floor": "into", "x-store": "store"},
+		"get":      {"x-floor": "out of", "x-load": "load"},
+		"get-nb":   {"x-floor": "out of", "x-load": "load"},
+		"putval":   {"x-floor": "into", "x-store": "store"},
+		"getval":   {"x-floor": "out of", "x-load": "load"},
+		"fetchadd": {"x-floor": "fetch-and-add", "x-raw": "atomic"},
+		"barrier":  {"x-floor": "ping-pong"},
 	} {
 		for unit, part := range want {
 			if got := runnertest.Against(all[op][0], unit); !strings.Contains(got, part) {

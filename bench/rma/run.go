@@ -1,5 +1,5 @@
 // Package rma measures one-sided communication between two ranks: puts and gets, blocking
-// and with events, and the barrier that orders them.
+// and with events, of memory and of values, atomics, and the barrier that orders them.
 package rma
 
 import (
@@ -24,11 +24,14 @@ var operations = []struct {
 	{"put-nb", transfer(fmt.Sprintf("puts with events, %d under way", window), (*rank).putNB, (*rank).putRefs)},
 	{"get", transfer("blocking get", (*rank).get, (*rank).getRefs)},
 	{"get-nb", transfer(fmt.Sprintf("gets with events, %d under way", window), (*rank).getNB, (*rank).getRefs)},
+	{"putval", onWord("blocking put of a value", (*rank).putValue, (*rank).putValueRefs)},
+	{"getval", onWord("blocking get of a value", (*rank).getValue, (*rank).getValueRefs)},
+	{"fetchadd", onWord("fetch-and-add of int64", (*rank).fetchAdd, (*rank).fetchAddRefs)},
 	{"barrier", (*rank).barrier},
 }
 
 // Ops lists the operations in the order of a report: put and get are blocking, put-nb and
-// get-nb a window of operations with events.
+// get-nb a window of operations with events, putval, getval and fetchadd always of 8 bytes.
 func Ops() []string {
 	var names []string
 	for _, op := range operations {
@@ -49,9 +52,10 @@ func RankMain() { runner.RankMain(verb, runRank) }
 // rank is the state of one rank.
 type rank struct {
 	runner.Rank
-	ep      *extended.Endpoint
-	private []byte // the other side of puts and gets
-	near    []byte // rank 1's segment as memory of this process, or nil
+	ep       *extended.Endpoint
+	counters *extended.Atomic[int64]
+	private  []byte // the other side of puts and gets
+	near     []byte // rank 1's segment as memory of this process, or nil
 }
 
 func runRank(p *runner.Plan, job *core.Job) error {
@@ -64,7 +68,10 @@ func runRank(p *runner.Plan, job *core.Job) error {
 	if r.ep, err = extended.Attach(job, core.AttachSpec{Handlers: r.Handlers()}); err != nil {
 		return err
 	}
-	r.near = r.ep.Local(1)
+	if r.counters, err = extended.NewAtomic[int64](&r.ep.Context, r.ep.World(), extended.FAdd); err != nil {
+		return err
+	}
+	r.near = r.ep.Local(peer)
 	return r.Run(r.ep.Core(), r.measure)
 }
 

@@ -21,7 +21,7 @@ func (r *Rank) Point(s *bench.Series, point bench.Result, refs []Ref, work Work)
 	if err != nil {
 		return err
 	}
-	meter := r.meter(point.Iters, work)
+	meter := r.Meter(point.Iters, work)
 	point.Outcome, err = bench.Interleave(ctx, r.Samples, started, meter)
 	if errors.Is(err, bench.ErrDisturbed) {
 		uneven := point.Uneven
@@ -40,8 +40,8 @@ func (r *Rank) Point(s *bench.Series, point bench.Result, refs []Ref, work Work)
 	return nil
 }
 
-// meter returns a meter of n operations, by the job's clock.
-func (r *Rank) meter(n int, work Work) bench.Meter {
+// Meter returns a meter of n operations, after as many to warm up, by the job's clock.
+func (r *Rank) Meter(n int, work Work) bench.Meter {
 	return func() (float64, error) {
 		// Wakes the peers and warms up: after 100 ms of sleep the first 10 ms take longer by
 		// half, as do those of the floors, which therefore warm up too.
@@ -72,6 +72,6 @@ func (r *Rank) Calibrate(work Work) (int, error) {
 		return modelledOps, nil
 	}
 	want := time.Duration(float64(sampleTime) * r.Weight)
-	n, err := bench.Calibrate(want, func(n int) (float64, error) { return r.meter(n, work)() })
+	n, err := bench.Calibrate(want, func(n int) (float64, error) { return r.Meter(n, work)() })
 	return max(n, leastOps), err
 }

@@ -50,7 +50,7 @@ const pingPongs = 20_000
 // Loop returns a reference that runs in the calling rank: n operations by run.
 func (r *Rank) Loop(unit, what string, n int, run func(n int)) Ref {
 	return Ref{Unit: unit, What: what, Open: func(context.Context) (bench.Meter, io.Closer, error) {
-		return r.meter(n, func(n int) error { run(n); return nil }), nil, nil
+		return r.Meter(n, func(n int) error { run(n); return nil }), nil, nil
 	}}
 }
 

@@ -3,6 +3,7 @@
 //	aqbench am [options]      active messages
 //	aqbench rma [options]     one-sided communication
 //	aqbench coll [options]    collectives, beside those of MPI libraries
+//	aqbench tune [options]    algorithms of collectives, and the table that chooses among them
 //
 // aqbench VERB --help lists the options of a verb; docs/benchmarks.md says how to read the
 // figures. Exit status: 0 when everything was measured, 1 when something failed, 2 for
@@ -24,6 +25,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/bench/am"
 	"github.com/aqueduct-go/aqueduct/bench/coll"
 	"github.com/aqueduct-go/aqueduct/bench/rma"
+	"github.com/aqueduct-go/aqueduct/bench/tune"
 	"github.com/aqueduct-go/aqueduct/spawner"
 )
 
@@ -39,6 +41,7 @@ func rankMain() {
 	am.RankMain()
 	rma.RankMain()
 	coll.RankMain()
+	tune.RankMain()
 }
 
 func usage() string {
@@ -76,15 +79,23 @@ func runVerb(ctx context.Context, v *verb, args []string, stdout, stderr io.Writ
 	if errors.Is(err, pflag.ErrHelp) {
 		return 0
 	}
+	measured := stdout
+	if v.result != nil {
+		measured = stderr
+	}
 	var enc bench.Encoder
 	if err == nil {
-		enc, err = bench.NewEncoder(o.format, stdout)
+		enc, err = bench.NewEncoder(o.format, measured)
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "aqbench %s: %v\n", v.name, err)
 		return 2
 	}
-	if err := measure(ctx, &o, enc); err != nil {
+	err = measure(ctx, &o, enc)
+	if err == nil && v.result != nil {
+		err = v.result(&o, stdout)
+	}
+	if err != nil {
 		fmt.Fprintf(stderr, "aqbench %s: %v\n", v.name, err)
 		return 1
 	}
@@ -104,7 +115,7 @@ func measure(ctx context.Context, o *options, enc bench.Encoder) error {
 	}
 	for _, p := range o.plans() {
 		h.Conduit, h.Profile, h.Threads = p.Conduit, p.Profile, p.Threads.String()
-		h.Method = fmt.Sprintf("%d samples, each between two of its references", p.Samples)
+		h.Method = fmt.Sprintf("%d samples, %s", p.Samples, o.verb.method)
 		for _, part := range o.verb.parts(o, p) {
 			h.Ranks = part.ranks
 			h.Pinning = pinning(part.cpus)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/bench/am"
 	"github.com/aqueduct-go/aqueduct/bench/coll"
 	"github.com/aqueduct-go/aqueduct/bench/rma"
+	choices "github.com/aqueduct-go/aqueduct/extended/coll"
 )
 
 // envSelf makes the test binary behave as aqbench.
@@ -69,6 +71,43 @@ func TestVerbs(t *testing.T) {
 	}
 }
 
+// TestTune makes a table for a model, the same every time, and from a table in a file one in
+// which only what was measured changes.
+func TestTune(t *testing.T) {
+	tuned := func(args ...string) string {
+		t.Helper()
+		args = append([]string{"tune", "--model", "loopback", "-n", "2,3", "--samples", "1", "--format", "json"}, args...)
+		var out, errs bytes.Buffer
+		if status := run(t.Context(), args, &out, &errs); status != 0 {
+			t.Fatalf("%v: status %d: %s", args, status, &errs)
+		}
+		for line := range strings.Lines(errs.String()) {
+			if !json.Valid([]byte(line)) {
+				t.Fatalf("%v: %q on standard error is no measurement", args, line)
+			}
+		}
+		if _, err := choices.ParseTable(out.String()); err != nil {
+			t.Fatalf("%v: %v in\n%s", args, err, &out)
+		}
+		return out.String()
+	}
+	path := filepath.Join(t.TempDir(), "table")
+	some := tuned("--op", "barrier,scan", "--sizes", "8,512", "--write", path)
+	if text, err := os.ReadFile(path); err != nil || string(text) != some {
+		t.Errorf("written: %v\n%s\nprinted:\n%s", err, text, some)
+	}
+	if again := tuned("--op", "barrier,scan", "--sizes", "8,512"); again != some {
+		t.Errorf("first:\n%s\nthen:\n%s", some, again)
+	}
+	both := tuned("--op", "alltoall", "--sizes", "8,512", "--write", path)
+	if cut := func(text string) string { before, _, _ := strings.Cut(text, "\nalltoall"); return before }; cut(both) != cut(some) {
+		t.Errorf("from\n%s\ncame\n%s", some, both)
+	}
+	if both == some {
+		t.Errorf("nothing changed in\n%s", both)
+	}
+}
+
 // checkHeader wants the header to say where the ranks were.
 func checkHeader(t *testing.T, args []string, h *bench.Header) {
 	t.Helper()
@@ -107,6 +146,11 @@ func TestMisuse(t *testing.T) {
 		{[]string{"am", "--model", "loopback", "--op", "startup"}, "no virtual time"},
 		{[]string{"rma", "-n", "4"}, "unknown shorthand"},
 		{[]string{"coll", "--sizes", "12"}, "multiples of 8"},
+		{[]string{"tune", "--profile", "all"}, "one profile"},
+		{[]string{"tune", "--threads", "all"}, "one kind of threads"},
+		{[]string{"tune", "--write", "main.go"}, "main.go: line"},
+		{[]string{"tune", "--sizes", "12"}, "multiples of 8"},
+		{[]string{"coll", "--write", "table"}, "unknown flag"},
 		{[]string{"am", "extra"}, "unexpected argument"},
 		{[]string{"am", "--fly"}, "unknown flag"},
 	} {
@@ -119,7 +163,7 @@ func TestMisuse(t *testing.T) {
 
 // TestHelp wants help on standard output's side with status 0.
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"am", "--help"}, {"rma", "--help"}, {"coll", "-h"}} {
+	for _, args := range [][]string{{"--help"}, {"am", "--help"}, {"rma", "--help"}, {"coll", "-h"}, {"tune", "-h"}} {
 		cmd := exec.Command(os.Args[0], args...)
 		cmd.Env = append(os.Environ(), envSelf+"=1")
 		if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), "usage") {

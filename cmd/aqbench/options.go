@@ -11,7 +11,9 @@ import (
 	"github.com/aqueduct-go/aqueduct/bench"
 	"github.com/aqueduct-go/aqueduct/bench/am"
 	"github.com/aqueduct-go/aqueduct/bench/runner"
+	"github.com/aqueduct-go/aqueduct/bench/tune"
 	"github.com/aqueduct-go/aqueduct/core"
+	choices "github.com/aqueduct-go/aqueduct/extended/coll"
 	"github.com/aqueduct-go/aqueduct/spawner"
 )
 
@@ -28,6 +30,11 @@ type options struct {
 	samples         int
 	weight          float64
 	cpus            []int
+
+	// Of tune: a table is made of what was measured and of another one.
+	tuner tune.Tuner
+	table *choices.Table
+	write string // the file it goes to; "" for none
 }
 
 // most are the largest numbers of ranks: of jobs on few CPUs, and of floor.Barrier.
@@ -47,8 +54,12 @@ func (o *options) parse(args []string, stdout io.Writer) error {
 		fmt.Fprintf(stdout, "usage: aqbench %s [options]\n\n%s", o.verb.name, f.FlagUsages())
 	}
 	f.StringVar(&o.conduit, "conduit", "sci", "conduit to measure")
-	f.StringVar(&profile, "profile", "all", "profile of the conduit, or all")
-	f.StringVar(&threads, "threads", "all", "single, many, or all")
+	anyProfile, anyThreads := "all", "all"
+	if o.verb.result != nil {
+		anyProfile, anyThreads = "default", core.Single.String() // what is made of it is made of one
+	}
+	f.StringVar(&profile, "profile", anyProfile, "profile of the conduit, default, or all")
+	f.StringVar(&threads, "threads", anyThreads, "single, many, or all")
 	f.BoolVar(&goroutines, "goroutines", false, "ranks are goroutines of one process: no pinning, no floors")
 	f.StringVar(&model, "model", "", "ranks run in virtual time on this conduit's model: no floors")
 	f.StringVar(&o.format, "format", "osu", "format of the report: "+strings.Join(bench.Formats(), ", "))
@@ -62,6 +73,9 @@ func (o *options) parse(args []string, stdout io.Writer) error {
 	if o.verb.name == "am" {
 		f.IntSliceVar(&o.ranks, "ranks", []int{2, 16, 64}, "numbers of ranks for poll and startup")
 	}
+	if o.verb.result != nil {
+		f.StringVar(&o.write, "write", "", "also write the table to this file; one that exists is where the choices come from that are not measured")
+	}
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -73,18 +87,35 @@ func (o *options) parse(args []string, stdout io.Writer) error {
 		return fmt.Errorf("--goroutines and --model exclude each other")
 	}
 	if o.weight = 1; quick {
-		o.weight, o.samples = 0.3, min(o.samples, 3)
-		if !f.Changed("sizes") {
-			o.sizes = o.verb.quick
-		}
-		if o.ranks != nil && !f.Changed("ranks") {
-			o.ranks = []int{2, 16}
-		}
+		o.hasten(f)
 	}
 	if err := o.choose(profile, threads); err != nil {
 		return err
 	}
-	return o.check()
+	if err := o.check(); err != nil || o.verb.result == nil {
+		return err
+	}
+	return o.prepare()
+}
+
+// hasten measures less, where no option says otherwise.
+func (o *options) hasten(f *pflag.FlagSet) {
+	o.weight, o.samples = 0.3, min(o.samples, 3)
+	if !f.Changed("sizes") {
+		o.sizes = o.verb.quick
+	}
+	if o.ranks != nil && !f.Changed("ranks") {
+		o.ranks = []int{2, 16}
+	}
+}
+
+// prepare reads the table that a new one is made of.
+func (o *options) prepare() (err error) {
+	if len(o.profiles)*len(o.threads) > 1 {
+		return fmt.Errorf("a table is of one profile and one kind of threads; give --profile one of %v and --threads single or many", o.profiles)
+	}
+	o.table, err = tune.Read(o.write)
+	return err
 }
 
 // place decides where the ranks run.
@@ -115,10 +146,15 @@ func (o *options) choose(profile, threads string) error {
 	if o.mode == spawner.Modelled && !d.Modelled {
 		return fmt.Errorf("conduit %s has no model", d.Name)
 	}
-	if o.profiles = d.Profiles; profile != "all" {
-		if o.profiles = []string{profile}; !slices.Contains(d.Profiles, profile) {
-			return fmt.Errorf("conduit %s has no profile %q; it has %v", d.Name, profile, d.Profiles)
-		}
+	switch {
+	case profile == "all":
+		o.profiles = d.Profiles
+	case slices.Contains(d.Profiles, profile):
+		o.profiles = []string{profile}
+	case profile == "default":
+		o.profiles = d.Profiles[:1]
+	default:
+		return fmt.Errorf("conduit %s has no profile %q; it has %v", d.Name, profile, d.Profiles)
 	}
 	var ok bool
 	o.threads, ok = map[string][]core.Threads{

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"io"
+	"os"
 	"slices"
 
 	"github.com/aqueduct-go/aqueduct/bench"
@@ -9,6 +11,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/bench/coll"
 	"github.com/aqueduct-go/aqueduct/bench/rma"
 	"github.com/aqueduct-go/aqueduct/bench/runner"
+	"github.com/aqueduct-go/aqueduct/bench/tune"
 )
 
 // verb is a family of benchmarks.
@@ -21,7 +24,17 @@ type verb struct {
 	np          func(cpus int) []int
 	parts       func(o *options, p runner.Plan) []part
 	peers       func() string // which other implementations are compared with; nil: none
+	method      string        // of a sample: what stands around it
+	// result prints what is made of the measurements, which go to standard error then; nil:
+	// they are the result.
+	result func(o *options, stdout io.Writer) error
 }
+
+// between is the method of verbs whose samples have references.
+const between = "each between two of its references"
+
+// powers are sizes a factor of four apart, from 8 bytes to 2 MiB.
+var powers = []int{8, 32, 128, 512, 2 << 10, 8 << 10, 32 << 10, 128 << 10, 512 << 10, 2 << 20}
 
 // part is what is measured under one header.
 type part struct {
@@ -35,25 +48,36 @@ var verbs = []verb{
 		name: "am", about: "active messages: latency, flood rate, bandwidth, empty polls, start-up, exchanges",
 		ops: am.Ops(), sizes: []int{8, 512, 4096, 65536, 1 << 20}, quick: []int{8, 65536}, multiple: 1,
 		np:    func(cpus int) []int { return []int{4 * cpus} },
-		parts: amParts,
+		parts: amParts, method: between,
 	},
 	{
-		name: "rma", about: "one-sided: puts, gets, barrier of two ranks",
+		name: "rma", about: "one-sided: puts, gets, values, fetch-and-add, barrier of two ranks",
 		ops: rma.Ops(), sizes: []int{8, 64, 512, 4096, 65536, 1 << 20, 4 << 20}, quick: []int{8, 65536}, multiple: 1,
 		parts: func(_ *options, p runner.Plan) []part {
 			return []part{{2, p.Spread(2), func(ctx context.Context, report func(*bench.Series) error) error {
 				return rma.Run(ctx, p, report)
 			}}}
 		},
+		method: between,
 	},
 	{
-		name: "coll", about: "collectives: barrier, broadcast, all-reduce",
+		name: "coll", about: "collectives: barrier, broadcast, all-reduce, all-to-all",
 		ops: coll.Ops(), sizes: []int{8, 65536, 1 << 20}, quick: []int{8, 65536}, multiple: coll.Element,
-		np:    func(cpus int) []int { return slices.Compact([]int{2, 4, max(4, 4*cpus)}) },
-		parts: collParts,
+		np:    collRanks,
+		parts: collParts, method: between,
 		peers: coll.Describe,
 	},
+	{
+		name: "tune", about: "every algorithm of every collective, and the table of choices that this makes",
+		ops: tune.Ops(), sizes: powers, quick: []int{8, 8 << 10, 128 << 10}, multiple: tune.Element,
+		np:    collRanks,
+		parts: tuneParts, method: "in turn with those of the other algorithms",
+		result: writeTable,
+	},
 }
+
+// collRanks are two and four ranks, and four for each CPU.
+func collRanks(cpus int) []int { return slices.Compact([]int{2, 4, max(4, 4*cpus)}) }
 
 // amParts puts what two ranks do, or ranks that are not pinned, before the exchanges.
 func amParts(o *options, p runner.Plan) []part {
@@ -83,4 +107,23 @@ func collParts(o *options, p runner.Plan) []part {
 		}})
 	}
 	return parts
+}
+
+func tuneParts(o *options, p runner.Plan) []part {
+	var parts []part
+	for _, n := range o.np {
+		parts = append(parts, part{n, p.Spread(n), func(ctx context.Context, report func(*bench.Series) error) error {
+			return o.tuner.Run(ctx, p, n, report)
+		}})
+	}
+	return parts
+}
+
+// writeTable prints the table of choices and writes it to the file that is asked for.
+func writeTable(o *options, stdout io.Writer) error {
+	text := o.tuner.Table(o.table).File()
+	if _, err := io.WriteString(stdout, text); err != nil || o.write == "" {
+		return err
+	}
+	return os.WriteFile(o.write, []byte(text), 0o666)
 }

@@ -18,7 +18,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-enum { MAXBYTES = 4 << 20, MAXRUN = 1 << 30 };
+enum { MAXBYTES = 4 << 20, MAXBLOCKS = 16 << 20, MAXRUN = 1 << 30 };
 
 static int rank, ranks;
 
@@ -59,10 +59,22 @@ static void allreduce(void) {
 	MPI_Allreduce(src, dst, bytes / sizeof *src, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
 }
 
+static void alltoall(void) {
+	MPI_Alltoall(src, bytes, MPI_BYTE, dst, bytes, MPI_BYTE, MPI_COMM_WORLD);
+}
+
 static const struct op {
 	const char *name;
 	void (*run)(void);
-} ops[] = {{"barrier", barrier}, {"broadcast", broadcast}, {"allreduce", allreduce}, {0}};
+	int blocks; // BYTES are those of the block that every rank has for each
+} ops[] = {{"barrier", barrier, 0}, {"broadcast", broadcast, 0}, {"allreduce", allreduce, 0}, {"alltoall", alltoall, 1}, {0}};
+
+// buffer returns n bytes of memory that was written.
+static void *buffer(size_t n) {
+	void *p = aligned_alloc(4096, (n + 4096) & ~(size_t)4095);
+	if (p == NULL) die("out of memory");
+	return memset(p, 1, n);
+}
 
 // measure runs n operations and returns how long one took, until every rank was done.
 static double measure(void (*run)(void), long n) {
@@ -104,15 +116,14 @@ int main(int argc, char **argv) {
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 	const struct op *op = ops;
 	while (argc == 4 && op->name != NULL && strcmp(op->name, argv[1]) != 0) op++;
-	if (argc != 4 || op->name == NULL) die("usage: peer barrier|broadcast|allreduce CPUS BYTES");
+	if (argc != 4 || op->name == NULL) die("usage: peer barrier|broadcast|allreduce|alltoall CPUS BYTES");
 	pin(argv[2]);
 	bytes = atoi(argv[3]);
 	if (bytes < 0 || bytes > MAXBYTES || bytes % sizeof *src != 0) die("size must be 0 to 4194304 bytes, a multiple of 8");
-	dst = aligned_alloc(4096, MAXBYTES);
-	src = aligned_alloc(4096, MAXBYTES);
-	if (dst == NULL || src == NULL) die("out of memory");
-	memset(dst, 1, MAXBYTES);
-	memset(src, 1, MAXBYTES);
+	size_t each = op->blocks ? (size_t)bytes * ranks : (size_t)bytes;
+	if (each > MAXBLOCKS) die("the blocks of a rank come to more than 16777216 bytes");
+	dst = buffer(each);
+	src = buffer(each);
 	MPI_Barrier(MPI_COMM_WORLD);
 	if (rank == 0) {
 		printf("ready\n");

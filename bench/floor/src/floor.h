@@ -33,7 +33,7 @@ struct kind {
 	const struct variant *variants;  // up to one without a name
 };
 
-extern const struct kind pingpong, handoff, echo, ring, copy, memcopy, fetch, barrier;
+extern const struct kind pingpong, handoff, echo, ring, copy, memcopy, fetch, fetchadd, barrier;
 
 #define INLINE static inline __attribute__((always_inline))
 #define LINE 64

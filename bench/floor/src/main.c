@@ -30,7 +30,7 @@ struct control {
 	double ns[MAXVARIANTS]; // per operation, written by process 0
 };
 
-static const struct kind *const kinds[] = {&pingpong, &handoff, &echo, &ring, &copy, &memcopy, &fetch, &barrier, NULL};
+static const struct kind *const kinds[] = {&pingpong, &handoff, &echo, &ring, &copy, &memcopy, &fetch, &fetchadd, &barrier, NULL};
 
 static void die(const char *what) {
 	fprintf(stderr, "floor: %s\n", what);
@@ -172,7 +172,7 @@ int main(int argc, char **argv) {
 	for (int i = 0; argc >= 3 && kinds[i] != NULL; i++)
 		if (strcmp(argv[1], kinds[i]->name) == 0) kind = kinds[i];
 	if (kind == NULL || argc != 3 + kind->sized)
-		die("usage: floor pingpong|handoff|ring|barrier CPUS, floor echo|copy|memcpy|fetch CPUS BYTES");
+		die("usage: floor pingpong|handoff|ring|fetchadd|barrier CPUS, floor echo|copy|memcpy|fetch CPUS BYTES");
 	int cpus[MAXCPUS], n = parse_cpus(argv[2], cpus);
 	if (n < kind->min || n > kind->max) die("wrong list or number of CPUs");
 	if (kind->spins && cpus[0] == cpus[1]) die("this floor needs two different CPUs");
