@@ -28,15 +28,27 @@ const (
 // first call the default context takes no locks, also in Many mode. A handler may not call
 // it.
 func (ep *Endpoint) NewContext() *Context {
-	if !ep.single {
+	if ep.single {
+		ep.several = true
+	} else {
 		ep.share()
 	}
-	ep.several = true
 	return &Context{ep: ep, turn: make(chan struct{}, 1)}
 }
 
 // Endpoint returns the endpoint the context belongs to. A handler may call it.
 func (c *Context) Endpoint() *Endpoint { return c.ep }
+
+// Check returns nil, or the UsageError of a communicating call that the context's situation
+// forbids: a handler runs on it, a request is prepared on it or, in debug mode, it holds a
+// handler-safe lock. It is for layers above, whose calls, named op, are to be refused before
+// they change anything. A handler may call it.
+func (c *Context) Check(op string) error {
+	if c.restricted == 0 {
+		return nil
+	}
+	return c.misplaced(op)
+}
 
 // misplaced reports a call that the context's situation forbids.
 func (c *Context) misplaced(op string) error {

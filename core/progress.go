@@ -196,6 +196,9 @@ func (c *Context) pollMany(l *ladder, cond func() bool) turn {
 				return satisfied
 			}
 		}
+		if ep.job.failure() != nil {
+			return failed
+		}
 		if n > 0 {
 			hot = ep.idle.hot
 			l.reset()
@@ -208,9 +211,6 @@ func (c *Context) pollMany(l *ladder, cond func() bool) turn {
 		hot = 1
 		if l.n%silentTurns == 0 && p.silent.Load() > 0 && p.crowded() {
 			p.burst(ep)
-		}
-		if ep.job.failure() != nil {
-			return failed
 		}
 		if !l.step() {
 			continue

@@ -1,7 +1,5 @@
 package extended
 
-import "unsafe"
-
 // Atomic is a Domain of elements of type T, with its operations by name. Those that are not
 // among the ones the domain was made for are errors: Add needs Add, FetchAdd needs FAdd.
 //
@@ -21,18 +19,9 @@ func NewAtomic[T Number](c *Context, team *Team, ops Op) (*Atomic[T], error) {
 	return a, nil
 }
 
-// direct returns the element that op may be done on in place; nil if that is not the way,
-// or if something is wrong, which Domain.Do then says.
-func (a *Atomic[T]) direct(rank int, off uint64, op Op) unsafe.Pointer {
-	if uint(rank) < uint(len(a.windows)) && a.ops&op != 0 {
-		return at[T](&a.windows[rank], off)
-	}
-	return nil
-}
-
 // Do does any one of the domain's operations; see Domain.Do.
 func (a *Atomic[T]) Do(c *Context, rank int, off uint64, op Op, x, y T) (T, error) {
-	if p := a.direct(rank, off, op); p != nil && op.single() {
+	if p := a.element(rank, off, op); p != nil && op.single() {
 		old := update(p, op, x, y)
 		if !op.Fetching() {
 			old = 0
@@ -62,7 +51,7 @@ func (a *Atomic[T]) DoNBI(c *Context, dst *T, rank int, off uint64, op Op, x, y 
 
 // inPlace does op in place, if that is the way and nothing is wrong.
 func (a *Atomic[T]) inPlace(dst *T, rank int, off uint64, op Op, x, y T) bool {
-	p := a.direct(rank, off, op)
+	p := a.element(rank, off, op)
 	if p == nil || !op.single() || op.Fetching() && dst == nil {
 		return false
 	}
@@ -74,7 +63,7 @@ func (a *Atomic[T]) inPlace(dst *T, rank int, off uint64, op Op, x, y T) bool {
 
 // Get returns the element.
 func (a *Atomic[T]) Get(c *Context, rank int, off uint64) (T, error) {
-	if p := a.direct(rank, off, Get); p != nil {
+	if p := a.element(rank, off, Get); p != nil {
 		return load[T](p), nil
 	}
 	return a.Do(c, rank, off, Get, 0, 0)
@@ -88,7 +77,7 @@ func (a *Atomic[T]) Set(c *Context, rank int, off uint64, v T) error {
 
 // Swap makes the element v and returns what it was.
 func (a *Atomic[T]) Swap(c *Context, rank int, off uint64, v T) (T, error) {
-	if p := a.direct(rank, off, Swap); p != nil {
+	if p := a.element(rank, off, Swap); p != nil {
 		return swap(p, v), nil
 	}
 	return a.Do(c, rank, off, Swap, v, 0)
@@ -97,7 +86,7 @@ func (a *Atomic[T]) Swap(c *Context, rank int, off uint64, v T) (T, error) {
 // CompareSwap makes the element v if it has the bits of old, and returns what it was
 // (FCAS): it has swapped if that has the bits of old.
 func (a *Atomic[T]) CompareSwap(c *Context, rank int, off uint64, old, v T) (T, error) {
-	if p := a.direct(rank, off, FCAS); p != nil {
+	if p := a.element(rank, off, FCAS); p != nil {
 		return compareSwap(p, old, v), nil
 	}
 	return a.Do(c, rank, off, FCAS, old, v)
@@ -105,7 +94,7 @@ func (a *Atomic[T]) CompareSwap(c *Context, rank int, off uint64, old, v T) (T, 
 
 // Add adds v to the element.
 func (a *Atomic[T]) Add(c *Context, rank int, off uint64, v T) error {
-	if p := a.direct(rank, off, Add); p != nil {
+	if p := a.element(rank, off, Add); p != nil {
 		fetchAdd(p, v)
 		return nil
 	}
@@ -115,7 +104,7 @@ func (a *Atomic[T]) Add(c *Context, rank int, off uint64, v T) error {
 
 // FetchAdd adds v to the element and returns what it was.
 func (a *Atomic[T]) FetchAdd(c *Context, rank int, off uint64, v T) (T, error) {
-	if p := a.direct(rank, off, FAdd); p != nil {
+	if p := a.element(rank, off, FAdd); p != nil {
 		return fetchAdd(p, v), nil
 	}
 	return a.Do(c, rank, off, FAdd, v, 0)

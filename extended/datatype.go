@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/bits"
 	"strings"
-	"unsafe"
 )
 
 // Type is the type of the elements of a reduction or of an atomic domain. Its values are
@@ -30,27 +29,6 @@ var typeNames = [types]string{"Int32", "Uint32", "Int64", "Uint64", "Float32", "
 // Number is what elements may be in Go.
 type Number interface {
 	~int32 | ~uint32 | ~int64 | ~uint64 | ~float32 | ~float64
-}
-
-// TypeOf returns the Type of T.
-func TypeOf[T Number]() Type {
-	var zero T
-	one := zero + 1
-	t := Int32
-	switch {
-	case one/2 != 0:
-		t = Float32
-		if unsafe.Sizeof(zero) == 8 {
-			t = Float64
-		}
-		return t
-	case zero-1 > 0:
-		t = Uint32
-	}
-	if unsafe.Sizeof(zero) == 8 {
-		t <<= 2
-	}
-	return t
 }
 
 // valid reports whether t is one type.

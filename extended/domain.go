@@ -28,6 +28,7 @@ type Domain struct {
 	ops     Op
 	freed   bool
 	windows []window // by team rank, for operations in place; else nil
+	direct  []window // the same for calls to go ahead unchecked; nil in debug mode
 }
 
 // NewDomain makes a domain for the operations ops, a set such as Get|FAdd, on elements of
@@ -74,6 +75,9 @@ func (d *Domain) init(c *Context, team *Team, t Type, ops Op) error {
 		for i, r := range team.members {
 			d.windows[i] = windowOf(c.ep.reach[r], t.Size())
 		}
+		if !c.ep.debug {
+			d.direct = d.windows
+		}
 	}
 	return nil
 }
@@ -88,7 +92,7 @@ func (d *Domain) Free(c *Context) error {
 	if err := d.team.Barrier(c); err != nil {
 		return err
 	}
-	d.freed, d.windows = true, nil
+	d.freed, d.windows, d.direct = true, nil, nil
 	return nil
 }
 
@@ -126,6 +130,9 @@ func (d *Domain) check(c *Context, rank int, off uint64, op Op) (core.Rank, erro
 	}
 	owner := d.team.Jobrank(rank)
 	size := d.typ.Size()
+	if err := c.Check("atomic"); err != nil {
+		return 0, err
+	}
 	switch {
 	case !op.single() || op&d.ops == 0:
 		return 0, d.ep.misuse("atomic "+op.String(), "on member %d: the domain was made for %v", rank, d.ops)

@@ -23,16 +23,9 @@ func (d *Domain) Do(c *Context, rank int, off uint64, op Op, a, b uint64) (uint6
 		}
 		return old, nil
 	}
-	o, err := c.begin("atomic")
-	if err != nil {
-		return 0, err
-	}
 	dst := c.fetched[:d.typ.Size()]
 	clear(dst)
-	if op.Fetching() {
-		o.dst = dst
-	}
-	if err := c.complete(o, d.request(c, o, owner, off, op, a, b)); err != nil {
+	if _, err := d.message(c, blocking, dst, owner, off, op, a, b); err != nil {
 		return 0, err
 	}
 	return getElement(dst), nil
@@ -42,6 +35,18 @@ func (d *Domain) Do(c *Context, rank int, off uint64, op Op, a, b uint64) (uint6
 // has the size of an element and is undefined until the event is synchronised; it must not
 // be a target of atomics. Otherwise dst is ignored. Not allowed in a handler.
 func (d *Domain) DoNB(c *Context, dst []byte, rank int, off uint64, op Op, a, b uint64) (Event, error) {
+	return d.nonblocking(c, explicit, dst, rank, off, op, a, b)
+}
+
+// DoNBI initiates Do as an implicit operation (see PutNBI): Set counts among the Puts, Get
+// among the Gets, all others among the RMWs. dst is as for DoNB. Not allowed in a handler.
+func (d *Domain) DoNBI(c *Context, dst []byte, rank int, off uint64, op Op, a, b uint64) error {
+	_, err := d.nonblocking(c, implicit, dst, rank, off, op, a, b)
+	return err
+}
+
+// nonblocking is DoNB and DoNBI.
+func (d *Domain) nonblocking(c *Context, f form, dst []byte, rank int, off uint64, op Op, a, b uint64) (Event, error) {
 	owner, err := d.check(c, rank, off, op)
 	if err == nil {
 		err = d.checkResult(op, dst)
@@ -53,46 +58,19 @@ func (d *Domain) DoNB(c *Context, dst []byte, rank int, off uint64, op Op, a, b 
 		d.inPlace(dst, rank, off, op, a, b)
 		return 0, nil
 	}
-	o, err := c.begin("atomic")
+	return d.message(c, f, dst, owner, off, op, a, b)
+}
+
+// message has the owner do the operation.
+func (d *Domain) message(c *Context, f form, dst []byte, owner core.Rank, off uint64, op Op, a, b uint64) (Event, error) {
+	if !op.Fetching() {
+		dst = nil
+	}
+	o, err := c.start("atomic", f, categoryOf(op), dst)
 	if err != nil {
 		return 0, err
 	}
-	if op.Fetching() {
-		o.dst = dst
-	}
-	return c.event(o, d.request(c, o, owner, off, op, a, b))
-}
-
-// DoNBI initiates Do as an implicit operation (see PutNBI): Set counts among the Puts, Get
-// among the Gets, all others among the RMWs. dst is as for DoNB. Not allowed in a handler.
-func (d *Domain) DoNBI(c *Context, dst []byte, rank int, off uint64, op Op, a, b uint64) error {
-	owner, err := d.check(c, rank, off, op)
-	if err == nil {
-		err = d.checkResult(op, dst)
-	}
-	switch {
-	case err != nil:
-		return err
-	case d.windows != nil:
-		d.inPlace(dst, rank, off, op, a, b)
-		return nil
-	case !op.Fetching():
-		o, err := c.implied("atomic", categoryOf(op))
-		if err != nil {
-			return err
-		}
-		return d.request(c, o, owner, off, op, a, b)
-	}
-	o, err := c.member("atomic", categoryOf(op))
-	if err != nil {
-		return err
-	}
-	o.dst = dst
-	if err := d.request(c, o, owner, off, op, a, b); err != nil {
-		return err
-	}
-	d.ep.finish(o, 1)
-	return nil
+	return c.end(o, f, d.request(c, o, owner, off, op, a, b))
 }
 
 // categoryOf returns the category of an implicit operation.

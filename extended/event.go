@@ -1,10 +1,12 @@
 package extended
 
+import "sync/atomic"
+
 // Event stands for an operation that has been initiated. It is a plain word that may be
 // copied and stored; 0 is an operation that is complete already, and is accepted
 // everywhere. Each other event must be synchronised once, by a Wait or by a Test that
 // succeeds, in any goroutine; after that its copies are void, and using one is an error
-// (as long as 2³² later operations have not brought its number round).
+// (until 2³¹ later operations that got the same number have brought its generation round).
 //
 // A leaf event (see Leaf) tells of local completion only and need not be synchronised.
 type Event uint64
@@ -13,7 +15,16 @@ type Event uint64
 // the operation's number plus one (31).
 const leafBit = 1 << 31
 
-func eventOf(op *operation) Event { return Event(op.generation)<<32 | Event(op.number+1) }
+func eventOf(op *operation) Event {
+	return Event(atomic.LoadUint32(&op.generation))<<32 | Event(op.number+1)
+}
+
+// current reports whether the operation, which others may recycle at any time, is still the
+// one that an event was made for.
+func (op *operation) current(ev Event) bool {
+	g := atomic.LoadUint32(&op.generation)
+	return g&1 != 0 && g == uint32(ev>>32)
+}
 
 // find returns the operation that an event stands for; nil if it is complete because it is
 // 0 or the leaf of an operation that was synchronised. An event that was synchronised
@@ -24,7 +35,7 @@ func (ep *Endpoint) find(call string, ev Event) (*operation, error) {
 	}
 	op := ep.ops.at(uint32(ev)&^leafBit - 1)
 	switch {
-	case op != nil && op.generation&1 != 0 && op.group == nil && op.generation == uint32(ev>>32):
+	case op != nil && op.current(ev):
 		return op, nil
 	case ev&leafBit != 0:
 		return nil, nil
@@ -32,12 +43,13 @@ func (ep *Endpoint) find(call string, ev Event) (*operation, error) {
 	return nil, ep.misuse(call, "event %#x is void: it was synchronised before, or never made", uint64(ev))
 }
 
-// done reports whether the event's operation is complete, or for a leaf locally complete.
-func (op *operation) done(ev Event) bool {
-	if ev&leafBit != 0 {
-		return op.local.Pending() == 0
+// done reports whether the event's operation is complete, or for a leaf locally complete,
+// which it is too once the operation was synchronised.
+func (ev Event) done(op *operation) bool {
+	if ev&leafBit == 0 {
+		return op.done()
 	}
-	return op.pending.Load() == 0
+	return op.local.Pending() == 0 || !op.current(ev)
 }
 
 // retire recycles the operation of an event that is done.
@@ -61,11 +73,14 @@ func (ep *Endpoint) Leaf(ev Event) Event {
 // Test synchronises ev if it is complete and reports whether it was. It does not poll:
 // a loop of tests needs a Poll. Not allowed in a handler.
 func (c *Context) Test(ev Event) (bool, error) {
+	if err := c.Check("Test"); err != nil || ev == 0 {
+		return err == nil, err
+	}
 	op, err := c.ep.find("Test", ev)
 	if op == nil {
 		return err == nil, err
 	}
-	if !op.done(ev) {
+	if !ev.done(op) {
 		return false, nil
 	}
 	c.ep.retire(op, ev)
@@ -74,11 +89,14 @@ func (c *Context) Test(ev Event) (bool, error) {
 
 // Wait polls until ev is complete and synchronises it. Not allowed in a handler.
 func (c *Context) Wait(ev Event) error {
+	if err := c.Check("Wait"); err != nil || ev == 0 {
+		return err
+	}
 	op, err := c.ep.find("Wait", ev)
 	if op == nil {
 		return err
 	}
-	if err := c.WaitSilent(func() bool { return op.done(ev) }); err != nil {
+	if err := c.WaitSilent(func() bool { return ev.done(op) }); err != nil {
 		return err
 	}
 	c.ep.retire(op, ev)
@@ -87,12 +105,15 @@ func (c *Context) Wait(ev Event) error {
 
 // TestAll synchronises all events of the list if all are complete, sets the entries to 0
 // and reports true; else it synchronises none. Entries that are 0 are ignored. It does not
-// poll.
+// poll. Not allowed in a handler.
 func (c *Context) TestAll(evs []Event) (bool, error) {
+	if err := c.Check("TestAll"); err != nil {
+		return false, err
+	}
 	for _, ev := range evs {
 		if op, err := c.ep.find("TestAll", ev); err != nil {
 			return false, err
-		} else if op != nil && !op.done(ev) {
+		} else if op != nil && !ev.done(op) {
 			return false, nil
 		}
 	}
@@ -100,17 +121,20 @@ func (c *Context) TestAll(evs []Event) (bool, error) {
 }
 
 // WaitAll polls until all events of the list are complete, synchronises them and sets the
-// entries to 0.
+// entries to 0. Not allowed in a handler.
 func (c *Context) WaitAll(evs []Event) error {
+	if err := c.Check("WaitAll"); err != nil {
+		return err
+	}
 	for _, ev := range evs {
 		op, err := c.ep.find("WaitAll", ev)
 		if err != nil {
 			return err
 		}
-		if op == nil || op.done(ev) {
+		if op == nil || ev.done(op) {
 			continue
 		}
-		if err := c.WaitSilent(func() bool { return op.done(ev) }); err != nil {
+		if err := c.WaitSilent(func() bool { return ev.done(op) }); err != nil {
 			return err
 		}
 	}
@@ -133,18 +157,26 @@ func (c *Context) retireAll(call string, evs []Event) error {
 }
 
 // TestSome synchronises those events of the list that are complete, sets their entries to
-// 0 and reports whether there was one, or nothing to test. It does not poll.
+// 0 and reports whether there was one, or nothing to test. It does not poll. Not allowed in
+// a handler.
 func (c *Context) TestSome(evs []Event) (bool, error) {
+	if err := c.Check("TestSome"); err != nil {
+		return false, err
+	}
+	return c.retireSome("TestSome", evs)
+}
+
+func (c *Context) retireSome(call string, evs []Event) (bool, error) {
 	some, left := false, false
 	for i, ev := range evs {
-		op, err := c.ep.find("TestSome", ev)
+		op, err := c.ep.find(call, ev)
 		switch {
 		case err != nil:
 			return some, err
 		case op == nil:
 			evs[i] = 0
 			some = some || ev != 0
-		case op.done(ev):
+		case ev.done(op):
 			c.ep.retire(op, ev)
 			evs[i], some = 0, true
 		default:
@@ -155,12 +187,15 @@ func (c *Context) TestSome(evs []Event) (bool, error) {
 }
 
 // WaitSome polls until at least one event of the list is complete, unless there is none to
-// wait for, and then does as TestSome.
+// wait for, and then does as TestSome. Not allowed in a handler.
 func (c *Context) WaitSome(evs []Event) error {
 	var failed error
+	if err := c.Check("WaitSome"); err != nil {
+		return err
+	}
 	err := c.WaitSilent(func() bool {
 		var ready bool
-		ready, failed = c.TestSome(evs)
+		ready, failed = c.retireSome("WaitSome", evs)
 		return ready || failed != nil
 	})
 	if failed != nil {

@@ -1,74 +1,57 @@
 package extended
 
-import (
-	"unsafe"
-
-	"github.com/aqueduct-go/aqueduct/core"
-)
+import "github.com/aqueduct-go/aqueduct/core"
 
 // Get copies len(dst) bytes at off of src's segment to dst and returns when they are
 // there. It may poll. src may be the caller. Not allowed in a handler.
 func (c *Context) Get(dst []byte, src core.Rank, off uint64) error {
-	ep := c.ep
-	if uint(src) < uint(len(ep.reach)) {
-		if from := ep.reach[src]; off <= uint64(len(from)) && uint64(len(dst)) <= uint64(len(from))-off && from != nil {
-			fetch(dst, unsafe.Add(unsafe.Pointer(unsafe.SliceData(from)), off))
-			return nil
-		}
+	if from := place(c.ep.direct, src, off, len(dst)); from != nil {
+		fetch(dst, from)
+		return nil
 	}
-	if !ep.inside(src, off, len(dst)) {
-		return ep.outside("Get", src, off, len(dst))
-	}
-	op, err := c.begin("Get")
-	if err != nil {
-		return err
-	}
-	return c.complete(op, c.get(op, dst, src, off))
+	_, err := c.get("Get", blocking, dst, src, off)
+	return err
 }
 
 // GetNB initiates a get and returns its event; dst is undefined until that is
 // synchronised. Not allowed in a handler.
 func (c *Context) GetNB(dst []byte, src core.Rank, off uint64) (Event, error) {
-	ep := c.ep
-	if !ep.inside(src, off, len(dst)) {
-		return 0, ep.outside("GetNB", src, off, len(dst))
-	}
-	if from := ep.reach[src]; from != nil {
-		copy(dst, from[off:])
+	if from := place(c.ep.direct, src, off, len(dst)); from != nil {
+		fetch(dst, from)
 		return 0, nil
 	}
-	op, err := c.begin("GetNB")
-	if err != nil {
-		return 0, err
-	}
-	return c.event(op, c.get(op, dst, src, off))
+	return c.get("GetNB", explicit, dst, src, off)
 }
 
 // GetNBI initiates an implicit get; see PutNBI. Not allowed in a handler.
 func (c *Context) GetNBI(dst []byte, src core.Rank, off uint64) error {
-	ep := c.ep
-	if !ep.inside(src, off, len(dst)) {
-		return ep.outside("GetNBI", src, off, len(dst))
-	}
-	if from := ep.reach[src]; from != nil {
-		copy(dst, from[off:])
+	if from := place(c.ep.direct, src, off, len(dst)); from != nil {
+		fetch(dst, from)
 		return nil
 	}
-	op, err := c.member("GetNBI", getCategory)
-	if err != nil {
-		return err
-	}
-	if err := c.get(op, dst, src, off); err != nil {
-		return err
-	}
-	ep.finish(op, 1)
-	return nil
+	_, err := c.get("GetNBI", implicit, dst, src, off)
+	return err
 }
 
-// get asks for dst in as many parts as it takes; op counts the answers. What goes to this
+// get is all forms of gets.
+func (c *Context) get(call string, f form, dst []byte, src core.Rank, off uint64) (Event, error) {
+	if err := c.admit(call, src, off, len(dst)); err != nil {
+		return 0, err
+	}
+	if from := place(c.ep.reach, src, off, len(dst)); from != nil {
+		fetch(dst, from)
+		return 0, nil
+	}
+	op, err := c.start(call, f, getCategory, dst)
+	if err != nil {
+		return 0, err
+	}
+	return c.end(op, f, c.sendGet(op, dst, src, off))
+}
+
+// sendGet asks for dst, which is op's, in as many parts as it takes; op counts the answers. What goes to this
 // rank's own segment comes in Longs.
-func (c *Context) get(op *operation, dst []byte, src core.Rank, off uint64) error {
-	op.dst = dst
+func (c *Context) sendGet(op *operation, dst []byte, src core.Rank, off uint64) error {
 	size, long, at := c.ep.piece.get, uint32(0), uint64(0)
 	if len(dst) > smallPut {
 		if o, ok := c.ep.offsetOf(dst); ok {
@@ -85,13 +68,6 @@ func (c *Context) get(op *operation, dst []byte, src core.Rank, off uint64) erro
 		left, off, at = left-n, off+uint64(n), at+uint64(n)
 	}
 	return nil
-}
-
-// offsetOf returns where in this rank's segment b lies, if it does.
-func (ep *Endpoint) offsetOf(b []byte) (uint64, bool) {
-	seg := ep.core.Segment()
-	at := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(unsafe.Pointer(unsafe.SliceData(seg)))
-	return uint64(at), len(seg) > 0 && at <= uintptr(len(seg)) && uintptr(len(b)) <= uintptr(len(seg))-at
 }
 
 // onGet handles [number, off, off, n, at, at, long]: n bytes from off are wanted, at

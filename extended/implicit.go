@@ -8,7 +8,7 @@ const (
 	Puts Category = 1 << iota // puts, value puts, memsets and atomic sets
 	Gets                      // gets and atomic gets
 	RMWs                      // the other atomics
-	LCs                       // the local completion of puts with LCLeaf
+	LCs                       // the local completion of puts with LCLeaf, and only that
 	All  = Puts | Gets | RMWs | LCs
 )
 
@@ -58,6 +58,9 @@ func (c *Context) member(call string, k category) (*operation, error) {
 // are synchronised by the event that returns, and by nothing else. Regions do not nest;
 // within one, TestNBI and WaitNBI are errors. Not allowed in a handler.
 func (c *Context) BeginRegion() error {
+	if err := c.Check("BeginRegion"); err != nil {
+		return err
+	}
 	if c.region != nil {
 		return c.ep.misuse("BeginRegion", "an access region is open; they do not nest")
 	}
@@ -67,8 +70,11 @@ func (c *Context) BeginRegion() error {
 }
 
 // EndRegion closes the access region and returns the event of the operations in it, 0 if
-// all are complete.
+// all are complete. Not allowed in a handler.
 func (c *Context) EndRegion() (Event, error) {
+	if err := c.Check("EndRegion"); err != nil {
+		return 0, err
+	}
 	op := c.region
 	if op == nil {
 		return 0, c.ep.misuse("EndRegion", "no access region is open")
@@ -81,8 +87,8 @@ func (c *Context) EndRegion() (Event, error) {
 // initiated outside access regions are complete; if not, none is synchronised. It does not
 // poll. Not allowed in a handler.
 func (c *Context) TestNBI(which Category) (bool, error) {
-	if c.region != nil {
-		return false, c.ep.misuse("TestNBI", "an access region is open; end it first")
+	if err := c.outsideRegion("TestNBI"); err != nil {
+		return false, err
 	}
 	return c.quiet(which), nil
 }
@@ -90,13 +96,24 @@ func (c *Context) TestNBI(which Category) (bool, error) {
 // WaitNBI polls until all implicit operations of the categories that this context
 // initiated outside access regions are complete. Not allowed in a handler.
 func (c *Context) WaitNBI(which Category) error {
-	if c.region != nil {
-		return c.ep.misuse("WaitNBI", "an access region is open; end it first")
+	if err := c.outsideRegion("WaitNBI"); err != nil {
+		return err
 	}
 	if c.quiet(which) {
 		return nil
 	}
 	return c.WaitSilent(func() bool { return c.quiet(which) })
+}
+
+// outsideRegion returns what forbids a call: the context's situation, or an open region.
+func (c *Context) outsideRegion(call string) error {
+	if err := c.Check(call); err != nil {
+		return err
+	}
+	if c.region != nil {
+		return c.ep.misuse(call, "an access region is open; end it first")
+	}
+	return nil
 }
 
 // quiet reports whether no implicit operation of the categories is under way.
@@ -105,7 +122,7 @@ func (c *Context) quiet(which Category) bool {
 		if op == nil {
 			continue
 		}
-		if which&(1<<k) != 0 && op.pending.Load() > 0 {
+		if which&(1<<k) != 0 && !op.done() {
 			return false
 		}
 		if which&LCs != 0 && op.local.Pending() > 0 {

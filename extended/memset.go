@@ -9,53 +9,38 @@ const memsetPiece = 1 << 20
 // Memset sets n bytes at off of dst's segment to value and returns when everybody sees them
 // there. It may poll. Not allowed in a handler.
 func (c *Context) Memset(dst core.Rank, off uint64, value byte, n int) error {
-	if done, err := c.setReached("Memset", dst, off, value, n); done {
-		return err
-	}
-	op, err := c.begin("Memset")
-	if err != nil {
-		return err
-	}
-	return c.complete(op, c.memset(op, dst, off, value, n))
+	_, err := c.memset("Memset", blocking, dst, off, value, n)
+	return err
 }
 
 // MemsetNB initiates a Memset and returns its event.
 func (c *Context) MemsetNB(dst core.Rank, off uint64, value byte, n int) (Event, error) {
-	if done, err := c.setReached("MemsetNB", dst, off, value, n); done {
-		return 0, err
-	}
-	op, err := c.begin("MemsetNB")
-	if err != nil {
-		return 0, err
-	}
-	return c.event(op, c.memset(op, dst, off, value, n))
+	return c.memset("MemsetNB", explicit, dst, off, value, n)
 }
 
 // MemsetNBI initiates an implicit Memset, which counts as a put; see PutNBI.
 func (c *Context) MemsetNBI(dst core.Rank, off uint64, value byte, n int) error {
-	if done, err := c.setReached("MemsetNBI", dst, off, value, n); done {
-		return err
-	}
-	op, err := c.implied("MemsetNBI", putCategory)
-	if err != nil {
-		return err
-	}
-	return c.memset(op, dst, off, value, n)
+	_, err := c.memset("MemsetNBI", implicit, dst, off, value, n)
+	return err
 }
 
-// setReached checks a memset, and does it where the segment is reached directly.
-func (c *Context) setReached(call string, dst core.Rank, off uint64, value byte, n int) (done bool, err error) {
-	ep := c.ep
-	switch {
-	case n < 0:
-		return true, ep.misuse(call, "%d bytes", n)
-	case !ep.inside(dst, off, n):
-		return true, ep.outside(call, dst, off, n)
-	case ep.reach[dst] == nil:
-		return false, nil
+// memset is all forms of memsets.
+func (c *Context) memset(call string, f form, dst core.Rank, off uint64, value byte, n int) (Event, error) {
+	if n < 0 {
+		return 0, c.ep.misuse(call, "%d bytes", n)
 	}
-	setBytes(ep.reach[dst][off:off+uint64(n)], value)
-	return true, nil
+	if err := c.admit(call, dst, off, n); err != nil {
+		return 0, err
+	}
+	if mem := c.ep.reach[dst]; mem != nil {
+		setBytes(mem[off:off+uint64(n)], value)
+		return 0, nil
+	}
+	op, err := c.start(call, f, putCategory, nil)
+	if err != nil {
+		return 0, err
+	}
+	return c.end(op, f, c.sendMemset(op, dst, off, value, n))
 }
 
 // setBytes sets all of b to value.
@@ -71,8 +56,8 @@ func setBytes(b []byte, value byte) {
 	}
 }
 
-// memset asks for n bytes to be set, in as many parts as it takes; op counts the answers.
-func (c *Context) memset(op *operation, dst core.Rank, off uint64, value byte, n int) error {
+// sendMemset asks for n bytes to be set, in as many parts as it takes; op counts the answers.
+func (c *Context) sendMemset(op *operation, dst core.Rank, off uint64, value byte, n int) error {
 	for n > 0 {
 		k := min(n, memsetPiece)
 		op.pending.Add(1)

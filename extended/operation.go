@@ -11,12 +11,19 @@ import (
 // context or an access region, or one get of those. Messages name it by its number.
 type operation struct {
 	number     uint32
-	generation uint32          // odd while in use, even on the free list
+	generation uint32          // odd while in use, even on the free list; see operations.advance
 	pending    tally           // answers and members still to come, plus 1 during initiation
-	local      core.Completion // payloads that may not be overwritten yet
+	local      core.Completion // payloads in use of puts with LCLeaf
+	deferred   core.Completion // payloads in use of the other puts
 	group      *operation      // what it is a member of: it ends by itself and tells the group
 	dst        []byte          // of a get
 	next       *operation      // on the free list
+}
+
+// done reports whether the operation is complete: nothing is to come, and no payload is in
+// use. A conduit may be done with a payload later than the answer comes.
+func (op *operation) done() bool {
+	return op.pending.Load() == 0 && op.local.Pending() == 0 && op.deferred.Pending() == 0
 }
 
 // tally counts. Where handlers may run on other goroutines it does so atomically; elsewhere
@@ -94,8 +101,18 @@ func (t *operations) take() *operation {
 	}
 	t.free, op.next = op.next, nil
 	op.pending.Store(1)
-	op.generation++
+	t.advance(op)
 	return op
+}
+
+// advance brings an operation to its next generation. Where several goroutines call, one that
+// has an old event may look at it at any time.
+func (t *operations) advance(op *operation) {
+	if t.single {
+		op.generation++
+	} else {
+		atomic.AddUint32(&op.generation, 1)
+	}
 }
 
 // grow adds a chunk of free operations.
@@ -116,7 +133,7 @@ func (t *operations) grow() {
 // release recycles an operation that is complete.
 func (t *operations) release(op *operation) {
 	t.lock()
-	op.generation++
+	t.advance(op)
 	op.group, op.dst = nil, nil
 	op.next, t.free = t.free, op
 	t.unlock()
@@ -132,8 +149,65 @@ func (ep *Endpoint) finish(op *operation, n int64) {
 	g.pending.Add(-1)
 }
 
-// begin starts an operation with an event.
+// form is how an operation is initiated.
+type form uint8
+
+const (
+	blocking form = iota
+	explicit      // with an event
+	implicit      // counted by its category or the open access region
+)
+
+// start begins an operation of a form. dst is where a result goes, nil for none: an implicit
+// operation without one needs nothing of its own.
+func (c *Context) start(call string, f form, k category, dst []byte) (op *operation, err error) {
+	switch {
+	case f != implicit:
+		op, err = c.begin(call)
+	case dst != nil:
+		op, err = c.member(call, k)
+	default:
+		return c.implied(call, k)
+	}
+	if err == nil {
+		op.dst = dst
+	}
+	return op, err
+}
+
+// end ends the initiation of what start began: it waits for a blocking operation, and returns
+// the event of an explicit one.
+func (c *Context) end(op *operation, f form, err error) (Event, error) {
+	switch {
+	case err != nil:
+		return 0, err
+	case f == blocking:
+		return 0, c.complete(op)
+	case f == explicit:
+		return c.event(op, nil)
+	case op.group != nil:
+		c.ep.finish(op, 1)
+	}
+	return 0, nil
+}
+
+// admit returns what forbids a call on n bytes at off of rank's segment: the context's
+// situation, or the range.
+func (c *Context) admit(call string, rank core.Rank, off uint64, n int) error {
+	if err := c.Check(call); err != nil {
+		return err
+	}
+	if !c.ep.inside(rank, off, n) {
+		return c.ep.outside(call, rank, off, n)
+	}
+	return nil
+}
+
+// begin starts an operation, unless the context's situation forbids it.
 func (c *Context) begin(call string) (*operation, error) {
+	if err := c.Check(call); err != nil {
+		return nil, err
+	}
 	if op := c.ep.ops.take(); op != nil {
 		return op, nil
 	}
@@ -147,7 +221,7 @@ func (c *Context) event(op *operation, err error) (Event, error) {
 	if err != nil {
 		return 0, err
 	}
-	if op.pending.Add(-1) == 0 && op.local.Pending() == 0 {
+	if op.pending.Add(-1); op.done() {
 		c.ep.ops.release(op)
 		return 0, nil
 	}
@@ -155,10 +229,11 @@ func (c *Context) event(op *operation, err error) (Event, error) {
 }
 
 // complete ends the initiation of a blocking operation: it waits and recycles.
-func (c *Context) complete(op *operation, err error) error {
-	if err == nil {
-		op.pending.Add(-1)
-		err = c.WaitUntil(func() bool { return op.pending.Load() == 0 })
+func (c *Context) complete(op *operation) error {
+	op.pending.Add(-1)
+	err := c.WaitUntil(func() bool { return op.pending.Load() == 0 })
+	if err == nil && !op.done() { // a payload is in use, of whose end no handler tells
+		err = c.WaitSilent(op.done)
 	}
 	if err == nil {
 		c.ep.ops.release(op)

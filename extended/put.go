@@ -1,10 +1,6 @@
 package extended
 
-import (
-	"unsafe"
-
-	"github.com/aqueduct-go/aqueduct/core"
-)
+import "github.com/aqueduct-go/aqueduct/core"
 
 // LocalCompletion says when the source of a put may be reused.
 type LocalCompletion uint8
@@ -26,67 +22,62 @@ const smallPut = 4096
 // Put copies src to off of dst's segment and returns when everybody sees it there. It may
 // poll. dst may be the caller. Not allowed in a handler.
 func (c *Context) Put(dst core.Rank, off uint64, src []byte) error {
-	ep := c.ep
-	if uint(dst) < uint(len(ep.reach)) {
-		if to := ep.reach[dst]; off <= uint64(len(to)) && uint64(len(src)) <= uint64(len(to))-off && to != nil {
-			move(unsafe.Add(unsafe.Pointer(unsafe.SliceData(to)), off), src)
-			return nil
-		}
+	if to := place(c.ep.direct, dst, off, len(src)); to != nil {
+		move(to, src)
+		return nil
 	}
-	if !ep.inside(dst, off, len(src)) {
-		return ep.outside("Put", dst, off, len(src))
-	}
-	op, err := c.begin("Put")
-	if err != nil {
-		return err
-	}
-	return c.complete(op, c.put(op, dst, off, src, LCDefer))
+	_, err := c.put("Put", blocking, dst, off, src, LCDefer)
+	return err
 }
 
 // PutNB initiates a put and returns its event. src may be reused as lc says. Not allowed
 // in a handler.
 func (c *Context) PutNB(dst core.Rank, off uint64, src []byte, lc LocalCompletion) (Event, error) {
-	ep := c.ep
-	if !ep.inside(dst, off, len(src)) {
-		return 0, ep.outside("PutNB", dst, off, len(src))
-	}
-	if to := ep.reach[dst]; to != nil {
-		copy(to[off:], src)
+	if to := place(c.ep.direct, dst, off, len(src)); to != nil {
+		move(to, src)
 		return 0, nil
 	}
-	op, err := c.begin("PutNB")
-	if err != nil {
-		return 0, err
-	}
-	return c.event(op, c.put(op, dst, off, src, lc))
+	return c.put("PutNB", explicit, dst, off, src, lc)
 }
 
 // PutNBI initiates an implicit put: a part of the open access region, or else of what
 // TestNBI and WaitNBI synchronise. src may be reused as lc says. Not allowed in a handler.
 func (c *Context) PutNBI(dst core.Rank, off uint64, src []byte, lc LocalCompletion) error {
-	ep := c.ep
-	if !ep.inside(dst, off, len(src)) {
-		return ep.outside("PutNBI", dst, off, len(src))
-	}
-	if to := ep.reach[dst]; to != nil {
-		copy(to[off:], src)
+	if to := place(c.ep.direct, dst, off, len(src)); to != nil {
+		move(to, src)
 		return nil
 	}
-	op, err := c.implied("PutNBI", putCategory)
-	if err != nil {
-		return err
-	}
-	return c.put(op, dst, off, src, lc)
+	_, err := c.put("PutNBI", implicit, dst, off, src, lc)
+	return err
 }
 
-// put sends src in as many parts as it takes; op counts their answers.
-func (c *Context) put(op *operation, dst core.Rank, off uint64, src []byte, lc LocalCompletion) error {
+// put is all forms of puts.
+func (c *Context) put(call string, f form, dst core.Rank, off uint64, src []byte, lc LocalCompletion) (Event, error) {
+	if err := c.admit(call, dst, off, len(src)); err != nil {
+		return 0, err
+	}
+	if to := place(c.ep.reach, dst, off, len(src)); to != nil {
+		move(to, src)
+		return 0, nil
+	}
+	op, err := c.start(call, f, putCategory, nil)
+	if err != nil {
+		return 0, err
+	}
+	return c.end(op, f, c.sendPut(op, dst, off, src, lc))
+}
+
+// sendPut sends src in as many parts as it takes; op counts their answers.
+func (c *Context) sendPut(op *operation, dst core.Rank, off uint64, src []byte, lc LocalCompletion) error {
 	m := core.Message{Kind: core.Medium, Handler: handlerPut}
 	size := c.ep.piece.put
 	if len(src) > size {
 		m.Kind, m.Handler, size = core.Long, handlerPutLong, c.ep.piece.long
-		if lc != LCNow {
+		switch lc {
+		case LCLeaf:
 			m.LC = &op.local
+		case LCDefer:
+			m.LC = &op.deferred
 		}
 	}
 	for len(src) > 0 {

@@ -16,8 +16,8 @@ const flagSize = 8
 // all of it but the last. It may poll. dst may be the caller. Not allowed in a handler.
 func (c *Context) SplitPut(dst core.Rank, off uint64, src []byte, flag uint64) error {
 	ep := c.ep
-	if !ep.inside(dst, off, len(src)) {
-		return ep.outside("SplitPut", dst, off, len(src))
+	if err := c.admit("SplitPut", dst, off, len(src)); err != nil {
+		return err
 	}
 	if err := ep.checkFlag("SplitPut", dst, flag); err != nil {
 		return err
@@ -44,11 +44,11 @@ func (c *Context) SplitPut(dst core.Rank, off uint64, src []byte, flag uint64) e
 // allowed in a handler.
 func (c *Context) SplitGet(to uint64, src core.Rank, off uint64, n int, flag uint64) error {
 	ep, me := c.ep, c.ep.Rank()
-	if !ep.inside(src, off, n) {
-		return ep.outside("SplitGet", src, off, n)
+	if err := c.admit("SplitGet", src, off, n); err != nil {
+		return err
 	}
-	if !ep.inside(me, to, n) {
-		return ep.outside("SplitGet", me, to, n)
+	if err := c.admit("SplitGet", me, to, n); err != nil {
+		return err
 	}
 	if err := ep.checkFlag("SplitGet", me, flag); err != nil {
 		return err

@@ -18,14 +18,8 @@ func (c *Context) PutValue(dst core.Rank, off, v uint64, n int) error {
 		storeValue(p, v, n)
 		return nil
 	}
-	if err := c.ep.checkValue("PutValue", dst, off, n); err != nil {
-		return err
-	}
-	op, err := c.begin("PutValue")
-	if err != nil {
-		return err
-	}
-	return c.complete(op, c.putValue(op, dst, off, v, n))
+	_, err := c.putValue("PutValue", blocking, dst, off, v, n)
+	return err
 }
 
 // PutValueNB initiates a PutValue and returns its event.
@@ -34,14 +28,7 @@ func (c *Context) PutValueNB(dst core.Rank, off, v uint64, n int) (Event, error)
 		storeValue(p, v, n)
 		return 0, nil
 	}
-	if err := c.ep.checkValue("PutValueNB", dst, off, n); err != nil {
-		return 0, err
-	}
-	op, err := c.begin("PutValueNB")
-	if err != nil {
-		return 0, err
-	}
-	return c.event(op, c.putValue(op, dst, off, v, n))
+	return c.putValue("PutValueNB", explicit, dst, off, v, n)
 }
 
 // PutValueNBI initiates an implicit PutValue; see PutNBI.
@@ -50,14 +37,24 @@ func (c *Context) PutValueNBI(dst core.Rank, off, v uint64, n int) error {
 		storeValue(p, v, n)
 		return nil
 	}
-	if err := c.ep.checkValue("PutValueNBI", dst, off, n); err != nil {
-		return err
+	_, err := c.putValue("PutValueNBI", implicit, dst, off, v, n)
+	return err
+}
+
+// putValue is all forms of value puts.
+func (c *Context) putValue(call string, f form, dst core.Rank, off, v uint64, n int) (Event, error) {
+	if err := c.admitValue(call, dst, off, n); err != nil {
+		return 0, err
 	}
-	op, err := c.implied("PutValueNBI", putCategory)
+	if to := place(c.ep.reach, dst, off, n); to != nil {
+		storeValue(to, v, n)
+		return 0, nil
+	}
+	op, err := c.start(call, f, putCategory, nil)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return c.putValue(op, dst, off, v, n)
+	return c.end(op, f, c.sendValue(op, dst, off, v, n))
 }
 
 // GetValue returns the n bytes, 1 to 8, at off of src's segment as a number in the
@@ -66,15 +63,20 @@ func (c *Context) GetValue(src core.Rank, off uint64, n int) (uint64, error) {
 	if p := c.ep.valueAt(src, off, n); p != nil {
 		return loadValue(p, n), nil
 	}
-	if err := c.ep.checkValue("GetValue", src, off, n); err != nil {
+	return c.getValue(src, off, n)
+}
+
+// getValue is GetValue where that needs a check or messages.
+func (c *Context) getValue(src core.Rank, off uint64, n int) (uint64, error) {
+	const call = "GetValue"
+	if err := c.admitValue(call, src, off, n); err != nil {
 		return 0, err
 	}
-	op, err := c.begin("GetValue")
-	if err != nil {
-		return 0, err
+	if from := place(c.ep.reach, src, off, n); from != nil {
+		return loadValue(from, n), nil
 	}
 	w := c.fetched[:n]
-	if err := c.complete(op, c.get(op, w, src, off)); err != nil {
+	if _, err := c.get(call, blocking, w, src, off); err != nil {
 		return 0, err
 	}
 	return decodeValue(w), nil
@@ -97,15 +99,15 @@ func (c *Context) GetValueNB(src core.Rank, off uint64, n int) (ValueEvent, erro
 	if p := c.ep.valueAt(src, off, n); p != nil {
 		return ValueEvent{value: loadValue(p, n)}, nil
 	}
-	if err := c.ep.checkValue("GetValueNB", src, off, n); err != nil {
+	const call = "GetValueNB"
+	if err := c.admitValue(call, src, off, n); err != nil {
 		return ValueEvent{}, err
 	}
-	op, err := c.begin("GetValueNB")
-	if err != nil {
-		return ValueEvent{}, err
+	if from := place(c.ep.reach, src, off, n); from != nil {
+		return ValueEvent{value: loadValue(from, n)}, nil
 	}
 	w := words.Get().(*[maxValue]byte)
-	ev, err := c.event(op, c.get(op, w[:n], src, off))
+	ev, err := c.get(call, explicit, w[:n], src, off)
 	if err != nil || ev != 0 {
 		return ValueEvent{ev: ev, word: w, n: n}, err
 	}
@@ -116,6 +118,9 @@ func (c *Context) GetValueNB(src core.Rank, off uint64, n int) (ValueEvent, erro
 
 // WaitValue polls until the value is there and returns it. Not allowed in a handler.
 func (c *Context) WaitValue(e ValueEvent) (uint64, error) {
+	if err := c.Check("WaitValue"); err != nil {
+		return 0, err
+	}
 	if e.ev == 0 {
 		return e.value, nil
 	}
@@ -127,8 +132,8 @@ func (c *Context) WaitValue(e ValueEvent) (uint64, error) {
 	return v, nil
 }
 
-// putValue sends a value as a small put.
-func (c *Context) putValue(op *operation, dst core.Rank, off, v uint64, n int) error {
+// sendValue sends a value as a small put.
+func (c *Context) sendValue(op *operation, dst core.Rank, off, v uint64, n int) error {
 	b, err := c.Prepare(dst, core.Offer{Kind: core.Medium, Least: n, Most: n, NArgs: 3})
 	if err != nil {
 		return err
@@ -138,13 +143,10 @@ func (c *Context) putValue(op *operation, dst core.Rank, off, v uint64, n int) e
 	return c.Commit(handlerPut, n, op.number, uint32(off), uint32(off>>32))
 }
 
-// checkValue returns what is wrong with the place or the size of a value.
-func (ep *Endpoint) checkValue(call string, rank core.Rank, off uint64, n int) error {
+// admitValue is admit for a value.
+func (c *Context) admitValue(call string, rank core.Rank, off uint64, n int) error {
 	if uint(n-1) >= maxValue {
-		return ep.misuse(call, "a value of %d bytes; it has 1 to %d", n, maxValue)
+		return c.ep.misuse(call, "a value of %d bytes; it has 1 to %d", n, maxValue)
 	}
-	if !ep.inside(rank, off, n) {
-		return ep.outside(call, rank, off, n)
-	}
-	return nil
+	return c.admit(call, rank, off, n)
 }

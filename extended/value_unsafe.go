@@ -8,17 +8,13 @@ import (
 	"github.com/aqueduct-go/aqueduct/core"
 )
 
-// valueAt returns where the n bytes at off of rank's segment lie in this process; nil if it
-// does not reach them, or the call is wrong.
+// valueAt is place for a value that may be accessed at once; nil if that is not so, or the
+// call is wrong.
 func (ep *Endpoint) valueAt(rank core.Rank, off uint64, n int) unsafe.Pointer {
-	if uint(rank) >= uint(len(ep.reach)) || uint(n-1) >= maxValue {
+	if uint(n-1) >= maxValue {
 		return nil
 	}
-	mem := ep.reach[rank]
-	if off > uint64(len(mem)) || uint64(n) > uint64(len(mem))-off {
-		return nil
-	}
-	return unsafe.Add(unsafe.Pointer(unsafe.SliceData(mem)), off)
+	return place(ep.direct, rank, off, n)
 }
 
 // storeValue stores the low n bytes of v: by one machine store where size and alignment

@@ -19,7 +19,7 @@ type transfer struct {
 	far []byte     // the remote segment, where it is reached directly
 	op  *operation // else
 
-	run     piece // merged so far
+	merged  piece // so far
 	message packing
 }
 
@@ -37,55 +37,43 @@ func (c *Context) getting(call string, dst []byte, src core.Rank) transfer {
 	return transfer{c: c, call: call, rank: src, near: dst, get: true}
 }
 
-// blocking does the whole transfer.
-func (t *transfer) blocking(s *shape) error {
+// run does the transfer in a form.
+func (t *transfer) run(f form, s *shape) (Event, error) {
 	if done, err := t.direct(s); done {
-		return err
+		return 0, err
 	}
-	op, err := t.c.begin(t.call)
+	k, dst := putCategory, []byte(nil)
+	if t.get {
+		k, dst = getCategory, t.near
+	}
+	op, err := t.c.start(t.call, f, k, dst)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	t.op = op
-	return t.c.complete(op, t.move(s))
+	return t.c.end(op, f, t.move(s))
+}
+
+// blocking does the whole transfer.
+func (t *transfer) blocking(s *shape) error {
+	_, err := t.run(blocking, s)
+	return err
 }
 
 // nb initiates the transfer and returns its event.
-func (t *transfer) nb(s *shape) (Event, error) {
-	if done, err := t.direct(s); done {
-		return 0, err
-	}
-	op, err := t.c.begin(t.call)
-	if err != nil {
-		return 0, err
-	}
-	t.op = op
-	return t.c.event(op, t.move(s))
-}
+func (t *transfer) nb(s *shape) (Event, error) { return t.run(explicit, s) }
 
 // nbi initiates the transfer as an implicit operation.
-func (t *transfer) nbi(s *shape) (err error) {
-	if done, err := t.direct(s); done {
-		return err
-	}
-	if !t.get {
-		if t.op, err = t.c.implied(t.call, putCategory); err != nil {
-			return err
-		}
-		return t.move(s)
-	}
-	if t.op, err = t.c.member(t.call, getCategory); err != nil {
-		return err
-	}
-	if err := t.move(s); err != nil {
-		return err
-	}
-	t.c.ep.finish(t.op, 1)
-	return nil
+func (t *transfer) nbi(s *shape) error {
+	_, err := t.run(implicit, s)
+	return err
 }
 
 // direct checks the transfer, and does it if it is empty or reaches the segment.
 func (t *transfer) direct(s *shape) (done bool, err error) {
+	if err := t.c.Check(t.call); err != nil {
+		return true, err
+	}
 	if some, err := s.check(t); !some || err != nil {
 		return true, err
 	}
@@ -97,9 +85,6 @@ func (t *transfer) direct(s *shape) (done bool, err error) {
 
 // move moves all pieces.
 func (t *transfer) move(s *shape) error {
-	if t.get && t.op != nil {
-		t.op.dst = t.near
-	}
 	if err := s.walk(t); err != nil {
 		return err
 	}
@@ -111,18 +96,18 @@ func (t *transfer) move(s *shape) error {
 
 // add moves a piece, sooner or later.
 func (t *transfer) add(far, near uint64, n int) error {
-	if r := &t.run; far == r.far+uint64(r.n) && near == r.near+uint64(r.n) {
+	if r := &t.merged; far == r.far+uint64(r.n) && near == r.near+uint64(r.n) {
 		r.n += n
 		return nil
 	}
 	err := t.flush()
-	t.run = piece{far, near, n}
+	t.merged = piece{far, near, n}
 	return err
 }
 
 // flush moves what was merged.
 func (t *transfer) flush() error {
-	p := t.run
+	p := t.merged
 	switch ep := t.c.ep; {
 	case p.n == 0:
 	case t.far != nil && t.get:
@@ -158,7 +143,7 @@ func (t *transfer) alone(p piece) error {
 	}
 	c, near := t.c, t.near[p.near:][:p.n]
 	if !t.get {
-		return c.put(t.op, t.rank, p.far, near, t.lc)
+		return c.sendPut(t.op, t.rank, p.far, near, t.lc)
 	}
 	op, err := c.begin(t.call)
 	if err != nil {
@@ -169,7 +154,8 @@ func (t *transfer) alone(p piece) error {
 		op.group = t.op.group
 	}
 	op.group.pending.Add(1)
-	if err := c.get(op, near, t.rank, p.far); err != nil {
+	op.dst = near
+	if err := c.sendGet(op, near, t.rank, p.far); err != nil {
 		return err
 	}
 	c.ep.finish(op, 1)

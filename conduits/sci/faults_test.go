@@ -127,7 +127,7 @@ func TestFaultyNetwork(t *testing.T) {
 // Messages are lost as little to ranks that sleep.
 func TestFaultySleepers(t *testing.T) {
 	cfg := faulty(core.Single)
-	cfg.Sleep = 1
+	cfg.Conduit, cfg.Sleep = "sci, dozing", 1
 	coretest.RunCase(t, spawntest.Processes, cfg, sleepStress)
 }
 

@@ -4,16 +4,71 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/aqueduct-go/aqueduct/conduits/sci"
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/coretest"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 	"github.com/aqueduct-go/aqueduct/spawner/spawntest"
 )
+
+// dozing is the conduit, which counts how often this process, a rank, goes to sleep in the
+// kernel.
+type dozing struct{ core.Conduit }
+
+type dozingSleeper struct{ core.Sleeper }
+
+var (
+	sleeps atomic.Int64
+	end    core.Conduit // this process's
+)
+
+func init() {
+	d, err := core.DriverByName("sci")
+	if err != nil {
+		panic(err)
+	}
+	sound := d.New
+	d.Name = "sci, dozing"
+	d.New = func(profile string) core.Conduit {
+		end = sound(profile)
+		return dozing{end}
+	}
+	core.Register(d)
+}
+
+func (d dozing) Sleeper() core.Sleeper { return dozingSleeper{d.Conduit.Sleeper()} }
+
+// FD is what core asks for when it does sleep, and not before.
+func (s dozingSleeper) FD() int {
+	sleeps.Add(1)
+	return s.Sleeper.FD()
+}
+
+// pause computes for some time, most often from when the peer says that it goes to sleep, so
+// that what comes next finds it awake, on the way, or asleep.
+func pause(t *coretest.T, rng *rand.Rand) {
+	if peer := 1 - int(t.Rank()); rng.IntN(4) > 0 {
+		for !sci.Asleep(end, peer) {
+			runtime.Gosched()
+		}
+	}
+	for until := t.Now() + core.Time(rng.Int64N(int64(40*vtime.Microsecond))); t.Now() < until; {
+	}
+}
+
+// checkSleeps says when a stress did not stress: too few of the occasions to sleep were
+// taken.
+func checkSleeps(t *coretest.T, occasions int) {
+	if n := sleeps.Load(); n < int64(occasions/8) {
+		t.Errorf("slept only %d times on %d occasions", n, occasions)
+	}
+}
 
 // sleepStress sends bursts of requests to a rank that goes to sleep after each, without a
 // time-out and without the forced scan: a lost message or wake-up hangs the job.
@@ -26,11 +81,12 @@ var sleepStress = &coretest.Case{
 	Body: func(t *coretest.T) error {
 		const onMessage, onDone = 128, 129
 		total := stressMessages()
-		var arrived, expected, done int
+		var arrived, expected, bursts, done int
 		ep, err := t.Attach(core.AttachSpec{Segment: "0", Handlers: []core.HandlerEntry{
 			{Index: onMessage, Func: func(tok *core.Token, args []uint32, _ []byte) {
 				arrived++
 				if args[0] == 1 {
+					bursts++
 					tok.ReplyShort(onDone, uint32(arrived))
 				}
 			}},
@@ -41,9 +97,7 @@ var sleepStress = &coretest.Case{
 		}
 		if t.Rank() == 1 {
 			err := ep.WaitUntil(func() bool { return arrived >= total })
-			if slept := voluntarySwitches(); slept < total/2000 {
-				t.Errorf("slept only %d times in %d messages", slept, total)
-			}
+			checkSleeps(t, bursts)
 			return err
 		}
 		rng := rand.New(rand.NewPCG(1, 2))
@@ -64,40 +118,85 @@ var sleepStress = &coretest.Case{
 			if err := ep.WaitUntil(func() bool { return done >= bursts }); err != nil {
 				return err
 			}
-			// Compute for some time, so that the next burst comes before, while or after the
-			// receiver goes to sleep.
-			for until := t.Now() + core.Time(rng.Int64N(int64(20*vtime.Microsecond))); t.Now() < until; {
+			if expected < total {
+				pause(t, rng)
 			}
 		}
 		return nil
 	},
 }
 
-// voluntarySwitches returns how often this process has given up the CPU by itself.
-func voluntarySwitches() int {
-	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return int(u.Nvcsw)
+// roomStress has several contexts of a rank send more than there is room for, so that they
+// wait for it, and the rank sleeps, until the receiver returns some after a pause.
+var roomStress = &coretest.Case{
+	Name:  "sci/room-stress",
+	Rule:  "no return of room is lost on contexts that wait for it together, while their rank sleeps",
+	Ranks: []int{2},
+	Needs: coretest.Processes | coretest.Threads,
+	Body: func(t *coretest.T) error {
+		const onMessage, width = 128, 4
+		each, returned := stressMessages()/width, 64 // messages whose room is returned at once
+		if t.Config().Profile == "paper" {
+			each, returned = each/16, 2
+		}
+		var arrived int
+		ep, err := t.Attach(core.AttachSpec{Segment: "0", Handlers: []core.HandlerEntry{
+			{Index: onMessage, Func: func(*core.Token, []uint32, []byte) { arrived++ }},
+		}})
+		if err != nil {
+			return err
+		}
+		if t.Rank() == 1 {
+			rng := rand.New(rand.NewPCG(3, 4))
+			for arrived < width*each {
+				before := arrived
+				if err := ep.WaitUntil(func() bool { return arrived > before }); err != nil {
+					return err
+				}
+				pause(t, rng)
+			}
+			return nil
+		}
+		var wg sync.WaitGroup
+		for range width {
+			c := ep.NewContext()
+			wg.Go(func() {
+				for range each {
+					if err := c.RequestShort(1, onMessage); err != nil {
+						t.Errorf("request: %v", err)
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+		checkSleeps(t, width*each/returned)
+		return nil
+	},
 }
 
 func stressMessages() int {
 	if n, err := strconv.Atoi(os.Getenv("AQ_STRESS_MESSAGES")); err == nil && n > 0 {
 		return n
 	}
-	return 200_000
+	return 100_000
 }
 
 func TestSleepStress(t *testing.T) {
 	for _, profile := range []string{"live", "paper"} {
 		for _, publish := range []string{"store", "fence"} {
-			t.Run(fmt.Sprintf("%s/%s", profile, publish), func(t *testing.T) {
-				coretest.RunCase(t, spawntest.Processes, core.Config{
-					Conduit: "sci", Profile: profile, Threads: core.Single, Sleep: 1,
-					Settings: map[string]string{"forced-scan": "off", "publish": publish},
-				}, sleepStress)
-			})
+			for _, c := range []*coretest.Case{sleepStress, roomStress} {
+				threads := core.Single
+				if c == roomStress {
+					threads = core.Many
+				}
+				t.Run(fmt.Sprintf("%s/%s/%s", profile, publish, c.Name), func(t *testing.T) {
+					coretest.RunCase(t, spawntest.Processes, core.Config{
+						Conduit: "sci, dozing", Profile: profile, Threads: threads, Sleep: 1,
+						Settings: map[string]string{"forced-scan": "off", "publish": publish},
+					}, c)
+				})
+			}
 		}
 	}
 }

@@ -63,10 +63,13 @@ func contextOneGoroutine(t *T) error {
 		if a.Endpoint() != ep {
 			return fmt.Errorf("a context of another endpoint")
 		}
-		if _, err := b.Prepare(t.Next(), core.Offer{Kind: core.Medium, Most: 8, Buf: make([]byte, 8)}); err != nil {
+		if _, err := b.Prepare(t.Next(), core.Offer{Kind: core.Medium, Least: 8, Most: 8}); err != nil {
 			return err
 		}
 		if err := a.RequestShort(t.Next(), request); err != nil { // b's prepared request restricts only b
+			return err
+		}
+		if err := t.Wait(a, func() bool { return got > 2*i }); err != nil { // nor does it hold up a's
 			return err
 		}
 		if err := b.Commit(request, 8); err != nil {

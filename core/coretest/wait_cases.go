@@ -3,6 +3,7 @@ package coretest
 import (
 	"errors"
 	"fmt"
+	"runtime"
 
 	"github.com/aqueduct-go/aqueduct/core"
 )
@@ -23,6 +24,10 @@ var waitCases = []Case{{
 	Name:  "wait/poll",
 	Rule:  "Poll runs handlers; a program may wait by polling",
 	Ranks: []int{1, 2}, Body: waitPoll,
+}, {
+	Name:  "wait/budget",
+	Rule:  "one Poll handles a bounded number of messages, however many ranks have sent some",
+	Ranks: []int{20}, Needs: Live, Body: waitBudget,
 }, {
 	Name:  "wait/failure",
 	Rule:  "waits return the job's failure, at once if it has failed already, and so does Poll",
@@ -133,6 +138,47 @@ func waitPoll(t *T) error {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// waitBudget has all ranks send to rank 0 what there is room for, and then rank 0 poll.
+func waitBudget(t *T) error {
+	const most = 64 // twice what core asks of a conduit's Poll
+	var got int
+	ep, err := attach(t, func(*core.Token, []uint32, []byte) { got++ }, ignore)
+	if err != nil {
+		return err
+	}
+	sent := func(r core.Rank) string { return fmt.Sprintf("rank %d has sent", r) }
+	if t.Rank() != 0 {
+		for err == nil && ep.Counts(0).Requests < 100 {
+			err = ep.TryShort(0, request)
+		}
+		if t.Note(sent(t.Rank())); err == core.ErrNoRoom {
+			return nil
+		}
+		return err
+	}
+	if err := t.Others(func(r core.Rank) error {
+		for !t.Noted(sent(r)) {
+			runtime.Gosched()
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	for range 100 {
+		before := got
+		if err := ep.Poll(); err != nil {
+			return err
+		}
+		if n := got - before; n > most {
+			return fmt.Errorf("one Poll ran %d handlers", n)
+		}
+	}
+	if got == 0 {
+		return fmt.Errorf("100 Polls ran no handler")
 	}
 	return nil
 }

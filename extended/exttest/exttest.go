@@ -21,8 +21,9 @@ func Cases() []*coretest.Case {
 	var all []*coretest.Case
 	for _, g := range [][]coretest.Case{
 		putCases, getCases, eventCases, valueCases, memsetCases, splitCases, visCases,
-		atomicCases, teamCases, barrierCases, collectiveCases, movementCases, reductionCases,
-		forcedCases(), progressCases, collectiveMisuseCases, disagreementCases(),
+		atomicCases, refusalCases, contextCases, allocationCases, teamCases, barrierCases,
+		collectiveCases, movementCases, reductionCases, forcedCases(), progressCases,
+		collectiveMisuseCases, disagreementCases(),
 	} {
 		for i := range g {
 			all = append(all, &g[i])

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"testing"
-	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/coretest"
@@ -24,11 +22,6 @@ var valueCases = []coretest.Case{{
 	Name:  "value/misuse",
 	Rule:  "sizes other than 1 to 8, places outside a segment and a second wait are errors",
 	Ranks: []int{1, 2}, Config: lenient, Body: valueMisuse,
-}, {
-	Name:  "value/allocation",
-	Rule:  "blocking value puts and gets, and memsets, allocate nothing",
-	Ranks: []int{1, 2}, Needs: coretest.Plain, Body: valueAllocation,
-	Config: func(cfg *core.Config) { cfg.Sleep = time.Minute }, // going to sleep may allocate
 }}
 
 // low returns the low n bytes of v in native order.
@@ -146,24 +139,4 @@ func valueMisuse(t *coretest.T) error {
 		t.Errorf("a second wait was accepted")
 	}
 	return errorsOf(t, ep.Barrier())
-}
-
-func valueAllocation(t *coretest.T) error {
-	ep, err := attach(t)
-	if err != nil {
-		return err
-	}
-	c, next := &ep.Context, t.Next()
-	if t.Rank() == 0 {
-		for name, call := range map[string]func() error{
-			"PutValue": func() error { return c.PutValue(next, 64, 7, 8) },
-			"GetValue": func() error { _, err := c.GetValue(next, 64, 8); return err },
-			"Memset":   func() error { return c.Memset(next, 64, 7, 100) },
-		} {
-			if n := testing.AllocsPerRun(200, func() { err = errors.Join(err, call()) }); n > 0 {
-				t.Errorf("%s allocates %v times", name, n)
-			}
-		}
-	}
-	return errorsOf(t, errors.Join(err, ep.Barrier()))
 }

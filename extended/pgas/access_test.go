@@ -1,6 +1,7 @@
 package pgas_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -137,6 +138,89 @@ func valueNonblocking(t *coretest.T) error {
 	return ep.World().Barrier(c)
 }
 
+// valueWhole has rank 0 write words of equal bytes while rank 1, whose they are, reads them.
+func valueWhole(t *coretest.T) error {
+	ep, err := extended.Attach(t.Job, core.AttachSpec{Segment: "1MB"})
+	if err != nil {
+		return err
+	}
+	c := &ep.Context
+	p, err := pgas.At[uint16](1, 64)
+	if err != nil {
+		return err
+	}
+	if ep.Local(1) == nil || ep.Local(0) == nil {
+		t.Skipf("by messages")
+		return ep.Barrier()
+	}
+	const last = 0x0101
+	for i, put := range []func(v uint16) error{
+		func(v uint16) error { _, err := p.PutNB(c, v); return err },
+		func(v uint16) error { return p.PutNBI(c, v) },
+		func(v uint16) error { return p.Put(c, v) },
+	} {
+		if t.Rank() == 0 {
+			for n := range t.Times(2000000) {
+				err = errors.Join(err, put(-uint16(n&1)))
+			}
+			err = errors.Join(err, put(last))
+		}
+		for v := uint16(0); t.Rank() == 1 && v != last; {
+			v1, err1 := p.Get(c)
+			_, err2 := p.GetNB(c, &v)
+			if err = errors.Join(err, err1, err2); err != nil {
+				return err
+			}
+			for _, v := range []uint16{v, v1} {
+				if v>>8 != v&0xff {
+					t.Errorf("put %d: %#04x is read", i, v)
+					return t.Err()
+				}
+			}
+		}
+		if err = errors.Join(err, ep.Barrier()); err != nil {
+			return err
+		}
+		if t.Rank() == 0 {
+			err = p.Put(c, 0)
+		}
+		if err = errors.Join(err, ep.Barrier()); err != nil {
+			return err
+		}
+	}
+	return t.Err()
+}
+
+func valueRefused(t *coretest.T) error {
+	var ep *extended.Endpoint
+	ran := 0
+	ep, err := extended.Attach(t.Job, core.AttachSpec{Segment: "1MB", Handlers: []core.HandlerEntry{{
+		Index: core.ClientHandlers, Func: func(*core.Token, []uint32, []byte) {
+			var v uint64
+			c := &ep.Context
+			p, _ := pgas.At[uint64](t.Next(), 64)
+			_, err1 := p.Get(c)
+			_, err2 := p.PutNB(c, 1)
+			_, err3 := p.GetNB(c, &v)
+			for i, err := range []error{err1, err2, err3, p.Put(c, 1), p.PutNBI(c, 1), p.GetNBI(c, &v)} {
+				if usage := (*core.UsageError)(nil); !errors.As(err, &usage) {
+					t.Errorf("call %d was accepted: %v", i, err)
+				}
+			}
+			ran++
+		}}}})
+	if err == nil {
+		err = ep.Barrier() // then every handler has its endpoint
+	}
+	if err == nil {
+		err = ep.RequestShort(t.Next(), core.ClientHandlers)
+	}
+	if err == nil {
+		err = t.Wait(ep.Context.Context, func() bool { return ran > 0 })
+	}
+	return err
+}
+
 // valueAllocations counts on rank 0, while the others serve it.
 func valueAllocations(t *coretest.T) error {
 	ep, h, err := attach(t)
@@ -175,6 +259,8 @@ func valueAllocations(t *coretest.T) error {
 		{"Put of a struct", func() { check(qn.Put(c, node{})) }},
 		{"PutNB", func() { ev, err := q.PutNB(c, 6); check(err); check(c.Wait(ev)) }},
 		{"GetNB", func() { ev, err := q.GetNB(c, &dst[0]); check(err); check(c.Wait(ev)) }},
+		{"PutNBI", func() { check(q.PutNBI(c, 6)); check(c.WaitNBI(extended.Puts)) }},
+		{"GetNBI", func() { check(q.GetNBI(c, &dst[0])); check(c.WaitNBI(extended.Gets)) }},
 		{"GetSlice", func() { check(q.GetSlice(c, dst)) }},
 		{"PutSlice", func() { check(q.PutSlice(c, dst)) }},
 		{"Array.Get", func() { _, err := array.Get(c, 555); check(err) }},

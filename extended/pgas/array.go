@@ -1,6 +1,7 @@
 package pgas
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 
@@ -97,7 +98,8 @@ func (a *Array[T]) SetRange(c *extended.Context, src []T, i int) error {
 const window = 64
 
 // pieces initiates a transfer for every piece of a range that lies in one block, and waits
-// for all.
+// for all, also after an error: the caller's memory is not in use on return, unless the job
+// has failed.
 func (a *Array[T]) pieces(c *extended.Context, call string, s []T, i int, begin func(Ptr[T], []T) (extended.Event, error)) error {
 	if i < 0 || i > a.n || len(s) > a.n-i {
 		return a.outside(call, i, i+len(s))
@@ -108,7 +110,7 @@ func (a *Array[T]) pieces(c *extended.Context, call string, s []T, i int, begin 
 		m := min(len(s), a.block-i%a.block)
 		ev, err := begin(a.At(i), s[:m])
 		if err != nil {
-			return err
+			return errors.Join(err, c.WaitAll(evs[:n]))
 		}
 		s, i = s[m:], i+m
 		if ev == 0 {

@@ -103,13 +103,10 @@ func AllReduceValue[T any](c *extended.Context, t *extended.Team, v T, op Op[T])
 	if op.err != nil {
 		return v, op.err
 	}
-	n := int(size[T]())
-	b := staging(n)
-	s := elementsOf[T](b.bytes(n))
-	s[0] = v
-	err := AllReduce(c, t, s, s, op)
+	b, mem := stagingOf(v)
+	err := t.AllReduce(c, mem, mem, op.r)
 	if err == nil {
-		v = s[0]
+		v = elementsOf[T](mem)[0]
 		stages.Put(b)
 	}
 	return v, err
@@ -120,12 +117,10 @@ func BroadcastValue[T any](c *extended.Context, t *extended.Team, root int, v T)
 	if err := sendable[T](c, "BroadcastValue"); err != nil {
 		return v, err
 	}
-	b := staging(int(size[T]()))
-	s := elementsOf[T](b.bytes(int(size[T]())))
-	s[0] = v
-	err := Broadcast(c, t, root, s, s)
+	b, mem := stagingOf(v)
+	err := t.Broadcast(c, root, mem, mem)
 	if err == nil {
-		v = s[0]
+		v = elementsOf[T](mem)[0]
 		stages.Put(b)
 	}
 	return v, err

@@ -31,6 +31,15 @@ func awake(cfg *core.Config) { cfg.Sleep = time.Minute }
 var cases = []coretest.Case{
 	{Name: "value/sizes", Rule: "values of every size arrive as they are, at any rank", Ranks: []int{1, 3}, Body: valueSizes},
 	{Name: "value/nonblocking", Rule: "non-blocking and implicit accesses are complete when synchronised", Ranks: []int{1, 2}, Body: valueNonblocking},
+	{Name: "value/whole", Rule: "a value of a word's size that is reached directly is read as one that was written, never as parts of two", Ranks: []int{2}, Needs: coretest.Live | coretest.Plain, Body: valueWhole},
+	{Name: "value/debug", Rule: "accesses are what they are under debug checks too", Ranks: []int{1, 2}, Body: valueNonblocking, Config: debug},
+	{Name: "value/refused", Rule: "in debug mode accesses are refused in a handler, also where memory is reached directly", Ranks: []int{1, 2}, Body: valueRefused, Config: debug,
+		Want: func(o *coretest.Outcome) error {
+			if o.Err == nil {
+				return fmt.Errorf("the job ended well")
+			}
+			return o.Says("called from the handler")
+		}},
 	{Name: "value/allocations", Rule: "accesses, reductions and array accesses allocate nothing", Ranks: []int{1, 2}, Needs: coretest.Plain, Body: valueAllocations, Config: awake},
 	{Name: "ptr/outside", Rule: "nil and what lies outside a segment are errors, and not local", Ranks: []int{2}, Body: ptrOutside},
 	{Name: "heap/symmetric", Rule: "equal calls get equal offsets, aligned and apart; freed memory is given out again", Ranks: []int{1, 3}, Body: heapSymmetric, Config: debug},

@@ -11,19 +11,18 @@ import (
 // gives an undefined value, unless the element has 1, 2, 4 or 8 bytes, lies at a multiple of
 // that and is reached directly: then it is one of the values written.
 func (p Ptr[T]) Get(c *extended.Context) (v T, err error) {
-	mem := c.Endpoint().Local(p.Rank())
-	if n := uint64(len(mem)); p.off <= n && unsafe.Sizeof(v) <= uintptr(n-p.off) && mem != nil {
-		copyValue(&v, (*T)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(mem)), p.off)))
+	if from := p.direct(c); from != nil {
+		copyValue(&v, from)
 		return v, nil
 	}
 	return p.getByMessage(c)
 }
 
-// Put sets the element and returns when everybody sees it there. It may poll.
+// Put sets the element and returns when everybody sees it there. It may poll. What Get says
+// of words holds.
 func (p Ptr[T]) Put(c *extended.Context, v T) error {
-	mem := c.Endpoint().Local(p.Rank())
-	if n := uint64(len(mem)); p.off <= n && unsafe.Sizeof(v) <= uintptr(n-p.off) && mem != nil {
-		copyValue((*T)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(mem)), p.off)), &v)
+	if to := p.direct(c); to != nil {
+		copyValue(to, &v)
 		return nil
 	}
 	return p.putByMessage(c, v)
@@ -31,29 +30,53 @@ func (p Ptr[T]) Put(c *extended.Context, v T) error {
 
 // PutNB initiates a Put and returns its event, 0 if it is complete.
 func (p Ptr[T]) PutNB(c *extended.Context, v T) (extended.Event, error) {
-	b := staging(int(unsafe.Sizeof(v)))
+	if to := p.direct(c); to != nil {
+		copyValue(to, &v)
+		return 0, nil
+	}
+	b, src := stagingOf(v)
 	defer stages.Put(b)
-	copyValue((*T)(unsafe.Pointer(unsafe.SliceData(b.words))), &v)
-	return c.PutNB(p.Rank(), p.off, b.bytes(int(unsafe.Sizeof(v))), extended.LCNow)
+	return c.PutNB(p.Rank(), p.off, src, extended.LCNow)
 }
 
 // PutNBI initiates an implicit Put; see extended.Context.PutNBI.
 func (p Ptr[T]) PutNBI(c *extended.Context, v T) error {
-	b := staging(int(unsafe.Sizeof(v)))
+	if to := p.direct(c); to != nil {
+		copyValue(to, &v)
+		return nil
+	}
+	b, src := stagingOf(v)
 	defer stages.Put(b)
-	copyValue((*T)(unsafe.Pointer(unsafe.SliceData(b.words))), &v)
-	return c.PutNBI(p.Rank(), p.off, b.bytes(int(unsafe.Sizeof(v))), extended.LCNow)
+	return c.PutNBI(p.Rank(), p.off, src, extended.LCNow)
 }
 
 // GetNB initiates a Get and returns its event, 0 if it is complete; *dst is undefined until
 // that is synchronised.
 func (p Ptr[T]) GetNB(c *extended.Context, dst *T) (extended.Event, error) {
+	if from := p.direct(c); from != nil {
+		copyValue(dst, from)
+		return 0, nil
+	}
 	return c.GetNB(bytesOf(unsafe.Slice(dst, 1)), p.Rank(), p.off)
 }
 
 // GetNBI initiates an implicit Get; see extended.Context.GetNBI.
 func (p Ptr[T]) GetNBI(c *extended.Context, dst *T) error {
+	if from := p.direct(c); from != nil {
+		copyValue(dst, from)
+		return nil
+	}
 	return c.GetNBI(bytesOf(unsafe.Slice(dst, 1)), p.Rank(), p.off)
+}
+
+// direct returns where to access the element at once; nil if that is not the way, or if p is
+// wrong: package extended then does it, or says what is.
+func (p Ptr[T]) direct(c *extended.Context) *T {
+	mem := c.Endpoint().Direct(p.Rank())
+	if n := uint64(len(mem)); p.off > n || size[T]() > n-p.off {
+		return nil
+	}
+	return (*T)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(mem)), p.off))
 }
 
 // getByMessage is Get where the memory is not reached; it tells what is wrong with p, too.
@@ -69,9 +92,8 @@ func (p Ptr[T]) getByMessage(c *extended.Context) (v T, err error) {
 
 // putByMessage is Put where the memory is not reached.
 func (p Ptr[T]) putByMessage(c *extended.Context, v T) error {
-	b := staging(int(unsafe.Sizeof(v)))
-	copyValue((*T)(unsafe.Pointer(unsafe.SliceData(b.words))), &v)
-	err := c.Put(p.Rank(), p.off, b.bytes(int(unsafe.Sizeof(v))))
+	b, src := stagingOf(v)
+	err := c.Put(p.Rank(), p.off, src)
 	if err == nil {
 		stages.Put(b)
 	}
@@ -111,6 +133,14 @@ func staging(n int) *stage {
 		s.words = make([]uint64, words)
 	}
 	return s
+}
+
+// stagingOf returns a stage with the value v, and the bytes of that.
+func stagingOf[T any](v T) (*stage, []byte) {
+	n := int(unsafe.Sizeof(v))
+	s := staging(n)
+	copyValue((*T)(unsafe.Pointer(unsafe.SliceData(s.words))), &v)
+	return s, s.bytes(n)
 }
 
 // bytesOf returns the memory of elements that checkElement accepts.

@@ -74,7 +74,10 @@ func TestMembarrierSleep(t *testing.T) {
 	defer unix.Close(bell)
 	r := local(t, 256)
 	sent, taken, asleep := u64(r, 0), u64(r, 64), u32(r, 128)
-	go func() {
+	var sender sync.WaitGroup
+	defer sender.Wait()         // it uses the memory
+	defer Store64(taken, total) // also after a failure
+	sender.Go(func() {
 		for n := uint64(1); n <= total; n++ {
 			Store64(sent, n)
 			if Load32(asleep) != 0 {
@@ -84,7 +87,7 @@ func TestMembarrierSleep(t *testing.T) {
 				runtime.Gosched()
 			}
 		}
-	}()
+	})
 	for n := uint64(1); n <= total; n++ {
 		for Load64(sent) < n {
 			Store32(asleep, 1)
