@@ -19,7 +19,7 @@ build: setup
 # The main job: a real SPMD job of several processes, then the quick benchmark.
 run: build
 	$(BIN)/aqrun -n $(NP) $(BIN)/ring 1000
-	$(BIN)/aqrun -n $(NP) $(BIN)/wordcount --check
+	$(BIN)/aqrun -n $(NP) $(BIN)/wordcount --check core docs
 	$(BIN)/aqrun -n $(NP) $(BIN)/stencil
 	$(BIN)/aqrun -n $(NP) $(BIN)/hashtable
 	$(BIN)/aqrun -n $(NP) $(BIN)/samplesort

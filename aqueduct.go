@@ -14,7 +14,8 @@
 // in virtual time of one process (aqrun --goroutines, aqrun --model loopback, or the
 // options Goroutines and Model), and, started by itself, as a job of one. What the
 // launcher says in the environment wins over options in the code, so that the user of a
-// program decides how it runs.
+// program decides how it runs. In virtual time only the goroutine that runs the body may use
+// the job; live, any number, each with a context of its own (core.Many).
 //
 // Package core is the Core API: active messages, segments, waiting.
 //

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"math"
 	"slices"
 	"strings"
 
@@ -92,7 +93,9 @@ func (j *Job) newEndpoint(drv Driver, group []Rank) *Endpoint {
 		_, in := slices.BinarySearch(group, Rank(r))
 		ep.peers[r].absent = !in
 	}
+	ep.barrier.least = math.MaxUint64
 	ep.table.set(HandlerEntry{Index: barrierHandler, Func: ep.barrier.onBarrier, Name: "core barrier"})
+	ep.table.set(HandlerEntry{Index: finalHandler, Func: ep.barrier.onFinal, Name: "core final barrier"})
 	return ep
 }
 
@@ -189,7 +192,7 @@ func (ep *Endpoint) meet(need memory) error {
 		ep.sizes[r] = needs[r].segment
 	}
 	if ep.idle.hot, ep.idle.pause = hotPolls, pausePolls; j.crowded(func(r Rank) []byte { return cards[r][8*cardWords:] }) {
-		ep.idle.hot, ep.idle.pause = 1, 0
+		ep.idle.hot, ep.idle.pause, ep.idle.crowded = 1, 0, true
 	}
 	return j.checkMemory(needs)
 }

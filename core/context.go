@@ -21,13 +21,18 @@ const (
 	inHandler restriction = 1 << iota // a handler is running on it
 	prepared                          // a request is prepared and not committed
 	locked                            // it holds an HSL (debug mode)
+	advancing                         // it polls, and the function of OnAdvance is running
 )
 
 // NewContext returns another context on the endpoint. In Single mode contexts may only be
 // used by one goroutine at a time all together; in Many mode each by its own. Until the
-// first call the default context takes no locks, also in Many mode. A handler may not call
-// it.
+// first call the default context takes no locks, also in Many mode; the first call waits
+// until it is not inside a poll, so handlers, conditions of waits and what else runs there
+// must not make it: it panics with a UsageError.
 func (ep *Endpoint) NewContext() *Context {
+	if inPoll() {
+		panic(ep.Misuse("NewContext", "called by a handler, or by what else runs while its rank polls; make contexts before"))
+	}
 	if ep.single {
 		ep.several = true
 	} else {
@@ -54,7 +59,9 @@ func (c *Context) Check(op string) error {
 func (c *Context) misplaced(op string) error {
 	switch {
 	case c.restricted&inHandler != 0:
-		return c.ep.Misuse(op, "called from the handler of a %v from rank %d; a handler may only reply", c.ep.token.hdr, c.ep.token.src)
+		return c.ep.Misuse(op, "called from the handler of a %s from rank %d; a handler may only reply", c.ep.describe(c.ep.token.hdr), c.ep.token.src)
+	case c.restricted&advancing != 0:
+		return c.ep.Misuse(op, "called by an operator of a collective, where handlers run; it may only compute")
 	case c.restricted&prepared != 0:
 		return c.ep.Misuse(op, "a request is prepared on this context; commit it first")
 	}

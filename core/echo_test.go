@@ -68,7 +68,13 @@ func (s *asleep) Disarm()   { s.disarmed.Add(1) }
 // alone runs body as a job of one rank over echo.
 func alone(t *testing.T, cfg Config, handlers []HandlerEntry, body func(*Endpoint) error) error {
 	t.Helper()
-	cfg.Conduit = "echo"
+	return aloneOver(t, "echo", cfg, handlers, body)
+}
+
+// aloneOver is alone over another conduit.
+func aloneOver(t *testing.T, conduit string, cfg Config, handlers []HandlerEntry, body func(*Endpoint) error) error {
+	t.Helper()
+	cfg.Conduit = conduit
 	return RunGoroutines(1, cfg, func(j *Job) error {
 		ep, err := j.Attach(AttachSpec{Segment: "4096", Handlers: handlers})
 		if err != nil {

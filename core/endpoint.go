@@ -193,18 +193,23 @@ func (ep *Endpoint) wellFormed(src Rank, h Header) bool {
 	return false
 }
 
+// describe says what a message is, with the name that its handler has here.
+func (ep *Endpoint) describe(h Header) string {
+	return h.describe(ep.table.entry[h.Handler()].Name)
+}
+
 // malformed ends the job because of a message that no correct peer sends.
 func (ep *Endpoint) malformed(src Rank, h Header, what string) {
-	ep.job.abort(&ExitError{1, (&UsageError{ep.job.rank, "message from rank " + itoa(int(src)), h.String() + ": " + what}).Error()})
+	ep.job.abort(&ExitError{1, (&UsageError{ep.job.rank, "message from rank " + itoa(int(src)), ep.describe(h) + ": " + what}).Error()})
 }
 
 // unfinished diagnoses a handler that returned too early.
 func (ep *Endpoint) unfinished(t *Token, c *Context) {
 	if t.state == tokenPrepared {
-		ep.job.abort(ep.Misuse("handler", "returned from a %v with a prepared reply not committed", t.hdr))
+		ep.job.abort(ep.Misuse("handler", "returned from a %s with a prepared reply not committed", ep.describe(t.hdr)))
 		return
 	}
-	ep.Misuse("handler", "returned from a %v holding a handler-safe lock", t.hdr)
+	ep.Misuse("handler", "returned from a %s holding a handler-safe lock", ep.describe(t.hdr))
 }
 
 // Fail ends the job with err as the reason; conduits call it when the network has failed.

@@ -24,7 +24,7 @@ func (e *UsageError) Error() string {
 
 // ExitError is the end of a job with a status. Bootstraps yield it on Done; waits return
 // it (wrapped or not) in every rank once the job has ended; a body that returns one
-// chooses the job's status.
+// chooses the job's status, from 0 to 255 as for Job.Exit.
 type ExitError struct {
 	Status int
 	Reason string
@@ -36,6 +36,15 @@ func (e *ExitError) Error() string {
 		return fmt.Sprintf("job ended with status %d", e.Status)
 	}
 	return e.Reason
+}
+
+// possible returns e with a status that a process can exit with, 0 only for 0.
+func (e *ExitError) possible() *ExitError {
+	if e.Status >= 0 && e.Status <= 255 {
+		return e
+	}
+	status := max(1, e.Status&255)
+	return &ExitError{status, fmt.Sprintf("%v; %d is no exit status (0 to 255), so the job's is %d", e, e.Status, status)}
 }
 
 // StatusOf returns the exit status that err stands for: 0 for nil, an ExitError's status,

@@ -145,10 +145,10 @@ func (e *HandlerEntry) check(h Header) error {
 		dir = AllowReply
 	}
 	if e.Flags&(AllowShort<<h.Kind()) == 0 || e.Flags&dir == 0 {
-		return fmt.Errorf("handler %d (%s) is not registered for a %v", h.Handler(), e.Name, h)
+		return fmt.Errorf("the handler is not registered for such a message")
 	}
 	if e.NArgs != h.NArgs() {
-		return fmt.Errorf("handler %d (%s) is registered for %d arguments; the message has %d", h.Handler(), e.Name, e.NArgs, h.NArgs())
+		return fmt.Errorf("the handler is registered for %s", arguments(e.NArgs))
 	}
 	return nil
 }

@@ -73,7 +73,12 @@ func (g *inProcess) await(over <-chan struct{}, grace time.Duration) error {
 	if !errors.As(g.result(), &x) {
 		return nil
 	}
-	return &ExitError{x.Status, fmt.Sprintf("%s\nstill running %v later: %s", x.Reason, grace, g.running())}
+	reason, stack, more := strings.Cut(x.Reason, "\n")
+	reason = fmt.Sprintf("%s; still running %v later: %s", reason, grace, g.running())
+	if more {
+		reason += "\n" + stack
+	}
+	return &ExitError{x.Status, reason}
 }
 
 // running names the ranks that have not ended.

@@ -90,10 +90,12 @@ func (j *Job) Now() Time {
 // Exit ends the whole job with the status. It is not collective, may be called at any time
 // from any goroutine of the rank and from handlers, and does not return: a process exits
 // without running deferred calls, a goroutine or coroutine rank is unwound. Of several
-// calls the first wins, but non-zero beats zero.
+// calls the first wins, but non-zero beats zero. A process has a status of 0 to 255: of
+// another the low eight bits are taken, or 1 if they are 0, and the job's message says so.
 func (j *Job) Exit(status int) {
-	j.boot.Abort(status, fmt.Sprintf("rank %d called Exit(%d)", j.rank, status))
-	j.exit(status)
+	x := (&ExitError{status, fmt.Sprintf("rank %d called Exit(%d)", j.rank, status)}).possible()
+	j.boot.Abort(x.Status, x.Reason)
+	j.exit(x.Status)
 }
 
 // failure returns why the job is over, or nil while it runs.
@@ -139,7 +141,7 @@ func (j *Job) watch(process bool) {
 func (j *Job) finish() error {
 	ep := j.ep.Load()
 	if ep != nil {
-		if err := ep.Barrier(); err != nil {
+		if err := ep.finalBarrier(); err != nil {
 			return err
 		}
 	}
@@ -219,6 +221,8 @@ func (j *Job) run(body func(*Job) error) error {
 	var x *ExitError
 	if !errors.As(err, &x) {
 		err = &ExitError{1, j.blame(err)}
+	} else if p := (&ExitError{x.Status, err.Error()}).possible(); p.Status != x.Status {
+		err = p
 	}
 	j.abort(err)
 	return err

@@ -184,7 +184,7 @@ func (ep *Endpoint) checkOffer(op string, dst Rank, o *Offer, medium, long int) 
 	}
 	switch {
 	case o.NArgs < 0 || o.NArgs > MaxArgs:
-		return 0, ep.Misuse(op, "%d arguments; at most %d", o.NArgs, MaxArgs)
+		return 0, ep.Misuse(op, "%s; at most %d", arguments(o.NArgs), MaxArgs)
 	case o.Least < 0 || o.Most < o.Least:
 		return 0, ep.Misuse(op, "least %d and most %d; need 0 ≤ least ≤ most", o.Least, o.Most)
 	case o.Least > limit:
@@ -201,7 +201,7 @@ func (ep *Endpoint) checkCommit(g *negotiation, dst Rank, h HandlerIndex, n int,
 	case h == AnyHandler:
 		return ep.Misuse("Commit", "handler index 0 is never a handler")
 	case nargs != g.offer.NArgs:
-		return ep.Misuse("Commit", "%d arguments; the message was prepared for %d", nargs, g.offer.NArgs)
+		return ep.Misuse("Commit", "%s; the message was prepared for %d", arguments(nargs), g.offer.NArgs)
 	case n < 0 || n > len(g.buf):
 		return ep.Misuse("Commit", "%d bytes; the buffer has %d", n, len(g.buf))
 	case g.offer.Kind == Long && g.offer.Off != OffsetLater && off != g.offer.Off:

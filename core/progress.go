@@ -118,6 +118,9 @@ func (c *Context) waitMany(what string, cond func() bool) error {
 	if c.silent {
 		p.silent.Add(1)
 		defer p.silent.Add(-1)
+		if p.sleeping.Load() { // maybe without a time-out
+			shm.Ring(ep.bell)
+		}
 	}
 	l := ladder{ep: ep, what: what}
 	looked := ^uint64(0) // the burst after which cond was seen to be false
@@ -144,7 +147,7 @@ func (c *Context) waitMany(what string, cond func() bool) error {
 		case yielded:
 			runtime.Gosched()
 		case armed:
-			l.sleep()
+			l.sleep(p.silent.Load() > 0)
 			ep.sleeper.Disarm()
 			p.sleeping.Store(false)
 			p.burst(ep)

@@ -75,33 +75,37 @@ func (c *Context) short(call string, dst Rank, h HandlerIndex, args []uint32, im
 // RequestMedium sends a Medium request. data, at most Limits.MaxMediumRequest bytes, may
 // be reused on return. Otherwise as RequestShort.
 func (c *Context) RequestMedium(dst Rank, h HandlerIndex, data []byte, args ...uint32) error {
-	return c.Request(dst, Message{Kind: Medium, Handler: h, Data: data}, args...)
+	return c.request("RequestMedium", dst, &Message{Kind: Medium, Handler: h, Data: data}, args)
 }
 
 // RequestLong sends a Long request: data, at most Limits.MaxLongRequest bytes, is written
 // at offset off of dst's segment before handler h runs there. data may be reused on
 // return. Otherwise as RequestShort.
 func (c *Context) RequestLong(dst Rank, h HandlerIndex, data []byte, off uint64, args ...uint32) error {
-	return c.Request(dst, Message{Kind: Long, Handler: h, Data: data, Off: off}, args...)
+	return c.request("RequestLong", dst, &Message{Kind: Long, Handler: h, Data: data, Off: off}, args)
 }
 
 // RequestLongAsync is RequestLong for a payload that stays unchanged until the matching
 // reply handler starts; the request's handler must reply.
 func (c *Context) RequestLongAsync(dst Rank, h HandlerIndex, data []byte, off uint64, args ...uint32) error {
-	return c.Request(dst, Message{Kind: Long, Handler: h, Data: data, Off: off, Async: true}, args...)
+	return c.request("RequestLongAsync", dst, &Message{Kind: Long, Handler: h, Data: data, Off: off, Async: true}, args)
 }
 
 // Request sends the message that m describes; RequestShort and the others are shorthands.
 func (c *Context) Request(dst Rank, m Message, args ...uint32) error {
+	return c.request("Request", dst, &m, args)
+}
+
+func (c *Context) request(call string, dst Rank, m *Message, args []uint32) error {
 	ep := c.ep
 	if uint(dst) >= uint(len(ep.peers)) || ep.peers[dst].absent || m.Handler == AnyHandler || len(args) > MaxArgs || c.restricted != 0 {
-		return c.badRequest("Request", dst, m.Handler, len(args))
+		return c.badRequest(call, dst, m.Handler, len(args))
 	}
-	if err := ep.checkRequest("Request", dst, m.Kind, m.Off, len(m.Data)); err != nil {
+	if err := ep.checkRequest(call, dst, m.Kind, m.Off, len(m.Data)); err != nil {
 		return err
 	}
 	if m.Async && (m.LC != nil || m.Kind != Long) {
-		return ep.Misuse("Request", "Async is for Long and excludes LC")
+		return ep.Misuse(call, "Async is for Long and excludes LC")
 	}
 	op := &c.op
 	op.Dst, op.Len, op.Off = dst, len(m.Data), m.Off
@@ -224,5 +228,5 @@ func (c *Context) badRequest(op string, dst Rank, h HandlerIndex, nargs int) err
 	case h == AnyHandler:
 		return ep.Misuse(op, "handler index 0 is never a handler")
 	}
-	return ep.Misuse(op, "%d arguments; at most %d", nargs, MaxArgs)
+	return ep.Misuse(op, "%s; at most %d", arguments(nargs), MaxArgs)
 }

@@ -118,7 +118,7 @@ func (t *Token) reserve() error {
 		return nil
 	}
 	t.state = tokenDone
-	err := fmt.Errorf("core: rank %d: conduit %s has no room for the reply to a %v from rank %d", t.ep.Rank(), t.ep.job.cfg.Conduit, t.hdr, t.src)
+	err := fmt.Errorf("core: rank %d: conduit %s has no room for the reply to a %s from rank %d", t.ep.Rank(), t.ep.job.cfg.Conduit, t.ep.describe(t.hdr), t.src)
 	t.ep.Fail(err)
 	return err
 }
@@ -148,5 +148,5 @@ func (t *Token) badReply(op string, h HandlerIndex, nargs int) error {
 	case h == AnyHandler:
 		return t.ep.Misuse(op, "handler index 0 is never a handler")
 	}
-	return t.ep.Misuse(op, "%d arguments; at most %d", nargs, MaxArgs)
+	return t.ep.Misuse(op, "%s; at most %d", arguments(nargs), MaxArgs)
 }

@@ -81,13 +81,27 @@ func (h Header) Kind() Kind { return Kind(h >> 5 & 3) }
 // NArgs returns the argument count, 0 to 31; above MaxArgs the message is malformed.
 func (h Header) NArgs() int { return int(h & 31) }
 
-// String formats a header for diagnostics, e.g. "medium request, handler 130, 2 args".
-func (h Header) String() string {
+// String formats a header for diagnostics, e.g. "medium request, handler 130, 2 arguments".
+func (h Header) String() string { return h.describe("") }
+
+// describe is String with the handler's name, if it has one.
+func (h Header) describe(name string) string {
 	dir := "request"
 	if h.Reply() {
 		dir = "reply"
 	}
-	return fmt.Sprintf("%v %s, handler %d, %d args", h.Kind(), dir, h.Handler(), h.NArgs())
+	if name != "" {
+		name = " (" + name + ")"
+	}
+	return fmt.Sprintf("%v %s, handler %d%s, %s", h.Kind(), dir, h.Handler(), name, arguments(h.NArgs()))
+}
+
+// arguments counts arguments in words.
+func arguments(n int) string {
+	if n == 1 {
+		return "1 argument"
+	}
+	return itoa(n) + " arguments"
 }
 
 // Time is a reading of the job's clock in picoseconds. Live, it counts from the
@@ -99,7 +113,8 @@ type Time = vtime.Time
 type Threads uint8
 
 const (
-	// Many allows any number of goroutines, each with a Context of its own.
+	// Many allows any number of goroutines, each with a Context of its own; under a model
+	// one goroutine per rank may use the job all the same.
 	Many Threads = iota
 	// Single promises that one goroutine at a time calls the library; nothing is locked.
 	Single

@@ -33,8 +33,8 @@ func TestHeaderLayout(t *testing.T) {
 
 func TestStrings(t *testing.T) {
 	for got, want := range map[string]string{
-		MakeHeader(130, Medium, false, 2).String():             "medium request, handler 130, 2 args",
-		MakeHeader(141, Long, true, 0).String():                "long reply, handler 141, 0 args",
+		MakeHeader(130, Medium, false, 2).String():             "medium request, handler 130, 2 arguments",
+		MakeHeader(141, Long, true, 0).String():                "long reply, handler 141, 0 arguments",
 		Kind(3).String():                                       "Kind(3)",
 		fmt.Sprint(Many, Single):                               "many single",
 		(&UsageError{2, "RequestShort", "no"}).Error():         "core: rank 2: RequestShort: no",

@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -31,18 +32,24 @@ type idleTimes struct {
 	pause int           // polls with a PAUSE, then yield
 	sleep time.Duration // yield until then, sleep afterwards
 	stall time.Duration // report who waits for what; 0: never
+
+	crowded bool // ranks outnumber CPUs
 }
 
 // WaitUntil polls until cond is true: the one way to wait for what handlers do
 // (GASNET_BLOCKUNTIL). cond is evaluated on the calling goroutine, only while no handler
 // runs, first before any poll; only handlers may make it true, and since one poll may run
-// many handlers it must be monotone: >=, not ==. It must not call the library. WaitUntil
+// many handlers it must be monotone: >=, not ==. It must not call the library. A store
+// that a peer makes directly into this rank's memory wakes nobody: WaitSilent is for that.
+// WaitUntil
 // returns the job's failure as soon as there is one, and never hangs on a dead peer. It
 // may not be called in a handler.
 func (c *Context) WaitUntil(cond func() bool) error { return c.wait("WaitUntil", cond) }
 
 // WaitSilent is WaitUntil for a condition that may also become true without a handler
-// having run, such as local completion; it is looked at after empty polls too.
+// having run, by local completion or a peer's direct store; it is looked at after empty
+// polls too, and at least once in silentSleep. Virtual time knows no direct stores: there,
+// it is looked at when something arrives.
 func (c *Context) WaitSilent(cond func() bool) error { return c.waitSilent("WaitSilent", cond) }
 
 func (c *Context) waitSilent(op string, cond func() bool) error {
@@ -83,7 +90,10 @@ func (c *Context) Poll() error {
 func (ep *Endpoint) poll() int {
 	n := ep.conduit.Poll(pollBudget)
 	if ep.kicked {
+		c := ep.poller
+		c.restricted |= advancing
 		n += ep.advance(&ep.carrier)
+		c.restricted &^= advancing
 	}
 	return n
 }
@@ -91,8 +101,8 @@ func (ep *Endpoint) poll() int {
 // OnAdvance has every poll call f after a Kick, until Unkick: the way for the layer above
 // to carry on with what several messages make up, when messages arrive, whatever the rank
 // waits for. f runs as a handler does, on the polling goroutine and with none beside it,
-// but may send immediate requests by the context it is given, which is its own (the
-// poller's may have a request that waits for room). It returns how much it did, 0 if
+// and the poller's context is refused to it as to a handler (it may have a request that
+// waits for room); but f may send immediate requests by the context it is given, its own. It returns how much it did, 0 if
 // nothing. It is set once, before the first Kick.
 func (ep *Endpoint) OnAdvance(f func(*Context) int) {
 	ep.advance = f
@@ -159,7 +169,7 @@ func (c *Context) waitSingle(what string, cond func() bool) (crowded bool, err e
 		}
 		if hot = 1; l.step() {
 			if !ep.sleeper.Arm() {
-				l.sleep()
+				l.sleep(c.silent)
 			}
 			ep.sleeper.Disarm()
 		}
@@ -211,7 +221,10 @@ func (l *ladder) step() (sleep bool) {
 	case l.n == l.ep.idle.pause+1:
 		l.since = time.Now()
 	}
-	if l.ep.shared || l.ep.progress.crowded() || l.n%32 == 0 {
+	// Gosched lets goroutines of this process run, but no other thread. Where there are too
+	// few CPUs, every fourth turn serves those.
+	together, others := l.ep.shared || l.ep.progress.crowded(), l.ep.idle.crowded && l.n%4 == 0
+	if together && !others || l.n%32 == 0 {
 		runtime.Gosched()
 	} else {
 		cpu.Yield()
@@ -232,13 +245,18 @@ func (l *ladder) step() (sleep bool) {
 	return true
 }
 
-// sleep blocks until the conduit or the job wakes this rank, or a stall report is due.
-func (l *ladder) sleep() {
+// silentSleep is how long a wait sleeps that nobody may wake: one for a silent condition,
+// or over a conduit that cannot wake a sleeper.
+const silentSleep = time.Millisecond
+
+// sleep blocks until the conduit or the job wakes this rank, or a stall report is due; not
+// longer than silentSleep if the condition is silent.
+func (l *ladder) sleep(silent bool) {
 	ep := l.ep
 	fds := [2]unix.PollFd{{Fd: int32(ep.bell), Events: unix.POLLIN}, {Fd: int32(ep.sleeper.FD()), Events: unix.POLLIN}}
 	var timeout *unix.Timespec
-	if fds[1].Fd < 0 {
-		timeout = &unix.Timespec{Nsec: int64(time.Millisecond)}
+	if silent || fds[1].Fd < 0 {
+		timeout = &unix.Timespec{Nsec: int64(silentSleep)}
 	}
 	if stall := ep.idle.stall; stall > 0 && !l.reported {
 		left := unix.NsecToTimespec(int64(max(0, stall-time.Since(l.since))))
@@ -255,12 +273,25 @@ func (l *ladder) sleep() {
 }
 
 // panicking reports whether a panic is unwinding the calling goroutine.
-func panicking() bool {
-	var pcs [64]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+func panicking() bool { return calledBy("runtime.gopanic") }
+
+// inPoll reports whether the caller was called by what runs in polls, waits and
+// Exclusively of whatever endpoint: a handler, a condition, the function of OnAdvance.
+func inPoll() bool {
+	const context = "github.com/aqueduct-go/aqueduct/core.(*Context)."
+	return calledBy(context+"Poll", context+"wait", context+"Exclusively")
+}
+
+// calledBy reports whether one of the functions is on the calling goroutine's stack.
+func calledBy(names ...string) bool {
+	pcs := make([]uintptr, 64)
+	for runtime.Callers(2, pcs) == len(pcs) {
+		pcs = make([]uintptr, 2*len(pcs))
+	}
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
 	for {
 		f, more := frames.Next()
-		if f.Function == "runtime.gopanic" {
+		if slices.Contains(names, f.Function) {
 			return true
 		}
 		if !more {

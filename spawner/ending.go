@@ -56,7 +56,10 @@ func (j *Job) settle(rank int) {
 	if unfinished {
 		said += fmt.Sprintf(" without finishing the job, which %d ranks were taking part in", j.taking())
 	}
-	if status != 0 || unfinished {
+	switch {
+	case status != 0 && j.spec.Mode != Processes && !m.ws.Signaled() && !j.verdict.ending:
+		j.decide(status, said, "") // the process of all ranks has said why itself
+	case status != 0 || unfinished:
 		announced = j.end(status, said)
 	}
 	if j.spec.Verbose && !announced {

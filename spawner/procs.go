@@ -84,19 +84,19 @@ func (p *procs) startAll(build func(int) (command, error), began func(rank, pid 
 		if err != nil {
 			return err
 		}
+		p.mu.Lock() // who asks about a process that runs already is to know it
 		pid, err := c.start(rank)
 		if err == nil {
 			p.guard.begins(pid) // at once: until then it is guarded less well
+			p.pids[rank], p.alive[rank] = pid, true
 		}
+		p.mu.Unlock()
 		for _, f := range c.files {
 			f.Close()
 		}
 		if err != nil {
 			return err
 		}
-		p.mu.Lock()
-		p.pids[rank], p.alive[rank] = pid, true
-		p.mu.Unlock()
 		began(rank, pid)
 	}
 	return nil

@@ -123,7 +123,7 @@ func Cases() []*Case {
 	groups := [][]Case{
 		messageCases, queryCases, completionCases, handlerCases, refusalCases, replyCases,
 		orderCases, floodCases, immediateCases, negotiationCases, negotiationRefusalCases,
-		waitCases, barrierCases, attachCases, groupCases, contextCases, progressCases,
+		waitCases, barrierCases, finalCases, attachCases, groupCases, contextCases, progressCases,
 		lockCases, exitCases, panicCases, killCases, debugCases(), modelCases,
 		allocationCases,
 	}

@@ -11,6 +11,7 @@ package main
 import (
 	"bytes"
 	_ "embed"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -26,14 +27,26 @@ import (
 var laplace30 []byte
 
 func main() {
-	tolerance := pflag.Float64("tolerance", 1e-10, "the norm of the residual at which to stop, relative to that of b")
-	limit := pflag.Int("limit", 10000, "steps after which to give up")
-	pflag.Parse()
-	if !(*tolerance > 0) || *limit < 1 || pflag.NArg() > 1 {
-		fmt.Fprintln(os.Stderr, "cg: want --tolerance above 0, --limit of at least 1 and one file at most; see --help")
-		os.Exit(2)
+	flags := pflag.NewFlagSet("cg", pflag.ContinueOnError)
+	flags.Usage = func() {} // one rank prints it
+	tolerance := flags.Float64("tolerance", 1e-10, "the norm of the residual at which to stop, relative to that of b")
+	limit := flags.Int("limit", 10000, "steps after which to give up")
+	err := flags.Parse(os.Args[1:])
+	if err == nil && (!(*tolerance > 0) || *limit < 1 || flags.NArg() > 1) {
+		err = errors.New("want --tolerance above 0, --limit of at least 1 and one file at most")
 	}
-	aqueduct.Run(func(job *core.Job) error { return run(job, pflag.Arg(0), *tolerance, *limit) })
+	aqueduct.Run(func(job *core.Job) error {
+		switch {
+		case errors.Is(err, pflag.ErrHelp):
+			if job.Rank() == 0 {
+				fmt.Print("usage: cg [options] [file]\n" + flags.FlagUsages())
+			}
+			return nil
+		case err != nil:
+			return &core.ExitError{Status: 2, Reason: fmt.Sprintf("cg: %v; see --help", err)}
+		}
+		return run(job, flags.Arg(0), *tolerance, *limit)
+	})
 }
 
 func run(job *core.Job, file string, tolerance float64, limit int) error {

@@ -7,6 +7,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -18,14 +19,26 @@ import (
 )
 
 func main() {
-	log2 := pflag.Int("log2", 16, "the table has 2^this words")
-	per := pflag.Int("updates", 4, "updates per word of the table")
-	pflag.Parse()
-	if *log2 < 1 || *log2 > 40 || *per < 1 || *per > 1000 || pflag.NArg() > 0 {
-		fmt.Fprintln(os.Stderr, "gups: want --log2 from 1 to 40, --updates from 1 to 1000 and no arguments; see --help")
-		os.Exit(2)
+	flags := pflag.NewFlagSet("gups", pflag.ContinueOnError)
+	flags.Usage = func() {} // one rank prints it
+	log2 := flags.Int("log2", 16, "the table has 2^this words")
+	per := flags.Int("updates", 4, "updates per word of the table")
+	err := flags.Parse(os.Args[1:])
+	if err == nil && (*log2 < 1 || *log2 > 40 || *per < 1 || *per > 1000 || flags.NArg() > 0) {
+		err = errors.New("want --log2 from 1 to 40, --updates from 1 to 1000 and no arguments")
 	}
-	aqueduct.Run(func(job *core.Job) error { return run(job, 1<<*log2, *per<<*log2) })
+	aqueduct.Run(func(job *core.Job) error {
+		switch {
+		case errors.Is(err, pflag.ErrHelp):
+			if job.Rank() == 0 {
+				fmt.Print("usage: gups [options]\n" + flags.FlagUsages())
+			}
+			return nil
+		case err != nil:
+			return &core.ExitError{Status: 2, Reason: fmt.Sprintf("gups: %v; see --help", err)}
+		}
+		return run(job, 1<<*log2, *per<<*log2)
+	})
 }
 
 func run(job *core.Job, words, updates int) error {

@@ -7,6 +7,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -18,14 +19,26 @@ import (
 )
 
 func main() {
-	keys := pflag.Int("keys", 10000, "keys that each rank inserts")
-	load := pflag.Int("load", 50, "how full the table becomes, in percent")
-	pflag.Parse()
-	if *keys < 1 || *keys > 1<<30 || *load < 1 || *load > 95 || pflag.NArg() > 0 {
-		fmt.Fprintln(os.Stderr, "hashtable: want --keys from 1 to 2^30, --load from 1 to 95 and no arguments; see --help")
-		os.Exit(2)
+	flags := pflag.NewFlagSet("hashtable", pflag.ContinueOnError)
+	flags.Usage = func() {} // one rank prints it
+	keys := flags.Int("keys", 10000, "keys that each rank inserts")
+	load := flags.Int("load", 50, "how full the table becomes, in percent")
+	err := flags.Parse(os.Args[1:])
+	if err == nil && (*keys < 1 || *keys > 1<<30 || *load < 1 || *load > 95 || flags.NArg() > 0) {
+		err = errors.New("want --keys from 1 to 2^30, --load from 1 to 95 and no arguments")
 	}
-	aqueduct.Run(func(job *core.Job) error { return run(job, *keys, *load) })
+	aqueduct.Run(func(job *core.Job) error {
+		switch {
+		case errors.Is(err, pflag.ErrHelp):
+			if job.Rank() == 0 {
+				fmt.Print("usage: hashtable [options]\n" + flags.FlagUsages())
+			}
+			return nil
+		case err != nil:
+			return &core.ExitError{Status: 2, Reason: fmt.Sprintf("hashtable: %v; see --help", err)}
+		}
+		return run(job, *keys, *load)
+	})
 }
 
 func run(job *core.Job, keys, load int) error {

@@ -7,6 +7,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/aqueduct-go/aqueduct"
@@ -14,6 +15,8 @@ import (
 )
 
 const onToken core.HandlerIndex = 128
+
+const usage = "usage: ring [rounds], at least 1"
 
 func main() { aqueduct.Run(ring) }
 
@@ -24,12 +27,18 @@ func rounds(args []string) (int, error) {
 	}
 	n, err := strconv.Atoi(args[0])
 	if err != nil || n < 1 || len(args) > 1 {
-		return 0, &core.ExitError{Status: 2, Reason: "usage: ring [rounds], at least 1"}
+		return 0, &core.ExitError{Status: 2, Reason: usage}
 	}
 	return n, nil
 }
 
 func ring(job *core.Job) error {
+	if slices.ContainsFunc(os.Args[1:], func(a string) bool { return a == "-h" || a == "--help" }) {
+		if job.Rank() == 0 {
+			fmt.Println(usage)
+		}
+		return nil
+	}
 	rounds, err := rounds(os.Args[1:])
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -19,16 +20,29 @@ import (
 )
 
 func main() {
+	flags := pflag.NewFlagSet("samplesort", pflag.ContinueOnError)
+	flags.Usage = func() {} // one rank prints it
 	var in input
-	pflag.IntVar(&in.lines, "lines", 100000, "how many random lines to sort when no files are named")
-	pflag.Uint64Var(&in.seed, "seed", 1, "what random lines depend on")
-	output := pflag.String("output", "", "write the sorted lines to this file, which all ranks must see")
-	pflag.Parse()
-	if in.files = pflag.Args(); in.lines < 0 {
-		fmt.Fprintln(os.Stderr, "samplesort: --lines must not be negative; see --help")
-		os.Exit(2)
+	flags.IntVar(&in.lines, "lines", 100000, "how many random lines to sort when no files are named")
+	flags.Uint64Var(&in.seed, "seed", 1, "what random lines depend on")
+	output := flags.String("output", "", "write the sorted lines to this file, which all ranks must see")
+	err := flags.Parse(os.Args[1:])
+	in.files = flags.Args()
+	if err == nil && in.lines < 0 {
+		err = errors.New("--lines must not be negative")
 	}
-	aqueduct.Run(func(job *core.Job) error { return run(job, in, *output) })
+	aqueduct.Run(func(job *core.Job) error {
+		switch {
+		case errors.Is(err, pflag.ErrHelp):
+			if job.Rank() == 0 {
+				fmt.Print("usage: samplesort [options] [file...]\n" + flags.FlagUsages())
+			}
+			return nil
+		case err != nil:
+			return &core.ExitError{Status: 2, Reason: fmt.Sprintf("samplesort: %v; see --help", err)}
+		}
+		return run(job, in, *output)
+	})
 }
 
 func run(job *core.Job, in input, output string) error {

@@ -7,6 +7,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -17,16 +18,28 @@ import (
 )
 
 func main() {
+	flags := pflag.NewFlagSet("stencil", pflag.ContinueOnError)
+	flags.Usage = func() {} // one rank prints it
 	var s spec
-	pflag.IntVar(&s.rows, "rows", 256, "rows of the grid, at least one for each rank")
-	pflag.IntVar(&s.cols, "cols", 256, "columns of the grid")
-	pflag.IntVar(&s.steps, "steps", 100, "time steps")
-	pflag.Parse()
-	if s.rows < 1 || s.cols < 1 || s.steps < 0 || pflag.NArg() > 0 {
-		fmt.Fprintln(os.Stderr, "stencil: want --rows and --cols of at least 1, --steps of at least 0 and no arguments; see --help")
-		os.Exit(2)
+	flags.IntVar(&s.rows, "rows", 256, "rows of the grid, at least one for each rank")
+	flags.IntVar(&s.cols, "cols", 256, "columns of the grid")
+	flags.IntVar(&s.steps, "steps", 100, "time steps")
+	err := flags.Parse(os.Args[1:])
+	if err == nil && (s.rows < 1 || s.cols < 1 || s.steps < 0 || flags.NArg() > 0) {
+		err = errors.New("want --rows and --cols of at least 1, --steps of at least 0 and no arguments")
 	}
-	aqueduct.Run(func(job *core.Job) error { return run(job, s) })
+	aqueduct.Run(func(job *core.Job) error {
+		switch {
+		case errors.Is(err, pflag.ErrHelp):
+			if job.Rank() == 0 {
+				fmt.Print("usage: stencil [options]\n" + flags.FlagUsages())
+			}
+			return nil
+		case err != nil:
+			return &core.ExitError{Status: 2, Reason: fmt.Sprintf("stencil: %v; see --help", err)}
+		}
+		return run(job, s)
+	})
 }
 
 func run(job *core.Job, s spec) error {

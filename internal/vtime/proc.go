@@ -128,7 +128,7 @@ func (p *Proc) SetWaiting(op string) { p.op = op }
 // mayWait guards the calls that wait. When the run is over it does not return.
 func (p *Proc) mayWait(method string) {
 	if p.kernel.running != p {
-		panic(fmt.Sprintf("vtime: %s of proc %q called by an event or another proc; only its own body may wait", method, p.name))
+		panic(fmt.Sprintf("vtime: %s of proc %q called by an event or another proc or goroutine; only its own body may wait: under a model one goroutine per rank may use the job", method, p.name))
 	}
 	if p.kernel.over {
 		runtime.Goexit()

@@ -1,0 +1,54 @@
+package aqueduct_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/aqueduct-go/aqueduct"
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+// TestFailureIsToldOnce fails in every mode: one line says so.
+func TestFailureIsToldOnce(t *testing.T) {
+	aqrun := goBuild(t, "./cmd/aqrun")
+	for _, mode := range []string{"", "--goroutines", "--model=loopback"} {
+		launch := []string{aqrun, "-n", "2"}
+		if mode != "" {
+			launch = append(launch, mode)
+		}
+		status, out, errs := finish(t, under(program(t, "fails"), launch...))
+		if status != 1 || out != "" || !strings.HasPrefix(errs, "aqueduct: rank ") || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, "no luck") {
+			t.Errorf("%q: status %d, output %q, messages %q; want one line", mode, status, out, errs)
+		}
+	}
+}
+
+// TestStragglersAreToldWithTheReason wants one line, with its prefix, for both.
+func TestStragglersAreToldWithTheReason(t *testing.T) {
+	cmd := program(t, "one fails, others compute", "AQUEDUCT_MODE=goroutines", "AQUEDUCT_RANKS=3", "AQUEDUCT_GRACE=50ms")
+	_, _, errs := finish(t, cmd)
+	if want := "aqueduct: rank 1 has had enough; still running "; !strings.HasPrefix(errs, want) || strings.Count(errs, "\n") != 1 {
+		t.Errorf("messages %q; want one line that begins with %q", errs, want)
+	}
+}
+
+// TestModelWantsOneGoroutine uses a rank from elsewhere than its body: here another rank's.
+func TestModelWantsOneGoroutine(t *testing.T) {
+	var first *core.Endpoint
+	err := aqueduct.Launch(func(job *core.Job) error {
+		ep, err := job.Attach(core.AttachSpec{})
+		if err != nil {
+			return err
+		}
+		if job.Rank() == 0 {
+			first = ep
+		}
+		if err := ep.Barrier(); err != nil || job.Rank() == 0 {
+			return err
+		}
+		return first.WaitUntil(func() bool { return false })
+	}, aqueduct.Model("loopback", 2))
+	if core.StatusOf(err) != 2 || !strings.Contains(err.Error(), "under a model one goroutine per rank may use the job") {
+		t.Errorf("the job ended with %v", err)
+	}
+}
