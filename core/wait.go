@@ -41,10 +41,12 @@ type idleTimes struct {
 // runs, first before any poll; only handlers may make it true, and since one poll may run
 // many handlers it must be monotone: >=, not ==. It must not call the library. A store
 // that a peer makes directly into this rank's memory wakes nobody: WaitSilent is for that.
-// WaitUntil
-// returns the job's failure as soon as there is one, and never hangs on a dead peer. It
-// may not be called in a handler.
+// WaitUntil returns the job's failure as soon as there is one, and never hangs on a dead
+// peer. It may not be called in a handler.
 func (c *Context) WaitUntil(cond func() bool) error { return c.wait("WaitUntil", cond) }
+
+// WaitFor is WaitUntil that reports and errors call what, for layers above.
+func (c *Context) WaitFor(what string, cond func() bool) error { return c.wait(what, cond) }
 
 // WaitSilent is WaitUntil for a condition that may also become true without a handler
 // having run, by local completion or a peer's direct store; it is looked at after empty

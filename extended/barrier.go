@@ -225,7 +225,7 @@ func (t *Team) WaitBarrier(c *Context, id int32, flags BarrierFlags) error {
 		return err
 	}
 	b := &t.barrier
-	if err := c.WaitUntil(func() bool { return b.done() }); err != nil {
+	if err := c.WaitFor("WaitBarrier", func() bool { return b.done() }); err != nil {
 		return err
 	}
 	return t.finishBarrier(c, name{flags, id})

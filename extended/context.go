@@ -22,5 +22,9 @@ func (ep *Endpoint) NewContext() *Context {
 	return c
 }
 
+// Barrier is a barrier of the world (see Team.Barrier): it returns when all ranks of the
+// group have called it. It is not that of the context below, of core.
+func (c *Context) Barrier() error { return c.ep.world.Barrier(c) }
+
 // Endpoint returns the endpoint that the context belongs to.
 func (c *Context) Endpoint() *Endpoint { return c.ep }

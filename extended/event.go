@@ -96,11 +96,19 @@ func (c *Context) Wait(ev Event) error {
 	if op == nil {
 		return err
 	}
-	if err := c.WaitSilent(func() bool { return ev.done(op) }); err != nil {
+	if err := c.awaitEvent(op, ev); err != nil {
 		return err
 	}
 	c.ep.retire(op, ev)
 	return nil
+}
+
+// awaitEvent waits until an event is complete.
+func (c *Context) awaitEvent(op *operation, ev Event) error {
+	if ev&leafBit != 0 {
+		return c.WaitSilent(func() bool { return ev.done(op) })
+	}
+	return c.await(op)
 }
 
 // TestAll synchronises all events of the list if all are complete, sets the entries to 0
@@ -134,7 +142,7 @@ func (c *Context) WaitAll(evs []Event) error {
 		if op == nil || ev.done(op) {
 			continue
 		}
-		if err := c.WaitSilent(func() bool { return ev.done(op) }); err != nil {
+		if err := c.awaitEvent(op, ev); err != nil {
 			return err
 		}
 	}

@@ -17,6 +17,7 @@ type operation struct {
 	deferred   core.Completion // payloads in use of the other puts
 	group      *operation      // what it is a member of: it ends by itself and tells the group
 	dst        []byte          // of a get
+	call       string          // what began it, for reports
 	next       *operation      // on the free list
 }
 
@@ -209,6 +210,7 @@ func (c *Context) begin(call string) (*operation, error) {
 		return nil, err
 	}
 	if op := c.ep.ops.take(); op != nil {
+		op.call = call
 		return op, nil
 	}
 	return nil, c.ep.misuse(call, "%d operations are under way; synchronise some", len(c.ep.ops.chunks)*opsPerChunk)
@@ -231,12 +233,18 @@ func (c *Context) event(op *operation, err error) (Event, error) {
 // complete ends the initiation of a blocking operation: it waits and recycles.
 func (c *Context) complete(op *operation) error {
 	op.pending.Add(-1)
-	err := c.WaitUntil(func() bool { return op.pending.Load() == 0 })
-	if err == nil && !op.done() { // a payload is in use, of whose end no handler tells
-		err = c.WaitSilent(op.done)
-	}
+	err := c.await(op)
 	if err == nil {
 		c.ep.ops.release(op)
+	}
+	return err
+}
+
+// await waits until an operation is done.
+func (c *Context) await(op *operation) error {
+	err := c.WaitFor(op.call, func() bool { return op.pending.Load() == 0 })
+	if err == nil && !op.done() { // a payload is in use, of whose end no handler tells
+		err = c.WaitSilent(op.done)
 	}
 	return err
 }

@@ -83,7 +83,7 @@ func (c *Context) WaitFlag(flag, n uint64) error {
 		return err
 	}
 	f := c.ep.counter(flag)
-	return c.WaitUntil(func() bool { return f.Load() >= n })
+	return c.WaitFor("WaitFlag", func() bool { return f.Load() >= n })
 }
 
 // raise adds 1 to a rank's flag by a message, behind data that is there already.

@@ -22,7 +22,28 @@ var progressCases = []coretest.Case{{
 	Name:  "progress/goroutines",
 	Rule:  "goroutines of a rank use a team each, in whatever order they come to it: small and large collectives, barriers, splits",
 	Ranks: []int{2, 3}, Needs: coretest.Threads, Body: teamPerGoroutine,
+}, {
+	Name:  "progress/stuck",
+	Rule:  "a job that waits for ever in a collective call is told which: the model's report and the report of stalls name it",
+	Ranks: []int{2}, Needs: coretest.Modelled, Body: stuck, Want: saysStuck,
 }}
+
+// stuck has one member miss a call.
+func stuck(t *coretest.T) error {
+	ep, err := attach(t)
+	if err != nil || t.Rank() == 1 {
+		return err
+	}
+	b := make([]byte, 8)
+	return ep.World().AllReduce(&ep.Context, b, b, extended.Reduction{Type: extended.Uint64, Op: extended.Add})
+}
+
+func saysStuck(o *coretest.Outcome) error {
+	if o.Status == 0 {
+		return errors.New("the job ended well")
+	}
+	return o.Says("AllReduce")
+}
 
 func oneAhead(t *coretest.T) error {
 	ep, err := attach(t)
