@@ -282,23 +282,30 @@ func TestBarrierWaits(t *testing.T) {
 	}
 }
 
-// TestFewMessages pins the cost of the calls that matter most: 8 bytes to few members.
+// TestFewMessages pins the cost of the calls that matter most, 8 bytes to few members: what
+// the table takes for two of them, and what there is for more.
 func TestFewMessages(t *testing.T) {
 	for _, x := range []struct {
 		op     coll.Op
 		n      int
+		forced string
 		rounds int // messages one after the other
 		sends  int // of the busiest member
 	}{
-		{coll.Barrier, 2, 1, 1}, {coll.Barrier, 4, 1, 3},
-		{coll.AllReduce, 2, 1, 1}, {coll.AllReduce, 4, 1, 3},
-		{coll.Broadcast, 2, 1, 1}, {coll.Broadcast, 4, 1, 3},
-		{coll.AllGather, 2, 1, 1}, {coll.AllToAll, 2, 1, 1}, {coll.ExScan, 2, 1, 1},
+		{coll.Barrier, 2, "", 1, 1}, {coll.Barrier, 4, "barrier=dissemination:4", 1, 3},
+		{coll.AllReduce, 2, "", 1, 1}, {coll.AllReduce, 4, "allreduce=flat", 1, 3},
+		{coll.AllReduce, 4, "allreduce=doubling", 2, 2}, {coll.AllReduce, 6, "allreduce=doubling", 4, 3},
+		{coll.Broadcast, 2, "", 1, 1}, {coll.Broadcast, 4, "broadcast=knomial:4", 1, 3},
+		{coll.AllGather, 2, "", 1, 1}, {coll.AllToAll, 2, "", 1, 1}, {coll.ExScan, 2, "", 1, 1},
 	} {
 		c := coll.Call{Op: x.op, N: x.n, Bytes: 8, Elem: 8, Commutes: true, Reach: true, ShmLimit: 1 << 20}
+		forced, err := coll.ParseForced(x.forced)
+		if err != nil {
+			t.Fatal(err)
+		}
 		rounds, sends := 0, 0
 		for c.Self = range c.N {
-			s, err := coll.Plan(&c, nil)
+			s, err := coll.Plan(&c, forced)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -313,7 +320,7 @@ func TestFewMessages(t *testing.T) {
 			rounds, sends = max(rounds, round), max(sends, sent)
 		}
 		if rounds > x.rounds || sends > x.sends {
-			t.Errorf("%v of %d: %d rounds, %d sends; want at most %d and %d", x.op, x.n, rounds, sends, x.rounds, x.sends)
+			t.Errorf("%v of %d %s: %d rounds, %d sends; want at most %d and %d", x.op, x.n, x.forced, rounds, sends, x.rounds, x.sends)
 		}
 	}
 }
