@@ -110,15 +110,95 @@ func (a *Atomic[T]) FetchAdd(c *Context, rank int, off uint64, v T) (T, error) {
 	return a.Do(c, rank, off, FAdd, v, 0)
 }
 
-// FetchAnd makes the element its bitwise and with v and returns what it was. T is an integer
-// type, as for FetchOr and FetchXor.
+// sum does op, which adds x, in place if that is the way; v is its operand.
+func (a *Atomic[T]) sum(c *Context, rank int, off uint64, op Op, v, x T) (T, error) {
+	if p := a.element(rank, off, op); p != nil {
+		return fetchAdd(p, x), nil
+	}
+	return a.Do(c, rank, off, op, v, 0)
+}
+
+// Sub takes v from the element.
+func (a *Atomic[T]) Sub(c *Context, rank int, off uint64, v T) error {
+	_, err := a.sum(c, rank, off, Sub, v, -v)
+	return err
+}
+
+// FetchSub takes v from the element and returns what it was.
+func (a *Atomic[T]) FetchSub(c *Context, rank int, off uint64, v T) (T, error) {
+	return a.sum(c, rank, off, FSub, v, -v)
+}
+
+// Inc adds 1 to the element.
+func (a *Atomic[T]) Inc(c *Context, rank int, off uint64) error {
+	_, err := a.sum(c, rank, off, Inc, 0, 1)
+	return err
+}
+
+// FetchInc adds 1 to the element and returns what it was.
+func (a *Atomic[T]) FetchInc(c *Context, rank int, off uint64) (T, error) {
+	return a.sum(c, rank, off, FInc, 0, 1)
+}
+
+// Dec takes 1 from the element.
+func (a *Atomic[T]) Dec(c *Context, rank int, off uint64) error {
+	_, err := a.sum(c, rank, off, Dec, 0, -T(1))
+	return err
+}
+
+// FetchDec takes 1 from the element and returns what it was.
+func (a *Atomic[T]) FetchDec(c *Context, rank int, off uint64) (T, error) {
+	return a.sum(c, rank, off, FDec, 0, -T(1))
+}
+
+// Min makes the element the lesser of it and v.
+func (a *Atomic[T]) Min(c *Context, rank int, off uint64, v T) error {
+	_, err := a.Do(c, rank, off, Min, v, 0)
+	return err
+}
+
+// FetchMin makes the element the lesser of it and v and returns what it was.
+func (a *Atomic[T]) FetchMin(c *Context, rank int, off uint64, v T) (T, error) {
+	return a.Do(c, rank, off, FMin, v, 0)
+}
+
+// Max makes the element the greater of it and v.
+func (a *Atomic[T]) Max(c *Context, rank int, off uint64, v T) error {
+	_, err := a.Do(c, rank, off, Max, v, 0)
+	return err
+}
+
+// FetchMax makes the element the greater of it and v and returns what it was.
+func (a *Atomic[T]) FetchMax(c *Context, rank int, off uint64, v T) (T, error) {
+	return a.Do(c, rank, off, FMax, v, 0)
+}
+
+// And makes the element its bitwise and with v. T is an integer type, as for Or and Xor.
+func (a *Atomic[T]) And(c *Context, rank int, off uint64, v T) error {
+	_, err := a.Do(c, rank, off, And, v, 0)
+	return err
+}
+
+// FetchAnd makes the element its bitwise and with v and returns what it was.
 func (a *Atomic[T]) FetchAnd(c *Context, rank int, off uint64, v T) (T, error) {
 	return a.Do(c, rank, off, FAnd, v, 0)
+}
+
+// Or makes the element its bitwise or with v.
+func (a *Atomic[T]) Or(c *Context, rank int, off uint64, v T) error {
+	_, err := a.Do(c, rank, off, Or, v, 0)
+	return err
 }
 
 // FetchOr makes the element its bitwise or with v and returns what it was.
 func (a *Atomic[T]) FetchOr(c *Context, rank int, off uint64, v T) (T, error) {
 	return a.Do(c, rank, off, FOr, v, 0)
+}
+
+// Xor makes the element its bitwise exclusive or with v.
+func (a *Atomic[T]) Xor(c *Context, rank int, off uint64, v T) error {
+	_, err := a.Do(c, rank, off, Xor, v, 0)
+	return err
 }
 
 // FetchXor makes the element its bitwise exclusive or with v and returns what it was.

@@ -36,7 +36,7 @@ func at[T Number](w *window, off uint64) unsafe.Pointer {
 // element returns the element that op may be done on in place; nil if that is not the way,
 // or if something is wrong, which Domain.Do then says.
 func (a *Atomic[T]) element(rank int, off uint64, op Op) unsafe.Pointer {
-	if uint(rank) < uint(len(a.direct)) && a.ops&op != 0 {
+	if uint(rank) < uint(len(a.direct)) && a.ops&op != 0 && !a.team.freed {
 		return at[T](&a.direct[rank], off)
 	}
 	return nil

@@ -26,9 +26,9 @@ const types = 6
 
 var typeNames = [types]string{"Int32", "Uint32", "Int64", "Uint64", "Float32", "Float64"}
 
-// Number is what elements may be in Go.
+// Number is what elements may be in Go. An int or a uint is the type of its size.
 type Number interface {
-	~int32 | ~uint32 | ~int64 | ~uint64 | ~float32 | ~float64
+	~int | ~uint | ~int32 | ~uint32 | ~int64 | ~uint64 | ~float32 | ~float64
 }
 
 // valid reports whether t is one type.

@@ -1,6 +1,10 @@
 package extended
 
-import "testing"
+import (
+	"fmt"
+	"math/bits"
+	"testing"
+)
 
 type celsius float32
 
@@ -13,6 +17,8 @@ func TestTypeOf(t *testing.T) {
 		{TypeOf[int32](), Int32, 4, "Int32"}, {TypeOf[uint32](), Uint32, 4, "Uint32"},
 		{TypeOf[int64](), Int64, 8, "Int64"}, {TypeOf[uint64](), Uint64, 8, "Uint64"},
 		{TypeOf[celsius](), Float32, 4, "Float32"}, {TypeOf[float64](), Float64, 8, "Float64"},
+		{TypeOf[int](), map[int]Type{32: Int32, 64: Int64}[bits.UintSize], bits.UintSize / 8, fmt.Sprint("Int", bits.UintSize)},
+		{TypeOf[uint](), map[int]Type{32: Uint32, 64: Uint64}[bits.UintSize], bits.UintSize / 8, fmt.Sprint("Uint", bits.UintSize)},
 		{0, 0, 0, "Type(0x0)"}, {Int32 | Int64, Int32 | Int64, 0, "Type(0x5)"},
 	} {
 		if x.got != x.want || x.got.Size() != x.size || x.got.String() != x.name {

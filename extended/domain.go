@@ -12,6 +12,10 @@ import (
 // a location is accessed in another way, or through another domain, the operations on it
 // must be complete and a barrier passed.
 //
+// Operations name members by their ranks in the team, as the roots of collectives do; puts
+// and gets name ranks of the job. In the world the two are equal if the group is the job, and
+// Team.RankOf and Team.Jobrank convert. The team is freed after its domains.
+//
 // If every member reaches all members' segments, all operations are done by the caller's
 // processor in place; else all of them, those on the caller's own segment too, are messages
 // that the owner's handler carries out. The two never mix. In both cases accesses before
@@ -116,6 +120,8 @@ func (d *Domain) use(c *Context, call string) error {
 		return c.ep.misuse(call, "the domain was not made by NewDomain")
 	case d.freed:
 		return c.ep.misuse(call, "the domain was freed")
+	case d.team.freed:
+		return c.ep.misuse(call, "the domain's team was freed; a team is kept as long as its domains")
 	case d.ep != c.ep:
 		return c.ep.misuse(call, "the domain belongs to another rank's endpoint")
 	}

@@ -3,7 +3,8 @@ package extended
 import "github.com/aqueduct-go/aqueduct/core"
 
 // Get copies len(dst) bytes at off of src's segment to dst and returns when they are
-// there. It may poll. src may be the caller. Not allowed in a handler.
+// there. It may poll. src is a rank of the job, not of a team, and may be the caller. Not
+// allowed in a handler.
 func (c *Context) Get(dst []byte, src core.Rank, off uint64) error {
 	if from := place(c.ep.direct, src, off, len(dst)); from != nil {
 		fetch(dst, from)

@@ -85,18 +85,20 @@ func (c *Context) EndRegion() (Event, error) {
 
 // TestNBI reports whether all implicit operations of the categories that this context
 // initiated outside access regions are complete; if not, none is synchronised. It does not
-// poll. Not allowed in a handler.
+// poll. That there are no such categories, or none at all, is an error. Not allowed in a
+// handler.
 func (c *Context) TestNBI(which Category) (bool, error) {
-	if err := c.outsideRegion("TestNBI"); err != nil {
+	if err := c.synchronising("TestNBI", which); err != nil {
 		return false, err
 	}
 	return c.quiet(which), nil
 }
 
 // WaitNBI polls until all implicit operations of the categories that this context
-// initiated outside access regions are complete. Not allowed in a handler.
+// initiated outside access regions are complete. Categories are as for TestNBI. Not allowed
+// in a handler.
 func (c *Context) WaitNBI(which Category) error {
-	if err := c.outsideRegion("WaitNBI"); err != nil {
+	if err := c.synchronising("WaitNBI", which); err != nil {
 		return err
 	}
 	if c.quiet(which) {
@@ -105,13 +107,17 @@ func (c *Context) WaitNBI(which Category) error {
 	return c.WaitSilent(func() bool { return c.quiet(which) })
 }
 
-// outsideRegion returns what forbids a call: the context's situation, or an open region.
-func (c *Context) outsideRegion(call string) error {
+// synchronising returns what forbids a call: the context's situation, an open region, or
+// that there are no such categories.
+func (c *Context) synchronising(call string, which Category) error {
 	if err := c.Check(call); err != nil {
 		return err
 	}
-	if c.region != nil {
+	switch {
+	case c.region != nil:
 		return c.ep.misuse(call, "an access region is open; end it first")
+	case which == 0 || which&^All != 0:
+		return c.ep.misuse(call, "categories %#x; name some of Puts (%#x), Gets (%#x), RMWs (%#x) and LCs (%#x), or All", uint8(which), uint8(Puts), uint8(Gets), uint8(RMWs), uint8(LCs))
 	}
 	return nil
 }

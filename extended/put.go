@@ -1,6 +1,10 @@
 package extended
 
-import "github.com/aqueduct-go/aqueduct/core"
+import (
+	"fmt"
+
+	"github.com/aqueduct-go/aqueduct/core"
+)
 
 // LocalCompletion says when the source of a put may be reused.
 type LocalCompletion uint8
@@ -15,12 +19,29 @@ const (
 	LCLeaf
 )
 
+// valid reports whether lc is one of the above.
+func (lc LocalCompletion) valid() bool { return lc <= LCLeaf }
+
+// String names the value.
+func (lc LocalCompletion) String() string {
+	switch lc {
+	case LCNow:
+		return "LCNow"
+	case LCDefer:
+		return "LCDefer"
+	case LCLeaf:
+		return "LCLeaf"
+	}
+	return fmt.Sprintf("LocalCompletion(%d)", uint8(lc))
+}
+
 // smallPut is the size up to which a put or get by messages is one Medium, which costs a
 // copy more than a Long and one thing less to look up.
 const smallPut = 4096
 
 // Put copies src to off of dst's segment and returns when everybody sees it there. It may
-// poll. dst may be the caller. Not allowed in a handler.
+// poll. dst is a rank of the job, not of a team, and may be the caller. Not allowed in a
+// handler.
 func (c *Context) Put(dst core.Rank, off uint64, src []byte) error {
 	if to := place(c.ep.direct, dst, off, len(src)); to != nil {
 		move(to, src)
@@ -33,7 +54,7 @@ func (c *Context) Put(dst core.Rank, off uint64, src []byte) error {
 // PutNB initiates a put and returns its event. src may be reused as lc says. Not allowed
 // in a handler.
 func (c *Context) PutNB(dst core.Rank, off uint64, src []byte, lc LocalCompletion) (Event, error) {
-	if to := place(c.ep.direct, dst, off, len(src)); to != nil {
+	if to := place(c.ep.direct, dst, off, len(src)); to != nil && lc.valid() {
 		move(to, src)
 		return 0, nil
 	}
@@ -43,7 +64,7 @@ func (c *Context) PutNB(dst core.Rank, off uint64, src []byte, lc LocalCompletio
 // PutNBI initiates an implicit put: a part of the open access region, or else of what
 // TestNBI and WaitNBI synchronise. src may be reused as lc says. Not allowed in a handler.
 func (c *Context) PutNBI(dst core.Rank, off uint64, src []byte, lc LocalCompletion) error {
-	if to := place(c.ep.direct, dst, off, len(src)); to != nil {
+	if to := place(c.ep.direct, dst, off, len(src)); to != nil && lc.valid() {
 		move(to, src)
 		return nil
 	}
@@ -55,6 +76,9 @@ func (c *Context) PutNBI(dst core.Rank, off uint64, src []byte, lc LocalCompleti
 func (c *Context) put(call string, f form, dst core.Rank, off uint64, src []byte, lc LocalCompletion) (Event, error) {
 	if err := c.admit(call, dst, off, len(src)); err != nil {
 		return 0, err
+	}
+	if !lc.valid() {
+		return 0, c.ep.misuse(call, "%v is none of LCNow, LCDefer and LCLeaf", lc)
 	}
 	if to := place(c.ep.reach, dst, off, len(src)); to != nil {
 		move(to, src)

@@ -34,6 +34,9 @@ func (l *list) at(i int) (off uint64, n int) {
 
 // check returns what is wrong with the transfer, and whether it moves anything.
 func (s *shape) check(t *transfer) (some bool, err error) {
+	if !t.lc.valid() {
+		return false, t.c.ep.misuse(t.call, "%v is none of LCNow, LCDefer and LCLeaf", t.lc)
+	}
 	if s.sections {
 		return s.checkSections(t)
 	}
@@ -62,7 +65,9 @@ func (l *list) check(t *transfer, far bool) (total int, err error) {
 		if n > 0 && (off > size || uint64(n) > size-off) {
 			return 0, t.c.ep.misuse(t.call, "entry %d of %s: bytes %d to %d lie outside its %d bytes", i, t.side(far), off, off+uint64(n), size)
 		}
-		total += n
+		if total += n; total < 0 {
+			return 0, t.c.ep.misuse(t.call, "the entries of %s up to %d are more bytes in all than can be counted", t.side(far), i)
+		}
 	}
 	return total, nil
 }
@@ -140,7 +145,23 @@ func (s *shape) checkSections(t *transfer) (some bool, err error) {
 	if err := s.checkSection(t, true, &s.farSection); err != nil {
 		return false, err
 	}
-	return true, s.checkSection(t, false, &s.nearSection)
+	if err := s.checkSection(t, false, &s.nearSection); err != nil {
+		return false, err
+	}
+	return true, s.checkTotal(t)
+}
+
+// checkTotal checks that there are no more elements than the destination has bytes for: they
+// would be written over each other, and might take for ever.
+func (s *shape) checkTotal(t *transfer) error {
+	room, total := t.size(!t.get), uint64(s.elem)
+	for _, n := range s.counts {
+		var over uint64
+		if over, total = bits.Mul64(total, uint64(n)); over != 0 || total > room {
+			return t.c.ep.misuse(t.call, "%v elements of %d bytes do not fit into the %d bytes of %s without overlapping", s.counts, s.elem, room, t.side(!t.get))
+		}
+	}
+	return nil
 }
 
 // checkSection checks that a section lies in its side: every dimension takes of the room

@@ -11,8 +11,9 @@ import "github.com/aqueduct-go/aqueduct/core"
 
 const flagSize = 8
 
-// SplitPut copies src to off of dst's segment and then adds 1 to dst's flag. The caller
-// gets no answer; src may be reused on return. A transfer longer than one message waits for
+// SplitPut copies src to off of dst's segment and then adds 1 to dst's flag: the 8 bytes at
+// offset flag, a multiple of 8, of dst's segment, a count that dst zeroes before anybody uses
+// it, that no other data may touch, and that WaitFlag waits for. The caller gets no answer; src may be reused on return. A transfer longer than one message waits for
 // all of it but the last. It may poll. dst may be the caller. Not allowed in a handler.
 func (c *Context) SplitPut(dst core.Rank, off uint64, src []byte, flag uint64) error {
 	ep := c.ep
@@ -39,7 +40,7 @@ func (c *Context) SplitPut(dst core.Rank, off uint64, src []byte, flag uint64) e
 }
 
 // SplitGet copies n bytes at off of src's segment to offset to of the caller's own and then
-// adds 1 to the caller's flag. It returns before that, except that a transfer longer than
+// adds 1 to the caller's flag, which is as for SplitPut but in the caller's segment. It returns before that, except that a transfer longer than
 // one message waits for all of it but the last. It may poll. src may be the caller. Not
 // allowed in a handler.
 func (c *Context) SplitGet(to uint64, src core.Rank, off uint64, n int, flag uint64) error {
@@ -68,7 +69,7 @@ func (c *Context) SplitGet(to uint64, src core.Rank, off uint64, n int, flag uin
 		uint32(to), uint32(to>>32), uint32(flag), uint32(flag>>32))
 }
 
-// Flag returns the count of the caller's flag.
+// Flag returns the count of the caller's flag at offset flag of its segment; see SplitPut.
 func (c *Context) Flag(flag uint64) (uint64, error) {
 	if err := c.ep.checkFlag("Flag", c.ep.Rank(), flag); err != nil {
 		return 0, err
@@ -76,7 +77,8 @@ func (c *Context) Flag(flag uint64) (uint64, error) {
 	return c.ep.counter(flag).Load(), nil
 }
 
-// WaitFlag polls until the caller's flag counts at least n: what was put by peers with the
+// WaitFlag polls until the caller's flag at offset flag of its segment, see SplitPut, counts
+// at least n: what was put by peers with the
 // flag, and got with it, is in the segment then. Not allowed in a handler.
 func (c *Context) WaitFlag(flag, n uint64) error {
 	if err := c.ep.checkFlag("WaitFlag", c.ep.Rank(), flag); err != nil {

@@ -16,7 +16,8 @@ type Extent struct {
 // in the rank's segment, the local side by offsets in the buffer. Everything is checked
 // before anything moves. What names the pieces is read before the call returns; the buffer
 // follows the rules of puts and gets. Pieces move in no order, so destinations that overlap
-// end up undefined; sources may overlap. A call that moves no bytes succeeds, whatever the
+// end up undefined, and a strided transfer of more bytes than the destination's side has is
+// an error; sources may overlap. A call that moves no bytes succeeds, whatever the
 // rank and the offsets. All may poll, and none is allowed in a handler.
 func (c *Context) PutVector(dst core.Rank, to []Extent, src []byte, from []Extent) error {
 	t := c.putting("PutVector", dst, src, LCDefer)

@@ -114,6 +114,8 @@ func atomicOperations(t *coretest.T) error {
 		operationsOn(t, ep, func(r *rand.Rand) uint32 { return uint32(bits(r)) }),
 		operationsOn(t, ep, func(r *rand.Rand) int64 { return int64(bits(r)) }),
 		operationsOn(t, ep, bits),
+		operationsOn(t, ep, func(r *rand.Rand) int { return int(bits(r)) }),
+		operationsOn(t, ep, func(r *rand.Rand) uint { return uint(bits(r)) }),
 		operationsOn(t, ep, func(r *rand.Rand) float32 { return float32(real(r)) }),
 		operationsOn(t, ep, real),
 	)
@@ -230,6 +232,19 @@ func atomicNames(t *coretest.T) error {
 			{"FetchAnd", func() (uint32, error) { return a.FetchAnd(c, i, off, 6) }, 5, 4},
 			{"FetchOr", func() (uint32, error) { return a.FetchOr(c, i, off, 3) }, 4, 7},
 			{"FetchXor", func() (uint32, error) { return a.FetchXor(c, i, off, 2) }, 7, 5},
+			{"Sub", func() (uint32, error) { return 0, a.Sub(c, i, off, 7) }, 0, 1<<32 - 2},
+			{"FetchSub", func() (uint32, error) { return a.FetchSub(c, i, off, 1<<32-5) }, 1<<32 - 2, 3},
+			{"Inc", func() (uint32, error) { return 0, a.Inc(c, i, off) }, 0, 4},
+			{"FetchInc", func() (uint32, error) { return a.FetchInc(c, i, off) }, 4, 5},
+			{"Dec", func() (uint32, error) { return 0, a.Dec(c, i, off) }, 0, 4},
+			{"FetchDec", func() (uint32, error) { return a.FetchDec(c, i, off) }, 4, 3},
+			{"Max", func() (uint32, error) { return 0, a.Max(c, i, off, 1<<31) }, 0, 1 << 31},
+			{"FetchMax", func() (uint32, error) { return a.FetchMax(c, i, off, 7) }, 1 << 31, 1 << 31},
+			{"Min", func() (uint32, error) { return 0, a.Min(c, i, off, 15) }, 0, 15},
+			{"FetchMin", func() (uint32, error) { return a.FetchMin(c, i, off, 1<<31) }, 15, 15},
+			{"And", func() (uint32, error) { return 0, a.And(c, i, off, 6) }, 0, 6},
+			{"Or", func() (uint32, error) { return 0, a.Or(c, i, off, 9) }, 0, 15},
+			{"Xor", func() (uint32, error) { return 0, a.Xor(c, i, off, 5) }, 0, 10},
 		}
 		for _, s := range steps {
 			was, err := s.do()
@@ -566,6 +581,17 @@ func atomicMisuse(t *coretest.T) error {
 	if err := freed.Free(c); err != nil {
 		return err
 	}
+	team, err := w.Split(c, 0, 0)
+	if err != nil {
+		return err
+	}
+	orphan, err := extended.NewAtomic[int64](c, team, ops)
+	if err == nil {
+		err = team.Free(c)
+	}
+	if err != nil {
+		return err
+	}
 	end := uint64(len(ep.Segment()))
 	var unmade extended.Domain
 	var none *extended.Team
@@ -581,6 +607,7 @@ func atomicMisuse(t *coretest.T) error {
 		{a, 2, 0, extended.FAdd}, {a, -1, 0, extended.Get}, {a, 1 << 40, 0, extended.Add}, // no such member
 		{a, 1, 0, extended.Swap}, {a, 1, 0, 0}, {a, 1, 0, extended.FAdd | extended.Get}, {a, 1, 0, 1 << 31}, {a, 1, 0, extended.CAS}, // not an operation of it
 		{freed, 1, 0, extended.FAdd}, {freed, 0, 0, extended.Get},
+		{orphan, 1, 0, extended.FAdd}, {orphan, 0, 0, extended.Get},
 		{&extended.Atomic[int64]{}, 0, 0, extended.Get},
 	} {
 		var got int64
@@ -607,7 +634,7 @@ func atomicMisuse(t *coretest.T) error {
 	_, err11 := extended.NewDomain(c, w, extended.Float64, extended.Add|extended.FXor)
 	_, err12 := extended.NewDomain(c, w, extended.Uint32, 1<<15)
 	for i, err := range []error{err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, err11, err12,
-		a.Set(c, 1, 0, 1), a.Add(c, 1, 7, 1), a.DoNBI(c, nil, 1, 0, extended.Get, 0, 0), freed.Free(c), unmade.Free(c)} {
+		a.Set(c, 1, 0, 1), a.Add(c, 1, 7, 1), a.DoNBI(c, nil, 1, 0, extended.Get, 0, 0), freed.Free(c), unmade.Free(c), orphan.Add(c, 1, 0, 1), orphan.Free(c)} {
 		if err == nil {
 			t.Errorf("call %d was accepted", i)
 		}

@@ -36,7 +36,7 @@ var eventCases = []coretest.Case{{
 	Ranks: []int{1, 2}, Body: regionApart,
 }, {
 	Name:  "region/misuse",
-	Rule:  "regions do not nest, and implicit operations are not synchronised within one",
+	Rule:  "regions do not nest, and implicit operations are not synchronised within one, nor are categories that there are not",
 	Ranks: []int{1, 2}, Config: lenient, Body: regionMisuse,
 }, {
 	Name:  "event/elsewhere",
@@ -365,6 +365,14 @@ func regionMisuse(t *coretest.T) error {
 		return err
 	}
 	c := &ep.Context
+	for _, which := range []extended.Category{0, 255, extended.All + 1} {
+		_, err := c.TestNBI(which)
+		for i, err := range []error{err, c.WaitNBI(which)} {
+			if usage := (*core.UsageError)(nil); !errors.As(err, &usage) {
+				t.Errorf("categories %d were accepted by call %d: %v", which, i, err)
+			}
+		}
+	}
 	_, err1 := c.EndRegion()
 	if err := c.BeginRegion(); err != nil {
 		return err

@@ -191,6 +191,12 @@ func putMisuse(t *coretest.T) error {
 			}
 		}
 	}
+	_, err = c.PutNB(next, 0, make([]byte, 8), 9)
+	for i, err := range []error{err, c.PutNBI(next, 0, make([]byte, 8), extended.LCLeaf+1)} {
+		if usage := (*core.UsageError)(nil); !errors.As(err, &usage) {
+			t.Errorf("a strange local completion was accepted by call %d: %v", i, err)
+		}
+	}
 	return errorsOf(t, ep.Barrier())
 }
 

@@ -483,6 +483,8 @@ func visMisuse(t *coretest.T) error {
 		{visShape{kind: "strided", elem: 1, counts: []int{3, 2}, toSec: row(0, 1, 1), fromSec: row(97, 1, 1)}, "dimension 1"},
 		{visShape{kind: "strided", elem: 1, counts: []int{most}, toSec: row(0, most), fromSec: row(0, 0)}, "dimension 0"},
 		{visShape{kind: "strided", elem: 1, counts: []int{2}, toSec: row(9, -most-1), fromSec: row(0, 0)}, "dimension 0"},
+		{visShape{kind: "strided", elem: 1, counts: []int{1 << 30, 1 << 30, 1 << 30}, toSec: row(0, 0, 0, 0), fromSec: row(0, 0, 0, 0)}, "overlapping"},
+		{visShape{kind: "strided", elem: 8, counts: []int{2, int(size / 16), 2}, toSec: row(0, 8, 0, 0), fromSec: row(0, 0, 0, 0)}, "overlapping"},
 	} {
 		for f := range forms {
 			err := bad.s.put(c, f, next, make([]byte, 100), 0)
@@ -490,6 +492,16 @@ func visMisuse(t *coretest.T) error {
 			if !errors.As(err, &usage) || !strings.Contains(usage.Op, "Put") || !strings.Contains(usage.Msg, bad.names) {
 				t.Errorf("misuse %d as a put of form %d: %v", i, f, err)
 			}
+		}
+	}
+	once := visShape{kind: "vector", to: []extended.Extent{x(0, 8)}, from: []extended.Extent{x(0, 8)}}
+	again := visShape{kind: "strided", elem: 1, counts: []int{101}, toSec: row(0, 0), fromSec: row(0, 1)}
+	for f := range forms {
+		if err := once.put(c, f, next, make([]byte, 100), 9); f != blocking && err == nil {
+			t.Errorf("LocalCompletion(9) was accepted by form %d", f)
+		}
+		if err := again.get(c, f, make([]byte, 100), next); err == nil || !strings.Contains(err.Error(), "overlapping") {
+			t.Errorf("101 bytes came to 100 by form %d: %v", f, err)
 		}
 	}
 	one := []extended.Extent{x(0, 1)}

@@ -3,6 +3,7 @@ package pgas_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/core"
@@ -240,6 +241,10 @@ func valueAllocations(t *coretest.T) error {
 	if err != nil {
 		return err
 	}
+	atomics, err := pgas.NewAtomic[uint64](c, w, extended.FInc|extended.Max)
+	if err != nil {
+		return err
+	}
 	check := func(err error) {
 		if err != nil {
 			t.Errorf("%v", err)
@@ -263,6 +268,8 @@ func valueAllocations(t *coretest.T) error {
 		{"GetNBI", func() { check(q.GetNBI(c, &dst[0])); check(c.WaitNBI(extended.Gets)) }},
 		{"GetSlice", func() { check(q.GetSlice(c, dst)) }},
 		{"PutSlice", func() { check(q.PutSlice(c, dst)) }},
+		{"Atomic.FetchInc", func() { _, err := atomics.FetchInc(c, q); check(err) }},
+		{"Atomic.Max", func() { check(atomics.Max(c, q, 9)) }},
 		{"Array.Get", func() { _, err := array.Get(c, 555); check(err) }},
 		{"Array.Set", func() { check(array.Set(c, 555, 1)) }},
 		{"Array.GetRange", func() { check(array.GetRange(c, part, 333)) }},
@@ -300,7 +307,8 @@ func ptrOutside(t *coretest.T) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range []pgas.Ptr[int64]{null, null.Add(1), null.On(1), end, end.Add(-1 << 40), end.Add(1 << 60), far} {
+	for _, p := range []pgas.Ptr[int64]{null, null.Add(1), null.On(1), end, end.Add(-1 << 40), end.Add(1 << 60),
+		end.Add(1 << 61), end.Add(1 << 62), end.Add(-1 << 61), end.Add(math.MinInt), end.Add(1 << 60).Add(-1 << 60), end.Add(1 << 59).Add(1 << 59), far} {
 		_, got := p.Get(c)
 		for _, err := range []error{got, p.Put(c, 1), p.GetSlice(c, make([]int64, 3)), p.PutSlice(c, make([]int64, 3))} {
 			if err := says(err, fmt.Sprintf("rank %d", ep.Rank()), fmt.Sprintf("rank %d", p.Rank())); err != nil {
@@ -311,7 +319,7 @@ func ptrOutside(t *coretest.T) error {
 			t.Errorf("%v is local", p)
 		}
 	}
-	last := end.Add(-1)
+	last := end.Add(-1 << 40).Add(1<<40 - 1)
 	if err := last.Put(c, 77); err != nil {
 		t.Errorf("the last element: %v", err)
 	}

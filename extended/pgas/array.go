@@ -16,8 +16,9 @@ import (
 type Array[T any] struct {
 	heap  *Heap
 	first Ptr[T] // of the caller's part
-	n     int
+	n     int    // 0 once it is freed: then everything is outside
 	block int
+	freed bool
 }
 
 // NewArray allocates an array of n elements in blocks; block 0 stands for one block for each
@@ -41,8 +42,17 @@ func NewArray[T any](c *extended.Context, h *Heap, n, block int) (*Array[T], err
 	return &Array[T]{heap: h, first: first, n: n, block: block}, nil
 }
 
-// Free frees the array; see Free.
-func (a *Array[T]) Free(c *extended.Context) error { return Free(c, a.heap, a.first) }
+// Free frees the array; see Free. It has no elements any more.
+func (a *Array[T]) Free(c *extended.Context) error {
+	if a.freed {
+		return a.heap.ep.Core().Misuse("Array.Free", "the array was freed before")
+	}
+	if err := Free(c, a.heap, a.first); err != nil {
+		return err
+	}
+	a.n, a.freed = 0, true
+	return nil
+}
 
 // Len returns the number of elements.
 func (a *Array[T]) Len() int { return a.n }
@@ -50,8 +60,14 @@ func (a *Array[T]) Len() int { return a.n }
 // Block returns the length of blocks.
 func (a *Array[T]) Block() int { return a.block }
 
-// Owner returns the team rank of the member that has element i. A handler may call it.
-func (a *Array[T]) Owner(i int) int { return i / a.block % a.heap.team.Size() }
+// Owner returns the team rank of the member that has element i, -1 if there is no such
+// element. A handler may call it.
+func (a *Array[T]) Owner(i int) int {
+	if uint(i) >= uint(a.n) {
+		return -1
+	}
+	return i / a.block % a.heap.team.Size()
+}
 
 // At returns a pointer to element i, nil if there is none. A handler may call it.
 func (a *Array[T]) At(i int) Ptr[T] {
@@ -128,14 +144,23 @@ func (a *Array[T]) pieces(c *extended.Context, call string, s []T, i int, begin 
 }
 
 // Own returns the elements that the caller has, in the order of their indices: block after
-// block. The slice is valid until the array is freed. A handler may call it.
+// block. The slice is valid until the array is freed; then there are none. A handler may call
+// it.
 func (a *Array[T]) Own() []T {
 	mem, _ := a.first.LocalSlice(a.heap.ep, a.ownLen())
 	return mem
 }
 
-// Index returns the index in the array of the caller's element k, as Own counts.
+// Index returns the index in the array of the caller's element k, as Own counts; Len if the
+// caller has no such element. A handler may call it.
 func (a *Array[T]) Index(k int) int {
+	if uint(k) >= uint(a.ownLen()) {
+		return a.n
+	}
+	return a.index(k)
+}
+
+func (a *Array[T]) index(k int) int {
 	return (k/a.block*a.heap.team.Size()+a.heap.team.Rank())*a.block + k%a.block
 }
 
@@ -144,7 +169,7 @@ func (a *Array[T]) All() iter.Seq2[int, *T] {
 	return func(yield func(int, *T) bool) {
 		own := a.Own()
 		for k := range own {
-			if !yield(a.Index(k), &own[k]) {
+			if !yield(a.index(k), &own[k]) {
 				return
 			}
 		}
@@ -173,5 +198,8 @@ func (a *Array[T]) String() string {
 
 // outside makes the error of a range that does not lie in the array.
 func (a *Array[T]) outside(call string, from, to int) error {
+	if a.freed {
+		return a.heap.ep.Core().Misuse(call, "the array was freed")
+	}
 	return a.heap.ep.Core().Misuse(call, "elements %d to %d lie outside an %v", from, to, a)
 }

@@ -1,6 +1,8 @@
 package pgas_test
 
 import (
+	"errors"
+
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/coretest"
 	"github.com/aqueduct-go/aqueduct/extended/pgas"
@@ -107,8 +109,11 @@ func arrayRanges(t *coretest.T) error {
 
 // arrayTeams has arrays of teams whose members are in another order than the job's ranks.
 func arrayTeams(t *coretest.T) error {
-	ep, _, err := attach(t)
+	ep, whole, err := attach(t)
 	if err != nil {
+		return err
+	}
+	if err := whole.Close(); err != nil {
 		return err
 	}
 	c := &ep.Context
@@ -141,4 +146,44 @@ func arrayTeams(t *coretest.T) error {
 		}
 	}
 	return t.Err()
+}
+
+func arrayMisuse(t *coretest.T) error {
+	ep, h, err := attach(t)
+	if err != nil {
+		return err
+	}
+	c := &ep.Context
+	a, err := pgas.NewArray[int32](c, h, 7, 2) // rank 0 has 0, 1, 4, 5 and rank 1 has 2, 3, 6
+	if err != nil {
+		return err
+	}
+	mine := 4 - int(t.Rank())
+	if last := a.Index(mine - 1); last != 5+int(t.Rank()) {
+		t.Errorf("the last of my elements is %d", last)
+	}
+	outside := func(i, k int) {
+		if a.Owner(i) != -1 || !a.At(i).Nil() || a.Index(k) != a.Len() {
+			t.Errorf("%v: element %d has owner %d, and %v; my element %d is %d", a, i, a.Owner(i), a.At(i), k, a.Index(k))
+		}
+	}
+	outside(-1, -1)
+	outside(7, mine)
+	if err := errors.Join(ep.Barrier(), a.Free(c)); err != nil {
+		return err
+	}
+	outside(0, 0)
+	if own := a.Own(); len(own) > 0 || a.Len() > 0 {
+		t.Errorf("a freed array has elements: %v", own)
+	}
+	for range a.All() {
+		t.Errorf("a freed array iterates")
+	}
+	_, err = a.Get(c, 0)
+	for i, err := range []error{err, a.Set(c, 0, 1), a.GetRange(c, make([]int32, 1), 0), a.SetRange(c, make([]int32, 1), 0), a.Free(c)} {
+		if err := says(err, "the array was freed"); err != nil {
+			t.Errorf("call %d: %v", i, err)
+		}
+	}
+	return errors.Join(ep.Barrier(), t.Err())
 }

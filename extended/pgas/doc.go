@@ -1,5 +1,5 @@
 // Package pgas is the typed surface of the Extended API: global pointers, a symmetric heap,
-// a distributed array and typed collectives.
+// a distributed array, atomics and typed collectives.
 //
 //	heap, err := pgas.NewHeap(ep.World())
 //	p, err := pgas.Alloc[float64](c, heap, 1000) // 1000 elements on every rank
@@ -24,4 +24,11 @@
 // rules of package extended hold: barriers, messages and events order accesses.
 //
 // Nothing here may be called in a handler, unless its comment says so.
+//
+// # Ranks
+//
+// There are two kinds, which differ in type. A core.Rank is a rank of the job: pointers, puts
+// and gets have those. An int is the rank of a member in its team: roots of collectives,
+// owners of array elements and extended.Domain have those. Team.Jobrank and Team.RankOf
+// convert; Atomic does so by itself.
 package pgas

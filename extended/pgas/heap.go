@@ -18,6 +18,10 @@ import (
 // so get the same offsets; a pointer to another member's copy is p.On(rank). In debug mode
 // every call is collective and checks that.
 //
+// Each heap has a range of the segment to itself. A rank that would have two heaps in one
+// place, by NewHeap of the world and of a smaller team for instance, gets an error: NewHeapIn
+// and NewLocalHeap divide a segment.
+//
 // A heap is not zeroed, and memory that was freed keeps its contents. One goroutine of a rank
 // at a time uses it.
 type Heap struct {
@@ -28,6 +32,8 @@ type Heap struct {
 	used  []extent // by offset
 	calls uint64
 	check bool // that all members do the same
+
+	closed bool
 }
 
 // extent is a piece of the heap; off counts in the segment.
@@ -37,53 +43,83 @@ type extent struct{ off, size uint64 }
 // allocations do not share one.
 const align = 64
 
-var errNoTeam = errors.New("pgas: NewHeap: no team: the caller is not a member of the one that was made")
+var errNoTeam = errors.New("no team: the caller is not a member of the one that was made")
 
 // NewHeap makes a symmetric heap of what all members of the team have: the smallest of their
-// segments.
+// segments. There is room for no other heap then: programs with several use NewHeapIn.
 func NewHeap(t *extended.Team) (*Heap, error) {
-	if t == nil {
-		return nil, errNoTeam
-	}
 	size := math.MaxInt
-	for _, r := range t.Members() {
-		size = min(size, t.Endpoint().SegmentSize(r))
+	if t != nil {
+		for _, r := range t.Members() {
+			size = min(size, t.Endpoint().SegmentSize(r))
+		}
 	}
-	return NewHeapIn(t, 0, size)
+	return newHeap("NewHeap", t, 0, size)
 }
 
 // NewHeapIn makes a symmetric heap of size bytes at off of every member's segment, for
-// programs that use other parts of it otherwise. off is a multiple of 64.
+// programs that have several heaps, or use other parts of the segment otherwise. off is a
+// multiple of 64. It is an error if another heap of the caller has a part of the range.
 func NewHeapIn(t *extended.Team, off uint64, size int) (*Heap, error) {
+	return newHeap("NewHeapIn", t, off, size)
+}
+
+func newHeap(call string, t *extended.Team, off uint64, size int) (*Heap, error) {
 	if t == nil {
-		return nil, errNoTeam
+		return nil, fmt.Errorf("pgas: %s: %w", call, errNoTeam)
 	}
 	ep := t.Endpoint()
 	for _, r := range t.Members() {
-		if err := fits(ep, r, off, size); err != nil {
+		if err := fits(call, ep, r, off, size); err != nil {
 			return nil, err
 		}
 	}
-	return &Heap{ep: ep, team: t, off: off, size: uint64(size) &^ (align - 1), check: ep.Core().Job().Config().Debug}, nil
+	h := &Heap{ep: ep, team: t, off: off, size: uint64(size) &^ (align - 1), check: ep.Core().Job().Config().Debug}
+	if err := h.claimRange(call); err != nil {
+		return nil, err
+	}
+	return h, nil
 }
 
 // NewLocalHeap makes a heap of size bytes at off of the caller's own segment, for what only
 // this rank allocates; others learn of it by the pointers that they are sent. off is a
-// multiple of 64.
+// multiple of 64. It is an error if another heap of the caller has a part of the range.
 func NewLocalHeap(ep *extended.Endpoint, off uint64, size int) (*Heap, error) {
-	if err := fits(ep, ep.Rank(), off, size); err != nil {
+	const call = "NewLocalHeap"
+	if err := fits(call, ep, ep.Rank(), off, size); err != nil {
 		return nil, err
 	}
-	return &Heap{ep: ep, off: off, size: uint64(size) &^ (align - 1)}, nil
+	h := &Heap{ep: ep, off: off, size: uint64(size) &^ (align - 1)}
+	if err := h.claimRange(call); err != nil {
+		return nil, err
+	}
+	return h, nil
 }
 
 // fits checks that a heap lies in rank's segment.
-func fits(ep *extended.Endpoint, rank core.Rank, off uint64, size int) error {
+func fits(call string, ep *extended.Endpoint, rank core.Rank, off uint64, size int) error {
 	have := uint64(ep.SegmentSize(rank))
-	if off%align != 0 || size < 0 || off > have || uint64(size) > have-off {
-		return ep.Core().Misuse("NewHeap", "%d bytes at %d, a multiple of %d, do not lie in rank %d's segment of %d; raise --segment",
-			size, off, align, rank, have)
+	switch {
+	case off%align != 0:
+		return ep.Core().Misuse(call, "a heap at %d, which is not a multiple of %d", off, align)
+	case size < 0 || off > have || uint64(size) > have-off:
+		return ep.Core().Misuse(call, "%d bytes at %d do not lie in rank %d's segment of %d; raise --segment", size, off, rank, have)
 	}
+	return nil
+}
+
+// Close ends the heap, so that another may have its range. Everything was freed before. It
+// does not communicate: what the range is used for next must not reach a member that has
+// not closed its own.
+func (h *Heap) Close() error {
+	if h.closed {
+		return h.ep.Core().Misuse("Close", "the heap was closed before")
+	}
+	if n := len(h.used); n > 0 {
+		return h.ep.Core().Misuse("Close", "%d allocations of the heap are in use; free them first", n)
+	}
+	h.release()
+	h.closed, h.size = true, 0 // there is no room in it any more
 	return nil
 }
 
@@ -132,8 +168,11 @@ func Free[T any](c *extended.Context, h *Heap, p Ptr[T]) error {
 
 // take gives out the first hole that n elements fit in.
 func (h *Heap) take(n int, elem uint64) (uint64, error) {
-	if n < 0 {
+	switch {
+	case n < 0:
 		return 0, h.ep.Core().Misuse("Alloc", "%d elements", n)
+	case h.closed:
+		return 0, h.ep.Core().Misuse("Alloc", "the heap was closed")
 	}
 	want := uint64(math.MaxUint64)
 	if uint64(n) <= h.size/elem {

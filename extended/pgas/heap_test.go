@@ -1,6 +1,7 @@
 package pgas_test
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/aqueduct-go/aqueduct/core/coretest"
@@ -120,13 +121,22 @@ func heapMisuse(t *coretest.T) error {
 	if _, err := pgas.Alloc[struct{ A []int }](c, h, 1); says(err, ".A", "[]int") != nil {
 		t.Errorf("a type with a slice: %v", err)
 	}
-	for _, off := range []uint64{1, 1 << 40} {
-		if _, err := pgas.NewHeapIn(ep.World(), off, 64); says(err, "--segment") != nil {
+	for off, want := range map[uint64]string{1: "multiple of 64", 1 << 40: "--segment"} {
+		if _, err := pgas.NewHeapIn(ep.World(), off, 64); says(err, "NewHeapIn", want) != nil {
 			t.Errorf("a heap at %d: %v", off, err)
 		}
+		if _, err := pgas.NewLocalHeap(ep, off, 64); says(err, "NewLocalHeap", want) != nil {
+			t.Errorf("a local heap at %d: %v", off, err)
+		}
 	}
-	if _, err := pgas.NewHeap(nil); says(err, "not a member") != nil {
+	if _, err := pgas.NewHeap(nil); says(err, "NewHeap:", "not a member") != nil {
 		t.Errorf("a heap of no team: %v", err)
+	}
+	if err := h.Close(); err != nil {
+		return err
+	}
+	if _, err := pgas.Alloc[int](c, h, 1); says(err, "closed") != nil {
+		t.Errorf("an allocation from a closed heap: %v", err)
 	}
 	local, err := pgas.NewLocalHeap(ep, 64, 1000)
 	if err != nil {
@@ -139,6 +149,55 @@ func heapMisuse(t *coretest.T) error {
 		t.Errorf("a local allocation: %v, %v", q, err)
 	}
 	return t.Err()
+}
+
+// heapOverlap makes heaps where others are.
+func heapOverlap(t *coretest.T) error {
+	ep, whole, err := attach(t)
+	if err != nil {
+		return err
+	}
+	c := &ep.Context
+	team, err := ep.World().Split(c, int(t.Rank()), 0)
+	if err != nil {
+		return err
+	}
+	makers := map[string]func() (*pgas.Heap, error){
+		"NewHeap":      func() (*pgas.Heap, error) { return pgas.NewHeap(team) },
+		"NewHeapIn":    func() (*pgas.Heap, error) { return pgas.NewHeapIn(ep.World(), 4096, 4096) },
+		"NewLocalHeap": func() (*pgas.Heap, error) { return pgas.NewLocalHeap(ep, 8192-64, 64) },
+	}
+	refused := func(other string) {
+		for name, make := range makers {
+			if _, err := make(); says(err, name+":", "overlap", other, "NewHeapIn") != nil {
+				t.Errorf("%s where another heap is: %v", name, err)
+			}
+		}
+	}
+	refused(fmt.Sprintf("the heap of world at bytes 0 to %d", ep.SegmentSize(ep.Rank())))
+	p, err := pgas.Alloc[int](c, whole, 1)
+	if err != nil {
+		return err
+	}
+	if err := says(whole.Close(), "in use"); err != nil {
+		t.Errorf("closing a heap in use: %v", err)
+	}
+	if err := errors.Join(pgas.Free(c, whole, p), whole.Close()); err != nil {
+		return err
+	}
+	if err := says(whole.Close(), "closed before"); err != nil {
+		t.Errorf("closing twice: %v", err)
+	}
+	if _, err := pgas.NewHeapIn(team, 4096, 4096); err != nil {
+		return err
+	}
+	refused("bytes 4096 to 8192")
+	for _, off := range []uint64{0, 8192} {
+		if _, err := pgas.NewLocalHeap(ep, off, 4096); err != nil {
+			t.Errorf("a heap beside another: %v", err)
+		}
+	}
+	return errors.Join(ep.Barrier(), t.Err())
 }
 
 func heapDisagree(t *coretest.T) error {

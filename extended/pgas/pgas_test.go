@@ -25,8 +25,9 @@ func TestMain(m *testing.M) {
 
 // debug has a case run with debug checks, awake with waits that do not sleep, which may
 // allocate.
-func debug(cfg *core.Config) { cfg.Debug = true }
-func awake(cfg *core.Config) { cfg.Sleep = time.Minute }
+func debug(cfg *core.Config)   { cfg.Debug = true }
+func lenient(cfg *core.Config) { cfg.Debug = false }
+func awake(cfg *core.Config)   { cfg.Sleep = time.Minute }
 
 var cases = []coretest.Case{
 	{Name: "value/sizes", Rule: "values of every size arrive as they are, at any rank", Ranks: []int{1, 3}, Body: valueSizes},
@@ -45,6 +46,7 @@ var cases = []coretest.Case{
 	{Name: "heap/symmetric", Rule: "equal calls get equal offsets, aligned and apart; freed memory is given out again", Ranks: []int{1, 3}, Body: heapSymmetric, Config: debug},
 	{Name: "heap/full", Rule: "a full heap says who wanted what, what is left and what to do", Ranks: []int{2}, Body: heapFull},
 	{Name: "heap/misuse", Rule: "a pointer that was not allocated, or freed before, is refused", Ranks: []int{2}, Body: heapMisuse},
+	{Name: "heap/overlap", Rule: "no two heaps of a rank have a byte in common; a closed one makes room", Ranks: []int{1, 2}, Body: heapOverlap, Config: lenient},
 	{Name: "heap/disagree", Rule: "in debug mode members that ask for different things are told both", Ranks: []int{2}, Body: heapDisagree, Config: debug,
 		Want: func(o *coretest.Outcome) error {
 			if o.Err == nil {
@@ -55,6 +57,9 @@ var cases = []coretest.Case{
 	{Name: "array/layout", Rule: "every element has one owner, at its place, for any length and block", Ranks: []int{1, 2, 3, 4}, Body: arrayLayout},
 	{Name: "array/ranges", Rule: "ranges go to and come from all owners they touch", Ranks: []int{1, 3}, Body: arrayRanges},
 	{Name: "array/teams", Rule: "an array of a team lies on its members in the team's order", Ranks: []int{1, 5}, Body: arrayTeams},
+	{Name: "array/misuse", Rule: "what is outside an array, or comes after its end, is refused, or has the value that says so", Ranks: []int{2}, Body: arrayMisuse, Config: lenient},
+	{Name: "atomic/names", Rule: "the methods named after operations do them, on the element that a pointer names", Ranks: []int{1, 2, 3}, Body: atomicNames},
+	{Name: "atomic/refused", Rule: "a pointer to no member of the domain's team is refused", Ranks: []int{2}, Body: atomicRefused, Config: lenient},
 	{Name: "reduce/operators", Rule: "every operator gives every member what a loop gives", Ranks: []int{1, 3, 4}, Body: reduceOperators},
 	{Name: "reduce/ordered", Rule: "an operator that does not commute combines in order of rank", Ranks: []int{1, 2, 5}, Body: reduceOrdered},
 	{Name: "collective/move", Rule: "broadcasts and all-gathers move elements of any type", Ranks: []int{1, 3}, Body: collectiveMove},

@@ -2,6 +2,7 @@ package pgas
 
 import (
 	"fmt"
+	"math/bits"
 	"unsafe"
 
 	"github.com/aqueduct-go/aqueduct/core"
@@ -9,7 +10,8 @@ import (
 )
 
 // Ptr is a global pointer: it names an element of type T in some rank's segment by the rank
-// and the byte offset. It is a value of 16 bytes that can be compared, and may itself be an
+// in the job, a core.Rank, and the byte offset. Members of teams have other ranks, which are
+// ints: extended.Team.Jobrank leads from those to these. It is a value of 16 bytes that can be compared, and may itself be an
 // element of a segment. The zero value is nil and points nowhere: using it is an error that
 // speaks of rank -1. Methods without a Context may be called in a handler.
 type Ptr[T any] struct {
@@ -54,10 +56,31 @@ func (p Ptr[T]) Rank() core.Rank { return core.Rank(p.place - 1) }
 func (p Ptr[T]) Offset() uint64 { return p.off }
 
 // Add returns a pointer to the element i places on, in the same segment; i may be negative.
-// Add of nil is unusable as nil is.
+// Add of nil is unusable as nil is. Whether it lies inside the segment shows when it is used:
+// one too far to count is lost, and outside every segment for good.
 func (p Ptr[T]) Add(i int) Ptr[T] {
-	p.off += uint64(i) * size[T]()
+	p.off = advance(p.off, int64(i), size[T]())
 	return p
+}
+
+// lost is an offset that no segment has: what is left of a pointer that went too far.
+const lost = 1 << 63
+
+// advance returns the offset i elements on. Offsets count as signed numbers, so that a
+// pointer may go below its segment, and come back.
+func advance(off uint64, i int64, elem uint64) uint64 {
+	n := uint64(max(i, -i))
+	over, way := bits.Mul64(n, elem)
+	if over != 0 || way >= lost || off == lost {
+		return lost
+	}
+	if i < 0 {
+		way = -way
+	}
+	if to := off + way; (int64(to) < int64(off)) == (i < 0) {
+		return to
+	}
+	return lost
 }
 
 // On returns a pointer to the same offset of another rank's segment: the same element of a

@@ -1,0 +1,172 @@
+package pgas
+
+import (
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/extended"
+)
+
+// Atomic does remote atomics on elements that global pointers name: extended.Atomic, whose
+// rules hold, with pointers for team ranks and offsets. An operation that the domain was not
+// made for is an error, and so is a pointer to a rank that is not in the team.
+//
+//	ctr, err := pgas.NewAtomic[uint64](c, ep.World(), extended.FInc)
+//	ticket, err := ctr.FetchInc(c, p.On(0))
+//
+// The operations are atomic among those of one domain only, not with Ptr.Get and Ptr.Put.
+// Each blocks until it is done and may poll. Not allowed in a handler.
+type Atomic[T extended.Number] struct {
+	domain *extended.Atomic[T]
+	team   *extended.Team
+}
+
+// NewAtomic makes a domain for the operations ops, a set such as extended.Get|extended.FAdd.
+// Collective over the team, a barrier; see extended.NewDomain.
+func NewAtomic[T extended.Number](c *extended.Context, team *extended.Team, ops extended.Op) (*Atomic[T], error) {
+	d, err := extended.NewAtomic[T](c, team, ops)
+	if err != nil {
+		return nil, err
+	}
+	return &Atomic[T]{d, team}, nil
+}
+
+// Free ends the domain. Collective, a barrier; see extended.Domain.Free.
+func (a *Atomic[T]) Free(c *extended.Context) error { return a.domain.Free(c) }
+
+// Domain returns the domain below. A handler may call it.
+func (a *Atomic[T]) Domain() *extended.Domain { return &a.domain.Domain }
+
+// member returns the team rank of a rank of the job, -1 if it has none. In the world of a
+// whole job, and in many teams, the two are equal.
+func (a *Atomic[T]) member(r core.Rank) int {
+	if a.team.Jobrank(int(r)) == r && r >= 0 {
+		return int(r)
+	}
+	return a.team.RankOf(r)
+}
+
+// Do does any one of the domain's operations; see extended.Domain.Do.
+func (a *Atomic[T]) Do(c *extended.Context, p Ptr[T], op extended.Op, x, y T) (T, error) {
+	return a.domain.Do(c, a.member(p.Rank()), p.off, op, x, y)
+}
+
+// DoNB initiates Do and returns its event. The result of a fetching op goes to dst, else
+// ignored; see extended.Domain.DoNB.
+func (a *Atomic[T]) DoNB(c *extended.Context, dst *T, p Ptr[T], op extended.Op, x, y T) (extended.Event, error) {
+	return a.domain.DoNB(c, dst, a.member(p.Rank()), p.off, op, x, y)
+}
+
+// DoNBI initiates Do as an implicit operation; see extended.Domain.DoNBI.
+func (a *Atomic[T]) DoNBI(c *extended.Context, dst *T, p Ptr[T], op extended.Op, x, y T) error {
+	return a.domain.DoNBI(c, dst, a.member(p.Rank()), p.off, op, x, y)
+}
+
+// Get returns the element.
+func (a *Atomic[T]) Get(c *extended.Context, p Ptr[T]) (T, error) {
+	return a.domain.Get(c, a.member(p.Rank()), p.off)
+}
+
+// Set makes the element v.
+func (a *Atomic[T]) Set(c *extended.Context, p Ptr[T], v T) error {
+	return a.domain.Set(c, a.member(p.Rank()), p.off, v)
+}
+
+// Swap makes the element v and returns what it was.
+func (a *Atomic[T]) Swap(c *extended.Context, p Ptr[T], v T) (T, error) {
+	return a.domain.Swap(c, a.member(p.Rank()), p.off, v)
+}
+
+// CompareSwap makes the element v if it has the bits of old, and returns what it was (FCAS):
+// it has swapped if that has the bits of old.
+func (a *Atomic[T]) CompareSwap(c *extended.Context, p Ptr[T], old, v T) (T, error) {
+	return a.domain.CompareSwap(c, a.member(p.Rank()), p.off, old, v)
+}
+
+// Add adds v to the element.
+func (a *Atomic[T]) Add(c *extended.Context, p Ptr[T], v T) error {
+	return a.domain.Add(c, a.member(p.Rank()), p.off, v)
+}
+
+// FetchAdd adds v to the element and returns what it was.
+func (a *Atomic[T]) FetchAdd(c *extended.Context, p Ptr[T], v T) (T, error) {
+	return a.domain.FetchAdd(c, a.member(p.Rank()), p.off, v)
+}
+
+// Sub takes v from the element.
+func (a *Atomic[T]) Sub(c *extended.Context, p Ptr[T], v T) error {
+	return a.domain.Sub(c, a.member(p.Rank()), p.off, v)
+}
+
+// FetchSub takes v from the element and returns what it was.
+func (a *Atomic[T]) FetchSub(c *extended.Context, p Ptr[T], v T) (T, error) {
+	return a.domain.FetchSub(c, a.member(p.Rank()), p.off, v)
+}
+
+// Inc adds 1 to the element.
+func (a *Atomic[T]) Inc(c *extended.Context, p Ptr[T]) error {
+	return a.domain.Inc(c, a.member(p.Rank()), p.off)
+}
+
+// FetchInc adds 1 to the element and returns what it was.
+func (a *Atomic[T]) FetchInc(c *extended.Context, p Ptr[T]) (T, error) {
+	return a.domain.FetchInc(c, a.member(p.Rank()), p.off)
+}
+
+// Dec takes 1 from the element.
+func (a *Atomic[T]) Dec(c *extended.Context, p Ptr[T]) error {
+	return a.domain.Dec(c, a.member(p.Rank()), p.off)
+}
+
+// FetchDec takes 1 from the element and returns what it was.
+func (a *Atomic[T]) FetchDec(c *extended.Context, p Ptr[T]) (T, error) {
+	return a.domain.FetchDec(c, a.member(p.Rank()), p.off)
+}
+
+// Min makes the element the lesser of it and v.
+func (a *Atomic[T]) Min(c *extended.Context, p Ptr[T], v T) error {
+	return a.domain.Min(c, a.member(p.Rank()), p.off, v)
+}
+
+// FetchMin makes the element the lesser of it and v and returns what it was.
+func (a *Atomic[T]) FetchMin(c *extended.Context, p Ptr[T], v T) (T, error) {
+	return a.domain.FetchMin(c, a.member(p.Rank()), p.off, v)
+}
+
+// Max makes the element the greater of it and v.
+func (a *Atomic[T]) Max(c *extended.Context, p Ptr[T], v T) error {
+	return a.domain.Max(c, a.member(p.Rank()), p.off, v)
+}
+
+// FetchMax makes the element the greater of it and v and returns what it was.
+func (a *Atomic[T]) FetchMax(c *extended.Context, p Ptr[T], v T) (T, error) {
+	return a.domain.FetchMax(c, a.member(p.Rank()), p.off, v)
+}
+
+// And makes the element its bitwise and with v. T is an integer type, as for Or and Xor.
+func (a *Atomic[T]) And(c *extended.Context, p Ptr[T], v T) error {
+	return a.domain.And(c, a.member(p.Rank()), p.off, v)
+}
+
+// FetchAnd makes the element its bitwise and with v and returns what it was.
+func (a *Atomic[T]) FetchAnd(c *extended.Context, p Ptr[T], v T) (T, error) {
+	return a.domain.FetchAnd(c, a.member(p.Rank()), p.off, v)
+}
+
+// Or makes the element its bitwise or with v.
+func (a *Atomic[T]) Or(c *extended.Context, p Ptr[T], v T) error {
+	return a.domain.Or(c, a.member(p.Rank()), p.off, v)
+}
+
+// FetchOr makes the element its bitwise or with v and returns what it was.
+func (a *Atomic[T]) FetchOr(c *extended.Context, p Ptr[T], v T) (T, error) {
+	return a.domain.FetchOr(c, a.member(p.Rank()), p.off, v)
+}
+
+// Xor makes the element its bitwise exclusive or with v.
+func (a *Atomic[T]) Xor(c *extended.Context, p Ptr[T], v T) error {
+	return a.domain.Xor(c, a.member(p.Rank()), p.off, v)
+}
+
+// FetchXor makes the element its bitwise exclusive or with v and returns what it was.
+func (a *Atomic[T]) FetchXor(c *extended.Context, p Ptr[T], v T) (T, error) {
+	return a.domain.FetchXor(c, a.member(p.Rank()), p.off, v)
+}
