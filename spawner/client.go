@@ -83,15 +83,20 @@ func (c *client) collective(frame []byte, fds ...int) (result, error) {
 	if err := c.transmit(frame, fds...); err != nil {
 		return result{}, err
 	}
+	var r result
 	select {
-	case r := <-c.results:
-		if r.err != nil {
-			return result{}, fmt.Errorf("spawner: rank %d: %w", c.rank, r.err)
-		}
-		return r, nil
+	case r = <-c.results:
 	case <-c.failed:
-		return result{}, c.cause
+		select { // what came before the end counts
+		case r = <-c.results:
+		default:
+			return result{}, c.cause
+		}
 	}
+	if r.err != nil {
+		return result{}, fmt.Errorf("spawner: rank %d: %w", c.rank, r.err)
+	}
+	return r, nil
 }
 
 // transmit sends a frame unless the job is over.
