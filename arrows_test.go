@@ -33,11 +33,15 @@ var rooms = []struct {
 
 // edges are imports within a room, or upwards, that are permitted all the same.
 var edges = map[string]string{
-	"conduits/sci -> conduits/sci/sisci": "the conduit stands on its adapter",
+	"conduits/sci -> conduits/sci/sisci":            "the conduit stands on its adapter",
+	"conduits/mpi -> conduits/mpi/matching":         "they share a queue",
+	"conduits/mpi/mpitest -> conduits/mpi":          "a network for the conduit's tests",
+	"conduits/mpi/mpitest -> conduits/mpi/matching": "and it matches messages as MPI does",
 }
 
 // testEdges are further imports that tests may have: prefix of the importer and import.
 var testEdges = [][2]string{
+	{"conduits/mpi", "conduits/mpi/mpitest"},
 	{"conduits/", "spawner"}, // conduits are tested with real processes
 	{"extended/", "spawner"}, // and so is what stands on them
 	{"extended/", "conduits/"},

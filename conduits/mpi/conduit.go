@@ -1,0 +1,230 @@
+// Package mpi is the conduit over two-sided message passing: an engine for active messages
+// that stands on a [Transport], a small batch-shaped subset of MPI.
+//
+// Small active messages travel in packets, messages of at most some kilobytes for which the
+// receiver has posted receives that take any source. Requests and replies have tags, and so
+// receives, of their own, so that replies pass requests that cannot be taken yet. While an
+// earlier packet to the same rank has not left, further replies of one poll are packed into
+// one packet (and requests, on demand). What does not fit a packet goes as a message of its own with a tag named in the
+// packet: the receiver posts the matching receive, for a Long straight into the segment,
+// when the packet has come.
+//
+// A pair of ranks may have a number of requests under way. A request counts until its reply
+// has come, or until the receiver has said, in the header of any packet, that its handler has
+// returned without one. Towards a rank that it has never heard of a sender has one credit
+// only; the rest is granted when the receiver has posted receives for it. So what can be
+// unexpected is bounded, also when all ranks of a large job turn to one.
+package mpi
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/aqueduct-go/aqueduct/conduits/mpi/matching"
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// Register makes a conduit known under name with a profile for each network, the default
+// first. It is meant for init functions.
+func Register(name string, networks ...Network) {
+	d := core.Driver{
+		Name:    name,
+		Summary: "active messages over two-sided message passing",
+		Check:   func(boot core.Bootstrap) error { return check(networks, boot) },
+		New: func(profile string) core.Conduit {
+			i := slices.IndexFunc(networks, func(n Network) bool { return n.Name == profile })
+			return &conduit{network: networks[max(i, 0)]}
+		},
+	}
+	for _, n := range networks {
+		d.Profiles = append(d.Profiles, n.Name)
+		d.Modelled = d.Modelled || n.Modelled
+	}
+	core.Register(d)
+}
+
+// check returns nil if one of the networks can be used.
+func check(networks []Network, boot core.Bootstrap) error {
+	var errs []error
+	for _, n := range networks {
+		if n.Check == nil {
+			return nil
+		}
+		err := n.Check(boot)
+		if err == nil {
+			return nil
+		}
+		errs = append(errs, fmt.Errorf("%s: %w", n.Name, err))
+	}
+	return errors.Join(errs...)
+}
+
+// lane tells the two streams of packets between a pair apart. It is their tag, too.
+type lane uint8
+
+const (
+	requests lane = iota
+	replies
+	lanes
+)
+
+func (l lane) String() string {
+	if l == replies {
+		return "replies"
+	}
+	return "requests"
+}
+
+func laneOf(h core.Header) lane {
+	if h.Reply() {
+		return replies
+	}
+	return requests
+}
+
+// conduit is one rank's end. In Many mode mu guards all of it but while a handler runs.
+type conduit struct {
+	params
+	network Network
+	many    bool
+	mu      sync.Mutex
+
+	ep    *core.Endpoint
+	rank  core.Rank
+	group []core.Rank
+	proc  *vtime.Proc // nil live
+	costs Costs
+	t     Transport
+	kind  shm.Kind
+
+	broken bool // the transport has failed; nothing moves any more
+	posts  []Post
+	done   [doneBatch]Completion
+	sends  bool // there are sends among posts
+
+	peers   []*peer        // by rank; nil before the first message
+	debtors []*peer        // to whom something may have to be said, see settle
+	opened  [lanes][]*peer // who may have open packets
+
+	out  [lanes]outgoing
+	in   [lanes]incoming
+	late slab // messages whose payload is still to come
+
+	posted  int    // packets' receives of each lane
+	events  uint64 // completions filed
+	seen    uint64 // of them, before the last poll looked
+	regions []*shm.Region
+}
+
+// peer is what this rank knows of another with which it has exchanged messages.
+type peer struct {
+	rank   core.Rank
+	under  int // requests of this rank to it under way
+	room   int // how many there may be
+	held   int // requests of it to this rank that have not been settled
+	owed   int // of those, settled but not told
+	debtor bool
+	// welcomed is set when it has been told that receives are posted for all its credits.
+	welcomed bool
+	tag      int32 // of the last payload sent to it as a message of its own
+	lanes    [lanes]outLane
+}
+
+// outLane is the sending end of a lane.
+type outLane struct {
+	open   *packet // collects what is sent meanwhile
+	busy   int     // packets posted and not completed
+	opened bool    // in conduit.opened
+}
+
+// outgoing are the buffers of a lane for what is sent. Those of replies are apart, because
+// a request is taken only if there is one for its reply.
+type outgoing struct {
+	packets []*packet // by number
+	free    []*packet
+	stages  [][]byte // for payloads that go as messages of their own
+	idle    []uint32
+}
+
+// incoming is the receiving end of a lane.
+type incoming struct {
+	packets []*packet // by number
+	arrived matching.Queue[*packet]
+	current *packet                // of which records are still to be taken
+	ready   matching.Queue[uint32] // late messages whose payload has come
+	mediums [][]byte               // for payloads that come as messages of their own
+	idle    []uint32               // mediums that are free
+	waiting matching.Queue[uint32] // late Mediums without a buffer
+}
+
+// Attach implements core.Conduit.
+func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
+	n := c.network
+	switch {
+	case a.Proc == nil && !n.Live:
+		return nil, fmt.Errorf("mpi: profile %s runs in virtual time only; start the job with --model", n.Name)
+	case a.Proc != nil && !n.Modelled:
+		return nil, fmt.Errorf("mpi: profile %s has no model", n.Name)
+	}
+	var rest map[string]string
+	if c.params, rest, err = parseParams(a.Settings); err != nil {
+		return nil, err
+	}
+	if n.Check != nil {
+		if err := n.Check(a.Boot); err != nil {
+			return nil, fmt.Errorf("mpi: profile %s cannot be used: %w", n.Name, err)
+		}
+	}
+	c.ep, c.rank, c.group, c.proc = a.Endpoint, a.Boot.Rank(), a.Group, a.Proc
+	c.many = a.Threads == core.Many && a.Proc == nil
+	if _, process := a.Boot.(core.ProcessSharer); process {
+		c.kind = shm.Local
+	}
+	c.peers = make([]*peer, a.Boot.Size())
+	if c.t, err = n.Open(&Spec{Boot: a.Boot, Group: a.Group, Proc: a.Proc, Settings: rest}); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = c.Close()
+		}
+	}()
+	limits := c.t.Limits()
+	c.costs = limits.Costs
+	c.packet = min(c.packet, limits.Eager) &^ (unit - 1)
+	if err := c.allocate(); err != nil {
+		return nil, err
+	}
+	if a.Segment > 0 {
+		if segment, err = c.region(a.Segment); err != nil {
+			return nil, err
+		}
+	}
+	c.progress()
+	return segment, nil
+}
+
+// Close implements core.Conduit.
+func (c *conduit) Close() error {
+	err := c.t.Close()
+	for _, r := range c.regions {
+		err = errors.Join(err, r.Close())
+	}
+	return err
+}
+
+func (c *conduit) lock() {
+	if c.many {
+		c.mu.Lock()
+	}
+}
+
+func (c *conduit) unlock() {
+	if c.many {
+		c.mu.Unlock()
+	}
+}

@@ -1,0 +1,286 @@
+package mpi
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+// Poll implements core.Conduit: one call of the transport, and another one if handlers have
+// sent something. What has ended without a message counts as one, since it is room that
+// somebody may wait for.
+func (c *conduit) Poll(budget int) int {
+	c.proc.Charge(c.costs.Poll)
+	c.proc.Sync()
+	c.lock() // not deferred: a handler that panics leaves it unlocked
+	c.flush()
+	c.progress()
+	n := c.take(budget)
+	c.flush()
+	c.settle()
+	if c.sends || n == 0 && len(c.posts) > 0 {
+		c.progress()
+	}
+	if n == 0 {
+		n = c.take(budget) // what came with the second call is not left to a rank that sleeps
+	}
+	if n == 0 && c.events != c.seen {
+		n = 1
+	}
+	c.seen = c.events
+	c.unlock()
+	return n
+}
+
+// progress hands over what has been posted, and files what has ended.
+func (c *conduit) progress() {
+	for n := doneBatch; n == doneBatch && !c.broken; {
+		var err error
+		if n, err = c.t.Progress(c.posts, c.done[:]); err != nil {
+			c.fail(fmt.Errorf("mpi: rank %d: %w", c.rank, err))
+			return
+		}
+		c.posts, c.sends = c.posts[:0], false
+		c.events += uint64(n)
+		for i := range n {
+			c.file(&c.done[i])
+		}
+	}
+}
+
+// file puts what a completion gives back where it belongs.
+func (c *conduit) file(d *Completion) {
+	l, n := lane(d.ID>>32&1), uint32(d.ID)
+	switch d.ID &^ (1<<33 - 1) {
+	case ofPacket:
+		k := c.out[l].packets[n]
+		k.peer.lanes[l].busy--
+		c.release(l, k)
+	case ofStage:
+		c.out[l].idle = append(c.out[l].idle, n)
+	case ofReceive:
+		c.arrive(l, c.in[l].packets[n], d)
+	case ofLate:
+		m := c.late.all[n]
+		if d.Len != m.n {
+			c.fault(m.peer.rank, "a payload of %d bytes, %d were announced", d.Len, m.n)
+			return
+		}
+		c.in[l].ready.Push(n)
+	}
+}
+
+// arrive takes note of a packet that has come and of the credits in its header.
+func (c *conduit) arrive(l lane, k *packet, d *Completion) {
+	if _, ok := slices.BinarySearch(c.group, d.Source); !ok {
+		c.fault(d.Source, "it is not in the group of this rank")
+		return
+	}
+	p := c.peer(d.Source)
+	credits, welcome, err := parsePacketHeader(k.buf[:d.Len])
+	switch {
+	case err != nil:
+		c.fault(p.rank, "%v", err)
+		return
+	case credits > p.under:
+		c.fault(p.rank, "it returned %d credits of %d", credits, p.under)
+		return
+	}
+	p.under -= credits
+	if welcome {
+		p.room = c.depth
+	}
+	if !p.welcomed {
+		c.indebted(p)
+	}
+	k.peer, k.n, k.at = p, d.Len, packetHeader
+	if k.at == k.n {
+		c.repost(l, k)
+		return
+	}
+	c.in[l].arrived.Push(k)
+}
+
+// peer returns what is known of a rank of the group. At the first time there are as many more
+// receives as it may need, if that is not more than there may be.
+func (c *conduit) peer(r core.Rank) *peer {
+	p := c.peers[r]
+	if p == nil {
+		p = &peer{rank: r, room: min(firstRoom, c.depth)}
+		c.peers[r] = p
+		if n := min(c.depth, c.receives-c.posted); n > 0 {
+			if err := c.postReceives(n); err != nil {
+				c.fail(fmt.Errorf("mpi: rank %d: receives for rank %d: %w", c.rank, r, err))
+			}
+		}
+	}
+	return p
+}
+
+// take runs the handlers of up to budget messages. Replies go first. A request is taken only
+// if a reply of any size to it could leave, and otherwise stays where it is.
+func (c *conduit) take(budget int) int {
+	o := &c.out[replies]
+	n := 0
+	for n < budget && !c.broken && (c.step(replies) || len(o.free) > 0 && len(o.idle) > 0 && c.step(requests)) {
+		n++
+	}
+	return n
+}
+
+// step delivers the next message of a lane; it reports false if there is none.
+func (c *conduit) step(l lane) bool {
+	in := &c.in[l]
+	if i, ok := in.ready.Pop(); ok {
+		c.deliverLate(l, i)
+		return true
+	}
+	for !c.broken {
+		if in.current == nil {
+			in.current, _ = in.arrived.Pop()
+		}
+		k := in.current
+		if k == nil {
+			return false
+		}
+		at := k.at
+		r, rest, err := parseRecord(k.buf[at:k.n])
+		if err != nil {
+			c.fault(k.peer.rank, "%v", err)
+			return false
+		}
+		k.at = k.n - len(rest)
+		delivered := c.accept(l, k.peer, &r) && c.deliver(k.peer, &r, arguments(k.buf, at+recordHeader))
+		if k.at == k.n {
+			in.current = nil
+			c.repost(l, k)
+		}
+		if delivered {
+			return true
+		}
+	}
+	return false
+}
+
+// accept checks that a record is one that its sender may send now, and counts it. A reply
+// gives its request's credit back.
+func (c *conduit) accept(l lane, p *peer, r *record) bool {
+	switch {
+	case laneOf(r.hdr) != l:
+		c.fault(p.rank, "a %v among the %v", r.hdr, l)
+	case l == replies && p.under == 0:
+		c.fault(p.rank, "a %v to no request", r.hdr)
+	case l == requests && p.held == c.depth:
+		c.fault(p.rank, "more than %d requests under way", c.depth)
+	case l == replies:
+		p.under--
+		return true
+	default:
+		p.held++
+		return true
+	}
+	return false
+}
+
+// deliver runs the handler of a record, or reports false if its payload is still to come.
+func (c *conduit) deliver(p *peer, r *record, args *[core.MaxArgs]uint32) bool {
+	if r.tag != 0 {
+		c.expect(p, r)
+		return false
+	}
+	if r.hdr.Kind() == core.Long {
+		if w, ok := c.ep.Window(r.off, uint64(r.n)); ok {
+			copy(w, r.data)
+			c.proc.Charge(c.copying(len(r.data)))
+		}
+	}
+	c.dispatch(p, r.hdr, args, r.off, r.data)
+	return true
+}
+
+// dispatch runs a handler. A Long's payload lies in the segment already, if its range does.
+func (c *conduit) dispatch(p *peer, hdr core.Header, args *[core.MaxArgs]uint32, off uint64, data []byte) {
+	c.proc.Charge(c.costs.Deliver)
+	c.unlock()
+	var replied bool
+	if hdr.Kind() == core.Long {
+		replied = c.ep.DispatchLong(p.rank, hdr, args, off, uint64(len(data)), 0)
+	} else {
+		replied = c.ep.Dispatch(p.rank, hdr, args, data, 0)
+	}
+	c.lock()
+	if !hdr.Reply() && !replied {
+		c.owe(p)
+	}
+}
+
+// expect notes a message whose payload comes as a message of its own and posts the receive: a
+// Long's in its place in the segment, a Medium's as soon as there is a buffer.
+func (c *conduit) expect(p *peer, r *record) {
+	kind, n := r.hdr.Kind(), int(r.n)
+	window, inside := c.ep.Window(r.off, uint64(n))
+	switch {
+	case r.tag < firstTag || r.tag > MaxTag || n == 0 || kind != core.Medium && kind != core.Long:
+		c.fault(p.rank, "a %v with a payload of %d bytes under tag %d", r.hdr, n, r.tag)
+		return
+	case kind == core.Medium && n > c.medium:
+		c.fault(p.rank, "a Medium of %d bytes", n)
+		return
+	case kind == core.Long && !inside:
+		c.fault(p.rank, "a payload of %d bytes at %d outside the segment", n, r.off)
+		return
+	}
+	l := laneOf(r.hdr)
+	in := &c.in[l]
+	i, m := c.late.take()
+	m.peer, m.hdr, m.off, m.n, m.tag = p, r.hdr, r.off, n, r.tag
+	for j := range r.hdr.NArgs() {
+		m.args[j] = binary.NativeEndian.Uint32(r.args[4*j:])
+	}
+	if kind == core.Long {
+		m.data = window
+	} else if k := len(in.idle); k > 0 {
+		m.medium, in.idle = in.idle[k-1], in.idle[:k-1]
+		m.data = in.mediums[m.medium][:n:n]
+	} else {
+		in.waiting.Push(i)
+		return
+	}
+	c.postLate(l, i)
+}
+
+// postLate posts the receive of a payload that has its place.
+func (c *conduit) postLate(l lane, i uint32) {
+	m := c.late.all[i]
+	c.posts = append(c.posts, Post{Buf: m.data, ID: idOf(ofLate, l, int(i)), Peer: m.peer.rank, Tag: m.tag, Receive: true})
+}
+
+// deliverLate runs the handler of a message whose payload has come, and gives the buffer of a
+// Medium to the next that waits for one.
+func (c *conduit) deliverLate(l lane, i uint32) {
+	m := c.late.all[i]
+	c.dispatch(m.peer, m.hdr, &m.args, m.off, m.data)
+	if in := &c.in[l]; m.hdr.Kind() == core.Medium {
+		if next, ok := in.waiting.Pop(); ok {
+			w := c.late.all[next]
+			w.medium, w.data = m.medium, in.mediums[m.medium][:w.n:w.n]
+			c.postLate(l, next)
+		} else {
+			in.idle = append(in.idle, m.medium)
+		}
+	}
+	c.late.put(i)
+}
+
+// fault ends the job because of what a peer sent.
+func (c *conduit) fault(from core.Rank, format string, args ...any) {
+	c.fail(fmt.Errorf("mpi: rank %d: message from rank %d: %s", c.rank, from, fmt.Sprintf(format, args...)))
+}
+
+// fail ends the job; the transport is not used any more.
+func (c *conduit) fail(err error) {
+	c.broken = true
+	c.ep.Fail(err)
+}

@@ -1,0 +1,194 @@
+package mpi
+
+import (
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// Reserve implements core.Conduit. The message gets a packet of its own; Commit decides
+// whether it travels in it or with others.
+func (c *conduit) Reserve(op *core.Op) core.Result {
+	c.lock()
+	defer c.unlock()
+	l := laneOf(op.Hdr)
+	o := &c.out[l]
+	p := c.peer(op.Dst)
+	if l == requests && (p.under >= p.room || c.broken) || len(o.free) == 0 {
+		return core.NoRoom
+	}
+	nargs := op.Hdr.NArgs()
+	big := packetHeader+recordSize(nargs, op.Len) > c.packet
+	if big && len(o.idle) == 0 {
+		return core.NoRoom
+	}
+	k := o.free[len(o.free)-1]
+	o.free = o.free[:len(o.free)-1]
+	k.peer, k.big, k.at = p, 0, packetHeader+recordHeader
+	op.Slot = uint64(uint32(k.id))
+	op.Args = arguments(k.buf, k.at)
+	k.at += padded(4 * nargs)
+	if big {
+		s := o.idle[len(o.idle)-1]
+		o.idle = o.idle[:len(o.idle)-1]
+		k.big = s + 1
+		op.Data = o.stages[s][:op.Len:op.Len]
+	} else {
+		op.Data = k.buf[k.at : k.at+op.Len : k.at+op.Len]
+	}
+	if l == requests {
+		p.under++
+	}
+	return core.Reserved
+}
+
+// Commit implements core.Conduit.
+func (c *conduit) Commit(op *core.Op) {
+	c.lock()
+	defer c.unlock()
+	l := laneOf(op.Hdr)
+	o := &c.out[l]
+	k := o.packets[op.Slot]
+	p := k.peer
+	c.proc.Charge(c.costs.Build + c.copying(op.Len))
+	if l == replies {
+		p.held-- // the reply settles its request
+	}
+	if k.big != 0 && k.at+padded(op.Len) <= c.packet { // it has become less since Reserve
+		s := k.big - 1
+		copy(k.buf[k.at:], o.stages[s][:op.Len])
+		o.idle = append(o.idle, s)
+		k.big = 0
+	}
+	tag, payload := int32(0), Post{}
+	if k.n = k.at + padded(op.Len); k.big != 0 {
+		k.n = k.at
+		tag = p.nextTag()
+		s := k.big - 1
+		payload = Post{Buf: o.stages[s][:op.Len], ID: idOf(ofStage, l, int(s)), Peer: p.rank, Tag: tag}
+	}
+	putRecordHeader(k.buf[packetHeader:], op.Hdr, tag, op.Len, op.Off)
+	c.enqueue(l, k, op.Hdr.Handler() < core.ExtendedHandlers)
+	if tag != 0 {
+		c.post(payload)
+	}
+	c.progress()
+}
+
+// nextTag returns the tag of the next payload that goes to the peer as a message of its own.
+// Fewer are under way than there are tags, since each belongs to a request or its reply.
+func (p *peer) nextTag() int32 {
+	p.tag = (p.tag + 1) % tags
+	return firstTag + p.tag
+}
+
+// enqueue sends a packet with one record, at once unless an earlier one has not left and
+// messages of the lane are packed. Then it waits, and collects what follows, until there is no
+// room in it or a poll flushes it. What is urgent does not wait: core's barriers, after which
+// their sender may poll no more.
+func (c *conduit) enqueue(l lane, k *packet, urgent bool) {
+	ol := &k.peer.lanes[l]
+	wait := (c.pack == packAll || c.pack == packReplies && l == replies) && ol.busy > 0 && !urgent
+	if open := ol.open; open != nil {
+		if record := k.buf[packetHeader:k.n]; len(record) <= c.packet-open.n {
+			open.n += copy(open.buf[open.n:], record)
+			c.proc.Charge(c.copying(len(record)))
+			c.release(l, k)
+			k = open
+		} else {
+			c.send(l, open)
+		}
+		ol.open = nil
+	}
+	if !wait {
+		c.send(l, k)
+		return
+	}
+	ol.open = k
+	if !ol.opened {
+		ol.opened = true
+		c.opened[l] = append(c.opened[l], k.peer)
+	}
+}
+
+// flush sends the open packets of all peers.
+func (c *conduit) flush() {
+	for l := range lanes {
+		for _, p := range c.opened[l] {
+			ol := &p.lanes[l]
+			if ol.opened = false; ol.open != nil {
+				c.send(l, ol.open)
+				ol.open = nil
+			}
+		}
+		c.opened[l] = c.opened[l][:0]
+	}
+}
+
+// send completes the header of a packet, by which all that is owed to its receiver is told,
+// and posts it.
+func (c *conduit) send(l lane, k *packet) {
+	p := k.peer
+	putPacketHeader(k.buf, p.owed, !p.welcomed, k.n)
+	p.held -= p.owed
+	p.owed, p.welcomed = 0, true
+	p.lanes[l].busy++
+	c.post(Post{Buf: k.buf[:k.n], ID: k.id, Peer: p.rank, Tag: int32(l)})
+}
+
+// post adds a send to those that begin with the next call of the transport.
+func (c *conduit) post(p Post) {
+	c.posts = append(c.posts, p)
+	c.sends = true
+}
+
+// release gives a packet back to its pool.
+func (c *conduit) release(l lane, k *packet) {
+	k.peer = nil
+	c.out[l].free = append(c.out[l].free, k)
+}
+
+// owe notes a request that is settled without a reply. Its sender is told in the next packet
+// to it; a packet is sent for the purpose when half of its credits are owed. So a sender
+// without credit is always told: as many as it has, less than half owed, came back by
+// replies.
+func (c *conduit) owe(p *peer) {
+	if p.owed++; p.owed >= c.creditEvery() {
+		c.indebted(p)
+	}
+}
+
+func (c *conduit) creditEvery() int { return max(1, c.depth/2) }
+
+// indebted has settle look at the peer.
+func (c *conduit) indebted(p *peer) {
+	if !p.debtor {
+		p.debtor = true
+		c.debtors = append(c.debtors, p)
+	}
+}
+
+// settle tells peers what is owed to them and no other packet has told. For want of a packet
+// it does so in a later poll.
+func (c *conduit) settle() {
+	o := &c.out[replies]
+	left := c.debtors[:0]
+	for _, p := range c.debtors {
+		switch {
+		case p.welcomed && p.owed < c.creditEvery():
+			p.debtor = false
+		case len(o.free) == 0:
+			left = append(left, p)
+		default:
+			p.debtor = false
+			k := o.free[len(o.free)-1]
+			o.free = o.free[:len(o.free)-1]
+			k.peer, k.n = p, packetHeader
+			c.proc.Charge(c.costs.Build)
+			c.send(replies, k)
+		}
+	}
+	c.debtors = left
+}
+
+// copying returns what copying n bytes costs under the model.
+func (c *conduit) copying(n int) vtime.Time { return c.costs.CopyKB * vtime.Time(n) / 1024 }
