@@ -1,0 +1,60 @@
+// Package hardware models machines of SCI adapters, and of what works like them, in virtual
+// time: hosts with an I/O bus and memory, adapters, and rings of links. Package sisci puts its
+// calls on it; nothing here knows messages or ranks. All constants come from a machine file
+// ([Load], docs/machines.md), and [Profile] says what each one means.
+//
+// # What a store goes through
+//
+// A CPU's store of up to 64 bytes is one burst. [Node.Store] charges the CPU for filling the
+// gather buffer and schedules the burst at the CPU's own time; everything after that is events:
+//
+//	CPU         pio.word for every 8 bytes; then it goes on, unless pio.outstanding
+//	            bursts have no answer yet
+//	inject      the host's bus: bus.write cycles and the data's; the adapter's sending
+//	            half: adapter.send per packet; then adapter.forward
+//	depart      every link of the route in turn: link.rate for the packet, link.hop
+//	            to the next, link.turn onto another ring; then adapter.accept
+//	accept      the adapter's receiving half: adapter.receive per packet; when there is
+//	            a buffer (adapter.buffers) the answer goes back along the rest of the
+//	            rings, and takes adapter.answer; the burst goes on across the bus
+//	land        memory.visible later the bytes are in memory, where a CPU that polls
+//	            finds them
+//
+// So a store is answered before it can be seen: [Node.Check], the store barrier, says that all
+// bytes are in the hands of the remote adapter, which keeps their order. Bus, adapter halves
+// and links do one thing at a time, in the order in which they were asked. Loads make the same
+// way with a round trip for each word, during which the CPU stalls. A DMA engine sends bursts
+// of dma.burst bytes, each a train of packets, as fast as the bus gives them and as long as
+// not too many answers are missing.
+//
+// # What goes wrong
+//
+// With a chance per burst, bursts are refused (Busy), or they or their answers are lost
+// (Unknown until the driver has looked into it); a lost answer leaves the bytes delivered, so
+// that repeating stores them twice, as on the real thing. On a cut link, or when the peer is
+// lost, stores are Dead after error.timeout. [Machine.SetLink] and [Machine.Lose] make that
+// happen; hosts learn of it error.detect later ([Machine.Watch]).
+//
+// # Approximations
+//
+//   - The gather buffer collects within one call of Store. Its last, partial block leaves at
+//     once; on a real processor it may stay until something pushes it out.
+//   - A packet takes its links in the order in which packets leave their adapters, all at that
+//     moment. Another that reaches a link further on a little earlier, but left later, waits for
+//     it. The receiving half and its bus are asked when a packet is there.
+//   - Links and switches have no buffers that could fill: what cannot go on waits where it costs
+//     nobody else. At most pio.outstanding bursts per host wait in this way. SCI's retries of
+//     busy packets are waiting for a buffer here, and cost no link time.
+//   - Echo packets, flow control and idle symbols are not modelled by themselves; the answer goes
+//     around the rest of the ring for all of them.
+//   - Memory has no bandwidth of its own, and the CPU's own work does not slow anything down.
+//   - Transactions are retired in the order of issue, also those to different nodes.
+//   - A bus takes one read at a time, and is held while memory works.
+//   - A lost host's adapter still passes packets on.
+//
+// # Determinism
+//
+// Nothing but the kernel's events and its seed decides: no map is iterated, and errors are
+// drawn in the order of events, and only if the machine has any. In a steady state no call
+// allocates.
+package hardware

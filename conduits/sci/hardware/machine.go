@@ -1,0 +1,142 @@
+package hardware
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/aqueduct-go/aqueduct/internal/machine"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// Machine is a modelled installation: hosts with their adapters, and the links between them,
+// on one kernel. All of it belongs to the kernel's one logical thread.
+type Machine struct {
+	kernel   *vtime.Kernel
+	profile  *Profile
+	fabric   fabric
+	nodes    []*Node
+	chance   *rand.Rand
+	watchers []func(Event)
+	idle     []*packet
+}
+
+// maxNodes is how many nodes SCI can address: 16 bits (IEEE 1596).
+const maxNodes = 1 << 16
+
+// New returns a machine of nodes hosts. Hosts that nothing is done with cost a few bytes.
+func New(k *vtime.Kernel, p *Profile, nodes int) (*Machine, error) {
+	if nodes < 1 || nodes > maxNodes {
+		return nil, fmt.Errorf("hardware: a machine of %d nodes; there can be 1 to %d", nodes, maxNodes)
+	}
+	return &Machine{
+		kernel:  k,
+		profile: p,
+		fabric:  newFabric(p, nodes),
+		nodes:   make([]*Node, nodes),
+		chance:  k.Rand("sci/hardware: errors"),
+	}, nil
+}
+
+// Profile returns the machine's constants, which are not to be changed.
+func (m *Machine) Profile() *Profile { return m.profile }
+
+// Nodes returns how many hosts the machine has.
+func (m *Machine) Nodes() int { return len(m.nodes) }
+
+// Node returns host i.
+func (m *Machine) Node(i int) *Node {
+	if m.nodes[i] == nil {
+		m.nodes[i] = newNode(m, i)
+	}
+	return m.nodes[i]
+}
+
+// Node is a host with its adapter.
+type Node struct {
+	m    *Machine
+	id   int
+	proc *vtime.Proc
+	lost bool
+
+	bus      server // I/O bus
+	sending  server // half of the adapter
+	receives server // the other half
+
+	window   []vtime.Time // ring: when the last transactions are answered, or notYet
+	oldest   int          // place in window that is taken next
+	arriving []vtime.Time // ring: when the last bursts that came in have crossed the bus
+	crossed  int          // place in arriving that is taken next
+	channels []channel    // of the DMA engine; made with the first queue
+	queues   int          // made so far
+
+	awaited *Account // what the proc waits for, if it does
+	stalled bool     // the proc waits for window[oldest]
+	counts  Counts
+}
+
+// notYet stands for a time that is not known.
+const notYet vtime.Time = math.MaxInt64
+
+func newNode(m *Machine, id int) *Node {
+	p := m.profile
+	return &Node{
+		m:        m,
+		id:       id,
+		window:   make([]vtime.Time, p.PIO.Outstanding),
+		arriving: make([]vtime.Time, p.Adapter.Buffers),
+	}
+}
+
+// ID returns the node's number in the machine.
+func (n *Node) ID() int { return n.id }
+
+// Machine returns the machine that the node is part of.
+func (n *Node) Machine() *Machine { return n.m }
+
+// Run says which rank runs on the host. What the host's CPU does is charged to it.
+func (n *Node) Run(p *vtime.Proc) { n.proc = p }
+
+// Proc returns the rank that runs on the host.
+func (n *Node) Proc() *vtime.Proc { return n.proc }
+
+// Counts is what a node has done so far.
+type Counts struct {
+	Bursts   int64      // bursts sent: stores, and chunks of DMA
+	Packets  int64      // packets that they were cut into
+	Bytes    int64      // bytes moved, either way, that have arrived
+	Loads    int64      // round trips of loads and of fetch-and-add
+	Refused  int64      // bursts that the other side refused
+	Dropped  int64      // bursts, or answers, that were lost
+	Stalls   int64      // times the CPU waited because too many transactions were outstanding
+	Bus      vtime.Time // how long the I/O bus worked
+	Sending  vtime.Time // how long the adapter's sending half worked
+	Receives vtime.Time // how long its receiving half worked
+}
+
+// Counts returns what the node has done so far.
+func (n *Node) Counts() Counts {
+	c := n.counts
+	c.Bus, c.Sending, c.Receives = n.bus.busy, n.sending.busy, n.receives.busy
+	return c
+}
+
+// LinkBusy returns how long link i has carried packets.
+func (m *Machine) LinkBusy(i int) vtime.Time { return m.fabric.links[i].busy }
+
+// strikes tells whether something of that chance happens now.
+func (m *Machine) strikes(c machine.Chance) bool {
+	return c > 0 && m.chance.Int64N(int64(machine.Certain)) < int64(c)
+}
+
+// write returns how long a write burst of n bytes takes on a bus.
+func (m *Machine) write(n int) vtime.Time {
+	b := &m.profile.Bus
+	return b.Clock.Time(b.Write + (n+b.Width-1)/b.Width)
+}
+
+// read returns how long a read burst of n bytes takes on a bus.
+func (m *Machine) read(n int) vtime.Time {
+	b := &m.profile.Bus
+	return b.Clock.Time(b.Read + (n+b.Width-1)/b.Width)
+}

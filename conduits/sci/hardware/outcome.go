@@ -1,0 +1,94 @@
+package hardware
+
+import "github.com/aqueduct-go/aqueduct/internal/vtime"
+
+// Outcome is how a transfer ended.
+type Outcome uint8
+
+const (
+	Delivered Outcome = iota // all of it was accepted by the remote adapter
+	Busy                     // some was refused: store again at once
+	Unknown                  // an answer is missing, and the driver does not know yet how bad that is
+	Dead                     // the link or the node is gone: store again after Start has said Delivered
+	Aborted                  // DMA only: the queue was stopped
+)
+
+// String returns the outcome in a word.
+func (o Outcome) String() string {
+	switch o {
+	case Delivered:
+		return "delivered"
+	case Busy:
+		return "busy"
+	case Unknown:
+		return "unknown"
+	case Dead:
+		return "dead"
+	case Aborted:
+		return "aborted"
+	}
+	return "unknown outcome"
+}
+
+// Account gathers what became of the stores of one sequence, which all go from one node to
+// one other. The zero value is ready. It belongs to the node's proc, and must not be copied
+// nor dropped while stores are on their way.
+type Account struct {
+	peer     *Node      // where the last store went
+	clean    bool       // the last look at the status found nothing wrong
+	open     int        // stores that may still be answered
+	answered vtime.Time // when the last answer is there
+	outcome  Outcome    // the worst so far
+	assessed vtime.Time // when the driver knows what an Unknown was
+}
+
+// settle enters the answer to one store, or that there will be none.
+func (a *Account) settle(at vtime.Time, o Outcome, assess vtime.Time) {
+	a.open--
+	a.answered = max(a.answered, at)
+	a.outcome = max(a.outcome, o)
+	if o == Unknown {
+		a.assessed = max(a.assessed, at+assess)
+	}
+}
+
+// Start begins a sequence. After a clean Check, or Start, the status that was read then still
+// serves, and Start costs nothing and returns Delivered. Otherwise it reads the adapter's status
+// register: Delivered if stores to the peer of acct may go ahead; Dead while the link or the
+// peer is gone; Unknown until the driver has looked into an error that Check called Unknown.
+// Only n's own proc may call it, outside of events.
+func (n *Node) Start(acct *Account) Outcome {
+	if acct.clean {
+		return Delivered
+	}
+	n.proc.Charge(n.m.profile.PIO.Status)
+	n.proc.Sync()
+	if acct.peer != nil && !n.m.reaches(n, acct.peer) {
+		return Dead
+	}
+	if acct.assessed > n.proc.Now() {
+		return Unknown
+	}
+	acct.clean = true
+	return Delivered
+}
+
+// Check is the store barrier: it flushes the gather buffers, waits in virtual time until
+// every store of acct is answered or given up, reads the status register, and returns the
+// worst outcome, which it clears. Only n's own proc may call it, outside of events.
+func (n *Node) Check(acct *Account) Outcome {
+	n.Flush()
+	for acct.open > 0 {
+		n.awaited = acct
+		n.proc.Park(0)
+	}
+	n.awaited = nil
+	if wait := acct.answered - n.proc.Now(); wait > 0 {
+		n.proc.Charge(wait)
+	}
+	n.proc.Charge(n.m.profile.PIO.Status)
+	o := acct.outcome
+	acct.clean = o == Delivered
+	acct.outcome, acct.answered = Delivered, 0
+	return o
+}

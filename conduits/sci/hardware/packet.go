@@ -1,0 +1,358 @@
+package hardware
+
+import (
+	"fmt"
+
+	"github.com/aqueduct-go/aqueduct/internal/machine"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// packet is a burst on its way from one node to another: a block that a CPU stored, a chunk of
+// a DMA transfer, the request of a load, an interrupt. It is one packet on the links, or for
+// DMA a train of some. It is the target of all its events and goes back into a pool at the end.
+type packet struct {
+	m        *Machine
+	from, to *Node
+	kind     kind
+	events   int // DMA: how many are still to come
+	outcome  Outcome
+
+	place int      // of a store in from.window
+	acct  *Account // of a store; may be nil
+	queue *Queue   // of a DMA chunk
+	told  *vtime.Proc
+
+	dst, src []byte // of a write dst is remote, of a read src is
+	data     []byte // the bytes on their way
+
+	word *uint32 // of a fetch-and-add, with what is added and what was there
+	add  uint32
+	old  uint32
+	done bool // load and fetch-and-add: the proc may go on
+
+	target vtime.Target // of an interrupt
+	a, b   uint64
+}
+
+// kind says what a packet is for.
+type kind uint8
+
+const (
+	store     kind = iota // of the CPU
+	dmaWrite              // a chunk from local to remote memory
+	dmaRead               // a chunk from remote to local memory
+	load                  // of the CPU
+	fetchAdd              // of the CPU
+	interrupt             // for the remote CPU
+)
+
+var kindNames = [...]string{"store", "DMA write", "DMA read", "load", "fetch-and-add", "interrupt"}
+
+// reads tells whether data comes back with the answer.
+func (k kind) reads() bool { return k == dmaRead || k == load || k == fetchAdd }
+
+// isDMA tells whether the engine made the packet.
+func (k kind) isDMA() bool { return k == dmaWrite || k == dmaRead }
+
+// The stages of a packet, which are its events.
+const (
+	inject uint64 = iota // the burst is due on the local bus
+	depart               // the adapter has it ready for the link
+	accept               // it is at the remote adapter
+	fetch                // reads: the remote memory has given the data
+	land                 // the bytes are in the memory that they go to
+	answer               // reads and DMA: the answer is back, or will not come
+)
+
+var stageNames = [...]string{"inject", "depart", "accept", "fetch", "land", "answer"}
+
+// packet returns an idle packet.
+func (m *Machine) packet(k kind, from, to *Node) *packet {
+	var p *packet
+	if last := len(m.idle) - 1; last >= 0 {
+		p, m.idle = m.idle[last], m.idle[:last]
+	} else {
+		p = &packet{m: m}
+	}
+	p.kind, p.from, p.to = k, from, to
+	return p
+}
+
+// recycle puts p back when nothing is to come of it.
+func (p *packet) recycle() {
+	*p = packet{m: p.m, data: p.data[:0]}
+	p.m.idle = append(p.m.idle, p)
+}
+
+// Label implements vtime.Labelled.
+func (p *packet) Label(stage, _ uint64) string {
+	return fmt.Sprintf("%s %s %d to %d, %d B", kindNames[p.kind], stageNames[stage], p.from.id, p.to.id, p.size())
+}
+
+// Fire implements vtime.Target.
+func (p *packet) Fire(stage, _ uint64) {
+	switch stage {
+	case inject:
+		p.inject()
+	case depart:
+		p.depart()
+	case accept:
+		p.accept()
+	case fetch:
+		p.fetch()
+	case land:
+		p.land()
+	case answer:
+		p.answered()
+	}
+}
+
+func (p *packet) at(t vtime.Time, stage uint64) { p.m.kernel.At(t, p, stage, 0) }
+
+// size is how many bytes the packet is to move.
+func (p *packet) size() int {
+	if p.kind.reads() {
+		return len(p.src)
+	}
+	return len(p.data)
+}
+
+// out and back are how many of them go with the request and with the answer.
+func (p *packet) out() int {
+	if p.kind.reads() {
+		return 0
+	}
+	return len(p.data)
+}
+
+func (p *packet) back() int {
+	if p.kind.reads() {
+		return len(p.src)
+	}
+	return 0
+}
+
+// packets returns how many packets n bytes of a packet's kind are cut into.
+func (m *Machine) packets(k kind, n int) int {
+	large := int(m.profile.Packet.Large)
+	if !k.isDMA() || n <= large {
+		return 1
+	}
+	return (n + large - 1) / large
+}
+
+// wire returns how many bytes n bytes of data take on a link, with headers and unused room.
+func (m *Machine) wire(k kind, n int) int {
+	s := &m.profile.Packet
+	frame := int(s.Header + s.CRC)
+	if n == 0 {
+		return frame
+	}
+	for _, size := range [...]machine.Bytes{s.Small, s.Medium, s.Large} {
+		if n <= int(size) {
+			return frame + int(size)
+		}
+	}
+	return m.packets(k, n) * (frame + int(s.Large))
+}
+
+// incoming returns how long n bytes occupy the bus of the host that they come to: each packet
+// is a burst.
+func (m *Machine) incoming(k kind, n int) vtime.Time {
+	count := m.packets(k, n)
+	return vtime.Time(count)*m.write(0) + m.write(n) - m.write(0)
+}
+
+// inject takes the burst across the local bus and through the adapter.
+func (p *packet) inject() {
+	m, n, now := p.m, p.from, p.m.kernel.Now()
+	n.counts.Bursts++
+	crossed := now
+	if p.kind == dmaWrite {
+		crossed = n.bus.use(now, m.profile.Memory.Read+m.read(p.out()))
+	} else {
+		crossed = n.bus.use(now, m.write(p.out()))
+	}
+	if p.queue != nil {
+		p.queue.ready(crossed)
+	}
+	if p.from == p.to { // past the adapter
+		p.at(crossed, accept)
+		return
+	}
+	count := m.packets(p.kind, p.out())
+	n.counts.Packets += int64(count)
+	ready := n.sending.use(crossed, vtime.Time(count)*m.profile.Adapter.Send)
+	p.at(ready+m.profile.Adapter.Forward, depart)
+}
+
+// depart sends the burst along the links.
+func (p *packet) depart() {
+	m, now := p.m, p.m.kernel.Now()
+	path := m.fabric.request(p.from.id, p.to.id)
+	arrived, ok := m.carry(path, now, m.wire(p.kind, p.out()))
+	if !ok || p.from.lost {
+		p.fail(now, Dead)
+		return
+	}
+	p.at(arrived+m.profile.Adapter.Accept, accept)
+}
+
+// accept takes the burst into the remote adapter, where it may meet an error.
+func (p *packet) accept() {
+	m, now := p.m, p.m.kernel.Now()
+	if p.to.lost {
+		p.fail(now, Dead)
+		return
+	}
+	if p.from == p.to {
+		p.enter(now)
+		return
+	}
+	fallible := p.kind != interrupt // of which the driver takes care itself
+	if fallible && m.strikes(m.profile.Error.Lost) {
+		p.from.counts.Dropped++
+		if m.strikes(machine.Certain / 2) {
+			p.fail(now, Unknown)
+			return
+		}
+		p.outcome = Unknown // its answer is to be lost
+	}
+	work := vtime.Time(m.packets(p.kind, p.out())) * m.profile.Adapter.Receive
+	taken := p.to.receives.use(now, work)
+	if fallible && p.outcome == Delivered && m.strikes(m.profile.Error.Busy) {
+		p.from.counts.Refused++
+		p.outcome = Busy
+		p.reply(taken, 0)
+		return
+	}
+	p.enter(taken)
+}
+
+// enter takes the burst from the remote adapter, when that has a buffer for it, across the
+// bus. A write is answered as soon as it has the buffer.
+func (p *packet) enter(taken vtime.Time) {
+	m, n := p.m, p.to
+	buffer := &n.arriving[n.crossed]
+	n.crossed = next(n.crossed, len(n.arriving))
+	accepted := max(taken, *buffer)
+	if p.kind.reads() {
+		*buffer = n.bus.use(accepted, m.profile.Memory.Read+m.read(p.back()))
+		p.at(*buffer, fetch)
+		return
+	}
+	*buffer = n.bus.use(accepted, m.incoming(p.kind, p.out()))
+	if p.kind == interrupt {
+		p.at(*buffer+m.profile.Interrupt.Latency, land)
+		return
+	}
+	p.events++
+	p.at(*buffer+m.profile.Memory.Visible, land)
+	p.reply(accepted, 0)
+}
+
+// fetch reads the remote memory and sends the data back.
+func (p *packet) fetch() {
+	if p.kind == fetchAdd {
+		p.old = *p.word
+		*p.word += p.add
+	} else {
+		p.data = append(p.data[:0], p.src...)
+	}
+	p.reply(p.m.kernel.Now(), p.back())
+}
+
+// reply sends the answer, with n bytes of data, which leaves the remote adapter at a time.
+func (p *packet) reply(at vtime.Time, n int) {
+	m := p.m
+	if p.outcome == Unknown {
+		p.fail(at, Unknown)
+		return
+	}
+	back := at
+	if p.from != p.to {
+		arrived, ok := m.carry(m.fabric.answer(p.from.id, p.to.id), at, m.wire(p.kind, n))
+		if !ok {
+			p.fail(at, Dead)
+			return
+		}
+		back = arrived + m.profile.Adapter.Answer
+	}
+	p.conclude(back, p.outcome)
+}
+
+// fail says that no answer will come, which is known when it is overdue.
+func (p *packet) fail(at vtime.Time, o Outcome) {
+	if p.kind == interrupt {
+		p.recycle()
+		return
+	}
+	p.conclude(at+p.m.profile.Error.Timeout, o)
+}
+
+// conclude says when it is known how the packet fared. The CPU that stored takes that time
+// from its window and the account; for all others it is an event.
+func (p *packet) conclude(at vtime.Time, o Outcome) {
+	p.outcome = o
+	if p.kind != store {
+		p.events++
+		p.at(at, answer)
+		return
+	}
+	p.from.settle(p.place, at, o, p.acct)
+	if p.events == 0 {
+		p.recycle()
+	}
+}
+
+// answered ends a load, or a part of a DMA transfer.
+func (p *packet) answered() {
+	p.events--
+	switch {
+	case p.kind == load || p.kind == fetchAdd:
+		p.done = true
+		p.from.proc.Arrive()
+	case p.kind == dmaRead && p.outcome == Delivered:
+		m, n := p.m, p.from
+		crossed := n.bus.use(m.kernel.Now(), m.incoming(p.kind, p.back()))
+		p.events++
+		p.at(crossed+m.profile.Memory.Visible, land)
+	default:
+		p.queue.answered(p.outcome)
+		if p.events == 0 {
+			p.recycle()
+		}
+	}
+}
+
+// land puts the bytes where they go.
+func (p *packet) land() {
+	switch {
+	case p.kind == interrupt:
+		if !p.to.lost {
+			p.target.Fire(p.a, p.b)
+		}
+		p.recycle()
+		return
+	case p.kind == dmaRead:
+		p.put(p.from)
+		p.queue.answered(p.outcome)
+	default:
+		p.put(p.to)
+	}
+	if p.events--; p.events == 0 {
+		p.recycle()
+	}
+}
+
+// put stores the bytes in the memory of a node.
+func (p *packet) put(n *Node) {
+	if n.lost {
+		return
+	}
+	copy(p.dst, p.data)
+	p.from.counts.Bytes += int64(len(p.data))
+	if p.told != nil {
+		p.told.Arrive()
+	}
+}

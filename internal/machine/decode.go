@@ -1,0 +1,85 @@
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+)
+
+// Decode fills the struct that into points to. A field with the tag `machine:"link.hop"`
+// gets the constant of that name; a struct with a tag holds the names that begin with the tag
+// and a dot; a field without a tag is left alone. Types of fields are vtime.Time, Bytes, Rate,
+// Period, Chance, int, bool (the words yes and no) and string (a word), and a constant's unit
+// must be one of its field's type. Every constant must have a field and every field a
+// constant; all that is wrong is reported at once.
+func (f *File) Decode(into any) error {
+	d := decoder{file: f, used: map[string]bool{}}
+	d.fields("", reflect.ValueOf(into).Elem())
+	for i := range f.Constants {
+		if c := &f.Constants[i]; !d.used[c.Name] {
+			d.fail("%s: %s: no such constant in this kind of machine", c.Where, c.Name)
+		}
+	}
+	return errors.Join(d.errs...)
+}
+
+type decoder struct {
+	file *File
+	used map[string]bool
+	errs []error
+}
+
+func (d *decoder) fail(format string, args ...any) {
+	d.errs = append(d.errs, fmt.Errorf("machine: "+format, args...))
+}
+
+func (d *decoder) fields(prefix string, v reflect.Value) {
+	for i := range v.NumField() {
+		tag, ok := v.Type().Field(i).Tag.Lookup("machine")
+		if !ok {
+			continue
+		}
+		if field := v.Field(i); field.Kind() == reflect.Struct {
+			d.fields(prefix+tag+".", field)
+		} else {
+			d.field(prefix+tag, field)
+		}
+	}
+}
+
+func (d *decoder) field(name string, v reflect.Value) {
+	c := d.file.Constant(name)
+	if c == nil {
+		d.fail("%s: %s is missing", d.file.Name, name)
+		return
+	}
+	d.used[name] = true
+	if v.Kind() == reflect.Bool && c.unit.kind == wordKind {
+		d.truth(c, v)
+		return
+	}
+	if v.Type() != c.unit.kind {
+		kind, known := kindNames[v.Type()]
+		if !known {
+			kind = "a word (yes or no)"
+		}
+		d.fail("%s: %s is in %s, but must be %s", c.Where, name, c.Unit, kind)
+		return
+	}
+	if v.Kind() == reflect.String {
+		v.SetString(c.Value)
+	} else {
+		v.SetInt(c.quantity)
+	}
+}
+
+func (d *decoder) truth(c *Constant, v reflect.Value) {
+	switch c.Value {
+	case "yes":
+		v.SetBool(true)
+	case "no":
+		v.SetBool(false)
+	default:
+		d.fail("%s: %s is %q, but must be yes or no", c.Where, c.Name, c.Value)
+	}
+}

@@ -1,0 +1,17 @@
+// Package machine reads machine files: small readable descriptions of the hardware that a
+// model stands for. A file gives one constant per line, with its unit, its standing (published,
+// fitted or assumed) and its source, so that nobody has to guess how much a number is worth:
+//
+//	about a testbed of 2003
+//	base d339-2003                 # what is not said here is as there
+//	fit  raw-pio-80  3.16 us       Su et al.: half of a ping-pong
+//	link.hop         70 ns         assumed              bypass of an adapter
+//	memory.visible   1.6 us        fitted(raw-pio-80)   the rest of the measured time
+//	predict am-short 5 us   10%    Su et al.: short AM
+//
+// What a model's constants were fitted to and what it predicts must not overlap; the reader
+// refuses files in which they do. [Library.Load] finds and reads a file with what it is based
+// on, and [File.Decode] fills the struct of the model that the machine is for. Which constants
+// there are is the model's business, not this package's: docs/machines.md describes the format
+// for users.
+package machine

@@ -1,0 +1,133 @@
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Suffix ends the names of machine files.
+const Suffix = ".machine"
+
+// Library finds machines: those that come with a conduit by name, a user's own by path.
+type Library struct {
+	Builtin fs.FS             // holds <name>.machine
+	Aliases map[string]string // further names of built-in machines
+}
+
+// Built returns the library of the machine files in a directory that is embedded in the
+// program. It panics if there is no such directory.
+func Built(files fs.FS, dir string, aliases map[string]string) *Library {
+	builtin, err := fs.Sub(files, dir)
+	if err != nil {
+		panic(err)
+	}
+	return &Library{Builtin: builtin, Aliases: aliases}
+}
+
+// Names returns the names of the built-in machines, sorted, without aliases.
+func (l *Library) Names() []string {
+	files, err := fs.Glob(l.Builtin, "*"+Suffix)
+	if err != nil {
+		panic(err) // the pattern is constant
+	}
+	for i := range files {
+		files[i] = strings.TrimSuffix(files[i], Suffix)
+	}
+	slices.Sort(files)
+	return files
+}
+
+// Load reads a machine and what it is based on. A name with a slash, or with the suffix
+// .machine, is the path of a file, in a file's base line relative to that file; any other is
+// a built-in machine. Errors say file and line.
+func (l *Library) Load(name string) (*File, error) { return l.load(name, nil) }
+
+// load is Load; above are the machines that are based on this one.
+func (l *Library) load(name string, above []string) (*File, error) {
+	name = l.resolve(name, above)
+	if slices.Contains(above, name) {
+		return nil, fmt.Errorf("machine: %s is based on itself: %s", name, strings.Join(append(above, name), ", based on "))
+	}
+	text, err := l.read(name)
+	if err != nil {
+		return nil, err
+	}
+	f, err := parse(name, text)
+	if err != nil {
+		return nil, err
+	}
+	if f.Base != "" {
+		base, err := l.load(f.Base, append(above, name))
+		if err != nil {
+			return nil, err
+		}
+		f.inherit(base)
+	}
+	return f, f.check()
+}
+
+// resolve returns what name stands for: a built-in machine's own name or a path.
+func (l *Library) resolve(name string, above []string) string {
+	if !isPath(name) {
+		if own, ok := l.Aliases[name]; ok {
+			return own
+		}
+		return name
+	}
+	if len(above) > 0 && isPath(above[len(above)-1]) && !filepath.IsAbs(name) {
+		name = filepath.Join(filepath.Dir(above[len(above)-1]), name)
+	}
+	if name = filepath.Clean(name); !isPath(name) {
+		name = "./" + name // which Clean has taken away
+	}
+	return name
+}
+
+func isPath(name string) bool {
+	return strings.ContainsRune(name, '/') || strings.HasSuffix(name, Suffix)
+}
+
+func (l *Library) read(name string) (string, error) {
+	if isPath(name) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return "", fmt.Errorf("machine: %w", err)
+		}
+		return string(text), nil
+	}
+	text, err := fs.ReadFile(l.Builtin, name+Suffix)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
+		return "", fmt.Errorf("machine: no machine is called %q; there are %s, or give the path of a file of your own, such as ./my%s", name, strings.Join(l.Names(), ", "), Suffix)
+	}
+	if err != nil {
+		return "", fmt.Errorf("machine: %w", err)
+	}
+	return string(text), nil
+}
+
+// inherit adds what f's own file does not say. A number that constants of the base are
+// fitted to comes along; predictions were made for the base and stay there.
+func (f *File) inherit(base *File) {
+	own := f.Constants
+	f.Constants = slices.Clone(base.Constants)
+	for _, c := range own {
+		if old := f.Constant(c.Name); old != nil {
+			*old = c
+		} else {
+			f.Constants = append(f.Constants, c)
+		}
+	}
+	for _, fit := range base.Fits {
+		if f.Fit(fit.Name) == nil {
+			f.Fits = append(f.Fits, fit)
+		}
+	}
+	if f.About == "" {
+		f.About = base.About + ", changed"
+	}
+}
