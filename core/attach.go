@@ -1,9 +1,7 @@
 package core
 
 import (
-	"encoding/binary"
 	"fmt"
-	"hash/fnv"
 	"math"
 	"slices"
 	"strings"
@@ -20,7 +18,9 @@ type AttachSpec struct {
 	// configured one, "0" makes none. It may differ among ranks.
 	Segment string
 	// Extra is the number of bytes that the segment has beyond Segment, at its end, for a
-	// layer above this package; rounded up to whole pages. It may differ among ranks.
+	// layer above this package whose ranks reach it directly; rounded up to whole pages. It
+	// may differ among ranks. Where there is no direct reach (Endpoint.Reaches), there is no
+	// extra memory.
 	Extra int
 	// Handlers are registered before any message can arrive. Entries with index
 	// AnyHandler get the lowest free index, upwards in table order (GASNet-1 rule).
@@ -61,7 +61,9 @@ func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 	if need.segment, err = j.segmentSize(spec.Segment, need.conduit); err != nil {
 		return nil, err
 	}
-	need.segment += shm.RoundUp(max(0, spec.Extra))
+	if ep.Reaches() {
+		need.segment += shm.RoundUp(max(0, spec.Extra))
+	}
 	if err := ep.table.register(spec.Handlers, ClientHandlers, true); err != nil {
 		return nil, ep.Misuse("Attach", "%v", err)
 	}
@@ -79,20 +81,19 @@ func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 
 func (j *Job) newEndpoint(drv Driver, group []Rank) *Endpoint {
 	ep := &Endpoint{
-		job: j, conduit: drv.New(j.cfg.Profile), proc: j.proc, group: group, bell: -1,
+		job: j, conduit: drv.New(j.cfg.Profile), proc: j.proc, roster: &roster{group: group}, bell: -1,
 		single: j.cfg.Threads == Single || j.proc != nil,
 		debug:  j.cfg.Debug,
 		shared: j.local,
 		idle:   idleTimes{sleep: j.cfg.Sleep, stall: j.cfg.Stall},
-		peers:  make([]peer, j.size),
 	}
-	ep.Context = Context{ep: ep, turn: make(chan struct{}, 1)}
+	ep.peers.Init(j.size)
+	ep.Context = Context{ep: ep}
+	if j.proc == nil {
+		ep.turn = make(chan struct{}, 1)
+	}
 	ep.poller, ep.carrier = &ep.Context, Context{ep: ep}
 	ep.token.ep = ep
-	for r := range ep.peers {
-		_, in := slices.BinarySearch(group, Rank(r))
-		ep.peers[r].absent = !in
-	}
 	ep.barrier.least = math.MaxUint64
 	ep.table.set(HandlerEntry{Index: barrierHandler, Func: ep.barrier.onBarrier, Name: "core barrier"})
 	ep.table.set(HandlerEntry{Index: finalHandler, Func: ep.barrier.onFinal, Name: "core final barrier"})
@@ -132,86 +133,6 @@ func (ep *Endpoint) open() error {
 		shm.Ring(ep.bell) // the failure came before the endpoint could be woken
 	}
 	return nil
-}
-
-// group checks the list of ranks and returns it sorted.
-func (j *Job) group(ranks []Rank) ([]Rank, error) {
-	if ranks == nil {
-		ranks = make([]Rank, j.size)
-		for i := range ranks {
-			ranks[i] = Rank(i)
-		}
-		return ranks, nil
-	}
-	g := slices.Clone(ranks)
-	slices.Sort(g)
-	if n := len(slices.Compact(slices.Clone(g))); n != len(g) {
-		return nil, &UsageError{j.rank, "Attach", "a rank appears twice in the group"}
-	}
-	if len(g) == 0 || g[0] < 0 || int(g[len(g)-1]) >= j.size || !slices.Contains(g, j.rank) {
-		return nil, &UsageError{j.rank, "Attach", fmt.Sprintf("group %v must hold the caller and only ranks of a job of %d", g, j.size)}
-	}
-	return g, nil
-}
-
-// meet tells every rank the others' segment sizes, refuses jobs whose ranks disagree on the
-// configuration or the groups, checks the host's memory before any segment is made, and
-// finds out how ranks should wait.
-func (ep *Endpoint) meet(need memory) error {
-	j := ep.job
-	mine := [cardWords]uint64{uint64(need.segment), uint64(need.conduit), j.cfg.digest(), digest(ep.group)}
-	var card []byte
-	for _, w := range mine {
-		card = binary.LittleEndian.AppendUint64(card, w)
-	}
-	if j.proc == nil {
-		card = cpuMask(card)
-	}
-	cards, err := j.boot.Exchange(card)
-	if err != nil {
-		return err
-	}
-	needs := make([]memory, j.size)
-	for r, c := range cards {
-		if len(c) < 8*cardWords {
-			return fmt.Errorf("core: rank %d: rank %d runs another version of the library", j.rank, r)
-		}
-		needs[r] = memory{
-			segment: int(binary.LittleEndian.Uint64(c)),
-			conduit: int(binary.LittleEndian.Uint64(c[8:])),
-		}
-	}
-	ep.sizes = make([]int, j.size)
-	for _, r := range ep.group {
-		switch c := cards[r]; {
-		case binary.LittleEndian.Uint64(c[16:]) != mine[2]:
-			return fmt.Errorf("core: rank %d: rank %d attaches with another conduit, profile or configuration; they must agree", j.rank, r)
-		case binary.LittleEndian.Uint64(c[24:]) != mine[3]:
-			return fmt.Errorf("core: rank %d: rank %d, which is in the group, attaches with another group; they must agree", j.rank, r)
-		}
-		ep.sizes[r] = needs[r].segment
-	}
-	if ep.idle.hot, ep.idle.pause = hotPolls, pausePolls; j.crowded(func(r Rank) []byte { return cards[r][8*cardWords:] }) {
-		ep.idle.hot, ep.idle.pause, ep.idle.crowded = 1, 0, true
-	}
-	return j.checkMemory(needs)
-}
-
-// cardWords is the length of what a rank tells the others before it attaches, in front of
-// its mask of CPUs: bytes of its segment and of its conduit, and digests of its configuration
-// and its group.
-const cardWords = 4
-
-// digest stands for what must be the same on all ranks.
-func (c Config) digest() uint64 {
-	return digest([]any{c.Conduit, c.Profile, c.Settings, c.NoReach, c.Collectives, c.Threads, c.Debug})
-}
-
-// digest hashes how a value prints; maps print in order of their keys.
-func digest(v any) uint64 {
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%#v", v)
-	return h.Sum64()
 }
 
 // modelled tells which conduits have a model.

@@ -11,10 +11,12 @@ type Bootstrap interface {
 	Rank() Rank
 	// Size is the number of ranks of the job, fixed for its life.
 	Size() int
-	// Local returns the ranks on the caller's host, ascending, the caller included.
+	// Local returns the ranks on the caller's host, ascending, the caller included. The
+	// slice is not to be changed: ranks of one process may get the same.
 	Local() []Rank
 	// Exchange gives b to every rank and returns what each gave, indexed by rank. The
-	// result is the caller's. A bootstrap may limit b, to no less than 64 KiB.
+	// result is not to be changed: ranks of one process may get the same. A bootstrap may
+	// limit b, to no less than 64 KiB.
 	Exchange(b []byte) ([][]byte, error)
 	// Barrier returns when every rank has called it.
 	Barrier() error
@@ -41,6 +43,7 @@ type DescriptorSharer interface {
 // one process.
 type ProcessSharer interface {
 	// Share returns the value that the first caller's make returned for this key: the
-	// same for every rank of the job. Not collective, does not block.
+	// same for every rank of the job. Not collective, does not block; make may not call
+	// the bootstrap.
 	Share(key string, make func() any) any
 }

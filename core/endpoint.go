@@ -3,6 +3,7 @@ package core
 import (
 	"sync"
 
+	"github.com/aqueduct-go/aqueduct/internal/sparse"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -11,17 +12,23 @@ import (
 type Endpoint struct {
 	Context
 
+	// What every poll and message touches comes first, close together.
 	job     *Job
 	conduit Conduit
-	sleeper Sleeper
 	proc    *vtime.Proc // nil live
-	single  bool        // no locking
-	several bool        // Single: there are other contexts than the default one
+	poller  *Context
+	advance func(*Context) int
+	kicked  bool // advance is to be called; changed where handlers run
+	single  bool // no locking
+	several bool // Single: there are other contexts than the default one
 	debug   bool
-	shared  bool // other ranks live in this process
+	shared  bool               // other ranks live in this process
+	peers   sparse.Table[peer] // by rank; what an injection touches
+	token   Token
+
+	sleeper Sleeper
 	limits  Limits
-	group   []Rank
-	sizes   []int // segment bytes by rank
+	*roster
 	segment []byte
 	bell    int // eventfd that wakes a sleeping wait when the job fails
 
@@ -29,19 +36,13 @@ type Endpoint struct {
 	progress progress
 	bias     bias
 	idle     idleTimes
-	peers    []peer // by rank; what an injection touches
-	poller   *Context
-	table    handlerTable
-	token    Token
-	barrier  barrier
-	kicked   bool // advance is to be called; changed where handlers run
-	advance  func(*Context) int
 	carrier  Context // what advance sends with
+	table    handlerTable
+	barrier  barrier
 }
 
 // peer counts the messages exchanged with one rank.
 type peer struct {
-	absent   bool   // not in the endpoint's group
 	requests uint64 // sent; written under sending
 	replies  uint64 // sent; written while polling
 	received uint64 // written while polling
@@ -60,7 +61,7 @@ func (ep *Endpoint) Rank() Rank { return ep.job.rank }
 func (ep *Endpoint) Size() int { return ep.job.size }
 
 // Group returns the ranks this endpoint is connected to, ascending, its own included. The
-// slice is the endpoint's. A handler may call it.
+// slice may be shared by ranks, and is not to be changed. A handler may call it.
 func (ep *Endpoint) Group() []Rank { return ep.group }
 
 // Segment returns the rank's own registered memory, valid until the job ends. Peers write
@@ -73,11 +74,17 @@ func (ep *Endpoint) Segment() []byte { return ep.segment }
 // The memory is valid until the job ends; an access after it was removed by the peer's
 // death does no harm. A handler may not call it.
 func (ep *Endpoint) Reach(rank Rank) ([]byte, error) {
-	r, ok := ep.conduit.(Reacher)
-	if !ok || ep.proc != nil || ep.job.cfg.NoReach || ep.SegmentSize(rank) == 0 {
+	if !ep.Reaches() || ep.SegmentSize(rank) == 0 {
 		return nil, nil
 	}
-	return r.Reach(rank)
+	return ep.conduit.(Reacher).Reach(rank)
+}
+
+// Reaches reports whether there is direct reach in this job, if maybe not of all ranks: the
+// same on all ranks. A handler may call it.
+func (ep *Endpoint) Reaches() bool {
+	_, ok := ep.conduit.(Reacher)
+	return ok && ep.proc == nil && !ep.job.cfg.NoReach
 }
 
 // SegmentSize returns the bytes of rank's segment, 0 for a rank outside the group. A
@@ -114,11 +121,10 @@ func (ep *Endpoint) MaxPayload(rank Rank, k Kind, reply bool) int {
 // Counts returns how many messages went to rank and came from it. The figures are exact
 // when no other goroutine uses the endpoint.
 func (ep *Endpoint) Counts(rank Rank) Counts {
-	if uint(rank) >= uint(len(ep.peers)) {
-		return Counts{}
+	if p := ep.peers.Find(int(rank)); p != nil {
+		return Counts{p.requests, p.replies, p.received}
 	}
-	p := &ep.peers[rank]
-	return Counts{p.requests, p.replies, p.received}
+	return Counts{}
 }
 
 // Dispatch delivers a message that arrived from src: it runs the handler and reports
@@ -147,7 +153,7 @@ func (ep *Endpoint) Dispatch(src Rank, h Header, args *[MaxArgs]uint32, data []b
 		ep.unfinished(t, c)
 	}
 	t.state = tokenDead
-	ep.peers[src].received++
+	ep.peers.At(int(src)).received++
 	return replied
 }
 
@@ -184,7 +190,8 @@ func (ep *Endpoint) wellFormed(src Rank, h Header) bool {
 	case ep.table.fn[h.Handler()] == nil:
 		ep.malformed(src, h, "no handler is registered at this index")
 	default:
-		err := ep.table.entry[h.Handler()].check(h)
+		e := ep.table.entry(h.Handler())
+		err := e.check(h)
 		if err == nil {
 			return true
 		}
@@ -195,7 +202,7 @@ func (ep *Endpoint) wellFormed(src Rank, h Header) bool {
 
 // describe says what a message is, with the name that its handler has here.
 func (ep *Endpoint) describe(h Header) string {
-	return h.describe(ep.table.entry[h.Handler()].Name)
+	return h.describe(ep.table.entry(h.Handler()).Name)
 }
 
 // malformed ends the job because of a message that no correct peer sends.

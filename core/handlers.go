@@ -39,14 +39,36 @@ type HandlerEntry struct {
 // handlerTable maps indices to handlers. The functions stand apart so that dispatch
 // touches one small array.
 type handlerTable struct {
-	fn    [256]Handler
-	entry [256]HandlerEntry
+	fn [256]Handler
+	registry
+}
+
+// registry has what was registered, in order, and by index where it is there, plus 1.
+type registry struct {
+	place   [256]uint8
+	entries []HandlerEntry
+}
+
+// entry returns what is registered at an index; the zero entry if nothing is.
+func (r *registry) entry(x HandlerIndex) HandlerEntry {
+	if p := r.place[x]; p != 0 {
+		return r.entries[p-1]
+	}
+	return HandlerEntry{}
+}
+
+func (r *registry) taken(x int) bool { return r.place[x] != 0 }
+
+func (r *registry) add(e HandlerEntry) {
+	r.entries = append(r.entries, e)
+	r.place[e.Index] = uint8(len(r.entries)) // index 0 is none, so 255 at most
 }
 
 // register places the fixed entries, then gives the others free indices: from base
 // upwards, or from 255 downwards. On an error the table is unchanged.
 func (t *handlerTable) register(entries []HandlerEntry, base HandlerIndex, upwards bool) error {
-	next := *t
+	next := registry{t.place, make([]HandlerEntry, 0, len(t.entries)+len(entries))}
+	next.entries = append(next.entries, t.entries...)
 	for i := range entries {
 		e := &entries[i]
 		if e.Func == nil {
@@ -61,10 +83,10 @@ func (t *handlerTable) register(entries []HandlerEntry, base HandlerIndex, upwar
 		if e.Index < base {
 			return fmt.Errorf("handler entry %d (%s): index %d is reserved; use %d to 255", i, e.Name, e.Index, base)
 		}
-		if old := next.fn[e.Index]; old != nil {
-			return fmt.Errorf("handler entry %d (%s): index %d is taken by %q", i, e.Name, e.Index, next.entry[e.Index].Name)
+		if next.taken(int(e.Index)) {
+			return fmt.Errorf("handler entry %d (%s): index %d is taken by %q", i, e.Name, e.Index, next.entry(e.Index).Name)
 		}
-		next.set(*e)
+		next.add(*e)
 	}
 	lo, hi := int(base), 255
 	assigned := make([]HandlerIndex, len(entries))
@@ -72,10 +94,10 @@ func (t *handlerTable) register(entries []HandlerEntry, base HandlerIndex, upwar
 		if entries[i].Index != AnyHandler {
 			continue
 		}
-		for lo <= hi && next.fn[lo] != nil {
+		for lo <= hi && next.taken(lo) {
 			lo++
 		}
-		for lo <= hi && next.fn[hi] != nil {
+		for lo <= hi && next.taken(hi) {
 			hi--
 		}
 		if lo > hi {
@@ -85,7 +107,7 @@ func (t *handlerTable) register(entries []HandlerEntry, base HandlerIndex, upwar
 		if e.Index = HandlerIndex(hi); upwards {
 			e.Index = HandlerIndex(lo)
 		}
-		next.set(e)
+		next.add(e)
 		assigned[i] = e.Index
 	}
 	for i, x := range assigned {
@@ -93,12 +115,16 @@ func (t *handlerTable) register(entries []HandlerEntry, base HandlerIndex, upwar
 			entries[i].Index = x
 		}
 	}
-	*t = next
+	for _, e := range next.entries[len(t.entries):] {
+		t.fn[e.Index] = e.Func
+	}
+	t.registry = next
 	return nil
 }
 
 func (t *handlerTable) set(e HandlerEntry) {
-	t.fn[e.Index], t.entry[e.Index] = e.Func, e
+	t.add(e)
+	t.fn[e.Index] = e.Func
 }
 
 // RegisterHandlers adds handlers to a running endpoint. Entries with index AnyHandler get

@@ -46,7 +46,7 @@ func TestRegisterAssignsFreeIndices(t *testing.T) {
 			t.Errorf("%v, upwards %v: got %v, want %v", c.given, c.upwards, got, c.want)
 		}
 		for _, x := range c.want {
-			if table.fn[x] == nil || table.entry[x].Index != x {
+			if table.fn[x] == nil || table.entry(x).Index != x {
 				t.Errorf("%v: index %d is not registered", c.given, x)
 			}
 		}

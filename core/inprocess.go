@@ -23,6 +23,7 @@ type inProcess struct {
 	early  chan struct{} // closed when ended is set
 	left   Rank          // a rank that has closed, -1 at first
 	ranks  []*member
+	all    []Rank // of every member
 }
 
 // collective is the call that the ranks are making together.
@@ -47,7 +48,9 @@ func newInProcess(n int, k *vtime.Kernel) *inProcess {
 	g := &inProcess{size: n, kernel: k, shared: make(map[string]any), left: -1, early: make(chan struct{})}
 	g.turn = sync.NewCond(&g.mu)
 	g.call.in = make([][]byte, n)
+	g.all = make([]Rank, n)
 	for r := range n {
+		g.all[r] = Rank(r)
 		g.ranks = append(g.ranks, &member{g: g, rank: Rank(r), done: make(chan error, 1)})
 	}
 	return g
@@ -56,13 +59,7 @@ func newInProcess(n int, k *vtime.Kernel) *inProcess {
 func (m *member) Rank() Rank { return m.rank }
 func (m *member) Size() int  { return m.g.size }
 
-func (m *member) Local() []Rank {
-	rs := make([]Rank, m.g.size)
-	for i := range rs {
-		rs[i] = Rank(i)
-	}
-	return rs
-}
+func (m *member) Local() []Rank { return m.g.all }
 
 func (m *member) Exchange(b []byte) ([][]byte, error) { return m.collective("Exchange", b) }
 
@@ -104,7 +101,7 @@ func (m *member) collective(name string, b []byte) ([][]byte, error) {
 	if c.epoch == epoch {
 		return nil, g.ended
 	}
-	return append([][]byte(nil), c.out...), nil
+	return c.out, nil
 }
 
 // sleepLocked waits for wakeLocked.

@@ -66,7 +66,8 @@ func (j *Job) Rank() Rank { return j.rank }
 // Size returns the number of ranks, fixed for the life of the job. A handler may call it.
 func (j *Job) Size() int { return j.size }
 
-// Local returns the ranks on the caller's host, ascending, the caller included.
+// Local returns the ranks on the caller's host, ascending, the caller included. The slice is
+// not to be changed.
 func (j *Job) Local() []Rank { return j.boot.Local() }
 
 // Config returns the configuration the job runs with.

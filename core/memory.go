@@ -16,6 +16,24 @@ type memory struct {
 // available tells what the host has left; tests have it otherwise.
 var available = shm.Available
 
+// look is what available said.
+type look struct {
+	bytes uint64
+	err   error
+}
+
+// available returns what the host has left: one look for all ranks of a process.
+func (j *Job) available() (uint64, error) {
+	l := shared(j, "core available memory", func() *look {
+		n, err := available()
+		return &look{n, err}
+	})
+	if l.err != nil {
+		return 0, fmt.Errorf("core: rank %d: available memory: %w", j.rank, l.err)
+	}
+	return l.bytes, nil
+}
+
 // footprint returns what the conduit takes besides the segment.
 func (ep *Endpoint) footprint() int {
 	if f, ok := ep.conduit.(Footprinter); ok {
@@ -33,9 +51,9 @@ func (j *Job) segmentSize(s string, conduit int) (int, error) {
 	if s == "" {
 		return defaultSegment, nil
 	}
-	whole, err := available()
+	whole, err := j.available()
 	if err != nil {
-		return 0, fmt.Errorf("core: rank %d: available memory: %w", j.rank, err)
+		return 0, err
 	}
 	share := whole / uint64(len(j.boot.Local()))
 	n, err := ParseSize(s, max(1, share-min(share, uint64(conduit))))
@@ -48,20 +66,27 @@ func (j *Job) segmentSize(s string, conduit int) (int, error) {
 	return shm.RoundUp(n), nil
 }
 
-// checkMemory refuses a job whose ranks on this host need more memory than there is. That
-// is a look and not a reservation: what others take later, the check does not know.
-func (j *Job) checkMemory(needs []memory) error {
+// addressSpace is what the segments of a modelled job may take together, in bytes: half of
+// what a process of a 64-bit Linux has at least.
+const addressSpace = 1 << 46
+
+// checkMemory refuses a job whose ranks on this host, by their cards, need more memory than
+// there is. That is a look and not a reservation: what others take later, the check does not
+// know. Of a modelled job's segments a small part is ever touched, the program's own data in
+// a run that takes bearable time; so those need addresses only.
+func (j *Job) checkMemory(cards [][]byte) error {
 	local := j.boot.Local()
-	var segments, conduit uint64
-	for _, r := range local {
-		segments += uint64(needs[r].segment)
-		conduit += uint64(needs[r].conduit)
-	}
-	have, err := available()
+	need := shared(j, "core needed memory", func() *memory { return sum(cards, local) })
+	have, err := j.available()
 	if err != nil {
-		return fmt.Errorf("core: rank %d: available memory: %w", j.rank, err)
+		return err
 	}
-	if segments+conduit <= have {
+	segments, conduit := uint64(need.segment), uint64(need.conduit)
+	if j.proc != nil && segments > addressSpace {
+		return fmt.Errorf("core: rank %d: the segments of %d modelled ranks are %d MB of address space, more than %d MB; lower --segment",
+			j.rank, len(local), segments>>20, uint64(addressSpace)>>20)
+	}
+	if j.proc != nil && conduit <= have || segments+conduit <= have {
 		return nil
 	}
 	advice := "lower --segment, or start fewer ranks on this host"
@@ -70,4 +95,15 @@ func (j *Job) checkMemory(needs []memory) error {
 	}
 	return fmt.Errorf("core: rank %d: the segments of this host's %d ranks need %d MB and conduit %s another %d MB, but %d MB are available; %s",
 		j.rank, len(local), segments>>20, j.cfg.Conduit, conduit>>20, have>>20, advice)
+}
+
+// sum returns what ranks need together.
+func sum(cards [][]byte, ranks []Rank) *memory {
+	all := new(memory)
+	for _, r := range ranks {
+		c := decodeCard(cards[r])
+		all.segment += c.segment
+		all.conduit += c.conduit
+	}
+	return all
 }

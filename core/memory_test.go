@@ -83,3 +83,61 @@ func TestMemoryOfHostUnknown(t *testing.T) {
 		}
 	}
 }
+
+// massless is heavy under a model, without memory for segments.
+type massless struct{ heavy }
+
+func init() {
+	Register(Driver{Name: "massless", Modelled: true, New: func(string) Conduit { return new(massless) }})
+}
+
+func (*massless) Attach(*Attachment) ([]byte, error) { return nil, nil }
+func (*massless) Sleeper() Sleeper                   { return nil }
+
+// TestMemoryOfModel has ranks in virtual time ask for segments: all together may be larger
+// than memory.
+func TestMemoryOfModel(t *testing.T) {
+	const mb, tb = 1 << 20, 1 << 40
+	for _, tc := range []struct {
+		name    string
+		have    uint64
+		segment string
+		want    []string // in the error; nil: it fits
+	}{
+		{"segments beyond memory", 100 * mb, "99MB", nil},
+		{"the default", 16 * mb, "", nil},
+		{"one beyond memory", 100 * mb, "101MB", []string{"a segment of 101 MB", "100 MB are available", "lower --segment"}},
+		{"conduits beyond memory", 15 * mb, "1MB", []string{"another 16 MB", "15 MB are available", "another conduit or profile"}},
+		{"all addresses", 20 * tb, "16TB", nil},
+		{"more addresses than there are", 20 * tb, "17TB", []string{"the segments of 4 modelled ranks are 71303168 MB of address space", "lower --segment"}},
+		{"a percentage is of the rank's share", 400 * mb, "100%", nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			withMemory(t, tc.have, nil)
+			looks := 0
+			have := available
+			available = func() (uint64, error) { looks++; return have() }
+			err := RunModel(4, Config{Conduit: "massless", Segment: tc.segment}, func(j *Job) error {
+				ep, err := j.Attach(AttachSpec{})
+				if err != nil {
+					return err
+				}
+				if size := ep.SegmentSize(3); tc.segment == "100%" && size != (100-4)*mb {
+					t.Errorf("the segment has %d bytes", size)
+				}
+				return &ExitError{77, "it fits"}
+			})
+			if tc.want == nil && StatusOf(err) != 77 {
+				t.Errorf("refused: %v", err)
+			}
+			for _, w := range tc.want {
+				if err == nil || !strings.Contains(err.Error(), w) {
+					t.Errorf("error %v does not say %q", err, w)
+				}
+			}
+			if looks != 1 {
+				t.Errorf("the ranks of one process looked %d times how much memory there is", looks)
+			}
+		})
+	}
+}

@@ -32,7 +32,7 @@ type negotiation struct {
 // buffer belongs to the caller. May wait for room, polling. Not allowed in a handler.
 func (c *Context) Prepare(dst Rank, o Offer) ([]byte, error) {
 	ep := c.ep
-	if uint(dst) >= uint(len(ep.peers)) || ep.peers[dst].absent || c.restricted != 0 {
+	if !ep.connected(dst) || c.restricted != 0 {
 		return nil, c.badRequest("Prepare", dst, 1, 0)
 	}
 	size, err := ep.checkOffer("Prepare", dst, &o, ep.limits.MaxMediumRequest, ep.limits.MaxLongRequest)

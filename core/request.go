@@ -48,7 +48,7 @@ func (c *Context) TryShort(dst Rank, h HandlerIndex, args ...uint32) error {
 
 func (c *Context) short(call string, dst Rank, h HandlerIndex, args []uint32, immediate bool) error {
 	ep := c.ep
-	if uint(dst) >= uint(len(ep.peers)) || ep.peers[dst].absent || h == AnyHandler || len(args) > MaxArgs || c.restricted != 0 {
+	if !ep.connected(dst) || h == AnyHandler || len(args) > MaxArgs || c.restricted != 0 {
 		return c.badRequest(call, dst, h, len(args))
 	}
 	op := &c.op
@@ -98,7 +98,7 @@ func (c *Context) Request(dst Rank, m Message, args ...uint32) error {
 
 func (c *Context) request(call string, dst Rank, m *Message, args []uint32) error {
 	ep := c.ep
-	if uint(dst) >= uint(len(ep.peers)) || ep.peers[dst].absent || m.Handler == AnyHandler || len(args) > MaxArgs || c.restricted != 0 {
+	if !ep.connected(dst) || m.Handler == AnyHandler || len(args) > MaxArgs || c.restricted != 0 {
 		return c.badRequest(call, dst, m.Handler, len(args))
 	}
 	if err := ep.checkRequest(call, dst, m.Kind, m.Off, len(m.Data)); err != nil {
@@ -157,14 +157,14 @@ func (c *Context) reserve(op *Op) Result {
 	if ep.single {
 		r := ep.conduit.Reserve(op)
 		if r == Reserved {
-			ep.peers[op.Dst].requests++
+			ep.peers.At(int(op.Dst)).requests++
 		}
 		return r
 	}
 	if alone, entered := c.enterAlone(); alone {
 		r := ep.conduit.Reserve(op)
 		if r == Reserved {
-			ep.peers[op.Dst].requests++
+			ep.peers.At(int(op.Dst)).requests++
 		}
 		if entered {
 			c.leaveAlone()
@@ -174,7 +174,7 @@ func (c *Context) reserve(op *Op) Result {
 	ep.sending.Lock()
 	r := ep.conduit.Reserve(op)
 	if r == Reserved {
-		ep.peers[op.Dst].requests++
+		ep.peers.At(int(op.Dst)).requests++
 	}
 	ep.sending.Unlock()
 	return r
@@ -221,9 +221,9 @@ func (c *Context) badRequest(op string, dst Rank, h HandlerIndex, nargs int) err
 	switch {
 	case c.restricted != 0:
 		return c.misplaced(op)
-	case uint(dst) >= uint(len(ep.peers)):
-		return ep.Misuse(op, "no rank %d in a job of %d", dst, len(ep.peers))
-	case ep.peers[dst].absent:
+	case uint(dst) >= uint(ep.Size()):
+		return ep.Misuse(op, "no rank %d in a job of %d", dst, ep.Size())
+	case !ep.connected(dst):
 		return ep.Misuse(op, "rank %d is not in this endpoint's group %v", dst, ep.group)
 	case h == AnyHandler:
 		return ep.Misuse(op, "handler index 0 is never a handler")

@@ -43,7 +43,7 @@ func (t *Token) Offset() uint64 {
 }
 
 // Entry returns the registration of the running handler.
-func (t *Token) Entry() HandlerEntry { return t.ep.table.entry[t.hdr.Handler()] }
+func (t *Token) Entry() HandlerEntry { return t.ep.table.entry(t.hdr.Handler()) }
 
 // Endpoint returns the endpoint the message arrived at.
 func (t *Token) Endpoint() *Endpoint { return t.ep }
@@ -130,7 +130,7 @@ func (t *Token) commit(args []uint32) {
 	}
 	t.state = tokenDone
 	t.ep.conduit.Commit(&t.op)
-	t.ep.peers[t.src].replies++
+	t.ep.peers.At(int(t.src)).replies++
 }
 
 func (t *Token) badReply(op string, h HandlerIndex, nargs int) error {

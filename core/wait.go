@@ -305,7 +305,7 @@ func calledBy(names ...string) bool {
 // reportStall logs a wait that takes long, with the message counts of every peer.
 func (ep *Endpoint) reportStall(what string, since time.Duration) {
 	var b strings.Builder
-	for r := range ep.peers {
+	for r := range ep.Size() {
 		if p := ep.Counts(Rank(r)); p != (Counts{}) {
 			fmt.Fprintf(&b, " rank %d: %d requests and %d replies sent, %d received;", r, p.Requests, p.Replies, p.Received)
 		}

@@ -52,18 +52,8 @@ func (d *Domain) init(c *Context, team *Team, t Type, ops Op) error {
 	if err := team.use(c, call); err != nil {
 		return err
 	}
-	says := make([]byte, 8*team.Size())
-	mine := binary.LittleEndian.AppendUint32(nil, uint32(t))
-	mine = binary.LittleEndian.AppendUint32(mine, uint32(ops))
-	if err := team.AllGather(c, says, mine); err != nil {
+	if err := team.agreeOnDomain(c, t, ops); err != nil {
 		return err
-	}
-	for i := range team.Size() {
-		its, itsOps := Type(binary.LittleEndian.Uint32(says[8*i:])), Op(binary.LittleEndian.Uint32(says[8*i+4:]))
-		if its != t || itsOps != ops {
-			return c.ep.misuse(call, "member %d (rank %d) of %v asks for %v with %v, this one for %v with %v",
-				i, team.members[i], team, its, itsOps, t, ops)
-		}
 	}
 	switch {
 	case !t.valid():
@@ -77,10 +67,30 @@ func (d *Domain) init(c *Context, team *Team, t Type, ops Op) error {
 	if team.reach {
 		d.windows = make([]window, team.Size())
 		for i, r := range team.members {
-			d.windows[i] = windowOf(c.ep.reach[r], t.Size())
+			d.windows[i] = windowOf(c.ep.reach.of(r), t.Size())
 		}
 		if !c.ep.debug {
 			d.direct = d.windows
+		}
+	}
+	return nil
+}
+
+// agreeOnDomain returns an error on all members if they do not ask for the same.
+func (t *Team) agreeOnDomain(c *Context, typ Type, ops Op) error {
+	mine := uint64(typ) | uint64(ops)<<32
+	same, err := t.agree(c, mine)
+	if err != nil || same {
+		return err
+	}
+	says := make([]byte, 8*t.Size())
+	if err := t.AllGather(c, says, binary.LittleEndian.AppendUint64(nil, mine)); err != nil {
+		return err
+	}
+	for i := range t.Size() {
+		if its := binary.LittleEndian.Uint64(says[8*i:]); its != mine {
+			return c.ep.misuse("NewDomain", "member %d (rank %d) of %v asks for %v with %v, this one for %v with %v",
+				i, t.members[i], t, Type(uint32(its)), Op(its>>32), typ, ops)
 		}
 	}
 	return nil

@@ -43,8 +43,8 @@ const (
 	handlerCollCredit
 )
 
-// auxiliary is what this package takes of every rank's segment beyond the client's part:
-// the shared scratch memory of collectives.
+// auxiliary is what this package takes of every rank's segment beyond the client's part,
+// where there is direct reach: the shared scratch memory of collectives.
 const auxiliary = 4 << 20
 
 // Endpoint is a rank's place in one-sided and collective communication, with the default
@@ -54,10 +54,10 @@ type Endpoint struct {
 
 	core   *core.Endpoint
 	single bool     // one goroutine at a time
-	reach  [][]byte // by rank: the client's part of its segment where this process reaches it, else nil
-	direct [][]byte // the same for calls to go ahead unchecked; all nil in debug mode
-	whole  [][]byte // as reach, with what lies beyond
-	sizes  []int    // by rank: bytes of the client's part of its segment
+	reach  segments // the client's part of what this process reaches
+	direct segments // the same for calls to go ahead unchecked; none in debug mode
+	whole  segments // as reach, with what lies beyond
+	extra  int      // bytes of every segment beyond the client's part
 	piece  pieces
 	ops    operations
 
@@ -100,8 +100,11 @@ func Attach(job *core.Job, spec core.AttachSpec) (*Endpoint, error) {
 	ep.ops.single = ep.single
 	ep.debug = job.Config().Debug
 	ep.piece.coll = min(l.MaxMediumRequest, l.MaxMediumReply, maxPart)
-	ep.scratch.size = auxiliary
-	ep.teams, ep.strays = make(map[uint64]*Team), make(map[uint64][]*stray)
+	if c.Reaches() {
+		ep.extra = auxiliary
+	}
+	ep.scratch.size = ep.extra
+	ep.teams = make(map[uint64]*Team)
 	if err := ep.reachPeers(); err != nil {
 		return nil, err
 	}
@@ -109,33 +112,29 @@ func Attach(job *core.Job, spec core.AttachSpec) (*Endpoint, error) {
 		return nil, err
 	}
 	c.OnAdvance(ep.advance)
-	if err := c.Barrier(); err != nil {
-		return nil, err
-	}
+	// Peers may have sent something by now, but the first poll comes after all that.
 	ep.world, err = ep.newTeam(worldID, c.Group())
 	return ep, err
 }
 
-// reachPeers notes the client's part of every segment, and maps those that can be reached.
+// reachPeers maps the segments that can be reached.
 func (ep *Endpoint) reachPeers() error {
-	n := ep.core.Size()
-	ep.reach, ep.direct = make([][]byte, n), make([][]byte, n)
-	ep.whole, ep.sizes = make([][]byte, n), make([]int, n)
-	for _, r := range ep.core.Group() {
-		mem, err := ep.core.Reach(r)
-		if err != nil {
-			return fmt.Errorf("extended: rank %d: reach rank %d: %w", ep.Rank(), r, err)
-		}
-		if r == ep.Rank() {
-			mem = ep.core.Segment()
-		}
-		ep.sizes[r] = ep.core.SegmentSize(r) - auxiliary
-		if mem != nil {
-			ep.whole[r], ep.reach[r] = mem, mem[:ep.sizes[r]:ep.sizes[r]]
+	self := ep.Rank()
+	ep.whole.set(self, ep.core.Segment())
+	if ep.core.Reaches() {
+		for _, r := range ep.core.Group() {
+			mem, err := ep.core.Reach(r)
+			if err != nil {
+				return fmt.Errorf("extended: rank %d: reach rank %d: %w", self, r, err)
+			}
+			if r != self && mem != nil {
+				ep.whole.set(r, mem)
+			}
 		}
 	}
+	ep.reach = ep.whole.without(ep.extra)
 	if !ep.debug {
-		copy(ep.direct, ep.reach)
+		ep.direct = ep.reach
 	}
 	return nil
 }
@@ -175,15 +174,12 @@ func (ep *Endpoint) Size() int { return ep.core.Size() }
 
 // Segment returns the client's part of this rank's segment, valid until the job ends. A
 // handler may call it.
-func (ep *Endpoint) Segment() []byte { return ep.reach[ep.Rank()] }
+func (ep *Endpoint) Segment() []byte { return ep.reach.of(ep.Rank()) }
 
 // SegmentSize returns the bytes of the client's part of rank's segment, 0 for a rank
 // outside the group. A handler may call it.
 func (ep *Endpoint) SegmentSize(rank core.Rank) int {
-	if uint(rank) >= uint(len(ep.sizes)) {
-		return 0
-	}
-	return ep.sizes[rank]
+	return max(0, ep.core.SegmentSize(rank)-ep.extra)
 }
 
 // Local returns the client's part of rank's segment as memory of this process, or nil if
@@ -191,20 +187,14 @@ func (ep *Endpoint) SegmentSize(rank core.Rank) int {
 // as between threads of a process; a following message or put to the rank arrives after
 // them. A handler may call it.
 func (ep *Endpoint) Local(rank core.Rank) []byte {
-	if uint(rank) >= uint(len(ep.reach)) {
-		return nil
-	}
-	return ep.reach[rank]
+	return ep.reach.of(rank)
 }
 
 // Direct is Local for the layers above whose calls, like Put, are not allowed in a handler:
 // memory to access at once, without a check. In debug mode it is nil for every rank, so that
 // such calls go by Put and Get, which refuse what is not allowed.
 func (ep *Endpoint) Direct(rank core.Rank) []byte {
-	if uint(rank) >= uint(len(ep.direct)) {
-		return nil
-	}
-	return ep.direct[rank]
+	return ep.direct.of(rank)
 }
 
 // misuse makes the error of a call that breaks a rule; in debug mode it ends the job.
@@ -214,17 +204,14 @@ func (ep *Endpoint) misuse(op, format string, args ...any) error {
 
 // outside makes the error of a range that does not lie in the client's part of a segment.
 func (ep *Endpoint) outside(op string, rank core.Rank, off uint64, n int) error {
-	if uint(rank) >= uint(len(ep.sizes)) {
-		return ep.misuse(op, "no rank %d in a job of %d", rank, len(ep.sizes))
+	if uint(rank) >= uint(ep.Size()) {
+		return ep.misuse(op, "no rank %d in a job of %d", rank, ep.Size())
 	}
-	return ep.misuse(op, "bytes %d to %d lie outside rank %d's segment of %d bytes", off, off+uint64(n), rank, ep.sizes[rank])
+	return ep.misuse(op, "bytes %d to %d lie outside rank %d's segment of %d bytes", off, off+uint64(n), rank, ep.SegmentSize(rank))
 }
 
 // inside reports whether n bytes at off lie in the client's part of rank's segment.
 func (ep *Endpoint) inside(rank core.Rank, off uint64, n int) bool {
-	if uint(rank) >= uint(len(ep.sizes)) {
-		return false
-	}
-	size := uint64(ep.sizes[rank])
-	return off <= size && uint64(n) <= size-off
+	size := uint64(ep.SegmentSize(rank))
+	return uint(rank) < uint(ep.Size()) && off <= size && uint64(n) <= size-off
 }

@@ -66,14 +66,16 @@ type calls struct {
 	asked  uint32 // tickets for it that were given out
 	served uint32 // and that were served
 	plans  plans
-	said   [1 << 8]signature // debug mode: of the latest calls
+	said   []signature // debug mode: of the latest calls, by number modulo the length
 }
 
 func (s *calls) init(t *Team) {
 	s.team = t
 	s.ring = make([]*call, 4)
-	s.early = make(map[uint32]*early)
-	s.loans.init(len(t.members))
+	if t.ep.debug {
+		s.said = make([]signature, 1<<8)
+	}
+	s.loans.Init(len(t.members))
 }
 
 func (s *calls) underWay() int { return int(s.next - s.first) }
@@ -287,7 +289,7 @@ func (s *calls) memory(x *call, span coll.Span) []byte {
 		base = t.scratchAt(x.scratch)
 	}
 	owner := t.members[span.Rank]
-	return t.ep.whole[owner][t.ep.sizes[owner]+int(base)+span.Off:][:span.Len]
+	return t.ep.whole.of(owner)[t.ep.SegmentSize(owner)+int(base)+span.Off:][:span.Len]
 }
 
 // send sends what is left of a step's message; it reports whether all has gone.
@@ -295,7 +297,7 @@ func (s *calls) send(c *core.Context, x *call, step *coll.Step) bool {
 	t := s.team
 	dst := t.members[step.Peer]
 	data := s.memory(x, step.From)
-	loan := s.loans.of(step.Peer)
+	loan := s.loans.At(step.Peer)
 	which := newerCalls
 	if x.seq == s.first {
 		which = oldestCall
@@ -400,6 +402,9 @@ func (s *calls) keep(m *part, src core.Rank) error {
 	e.part, e.src = *m, src
 	e.buf = append(e.buf[:0], m.data...)
 	e.data = e.buf
+	if s.early == nil {
+		s.early = make(map[uint32]*early)
+	}
 	e.next = s.early[m.seq]
 	s.early[m.seq] = e
 	return nil
@@ -456,7 +461,7 @@ func (s *calls) deliver(x *call, m *part) error {
 		return fmt.Errorf("%v: %d bytes at %d of a message of %d; do the members' arguments agree?", x.says, len(m.data), m.off, r.To.Len)
 	}
 	if x.plan.shm > 0 {
-		if m.base > auxiliary-uint32(x.plan.shm) {
+		if m.base > uint32(t.ep.extra-x.plan.shm) {
 			return fmt.Errorf("shared scratch at %d", m.base)
 		}
 		x.base[m.from] = m.base

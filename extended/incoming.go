@@ -15,7 +15,7 @@ func join(lo, hi uint32) uint64 { return uint64(hi)<<32 | uint64(lo) }
 func (ep *Endpoint) own(t *core.Token, lo, hi uint32, n int) ([]byte, bool) {
 	off := join(lo, hi)
 	if !ep.inside(ep.Rank(), off, n) {
-		ep.malformed(t, "bytes %d to %d lie outside the segment of %d bytes", off, off+uint64(n), ep.sizes[ep.Rank()])
+		ep.malformed(t, "bytes %d to %d lie outside the segment of %d bytes", off, off+uint64(n), len(ep.Segment()))
 		return nil, false
 	}
 	return ep.Segment()[off : off+uint64(n)], true

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/sparse"
 )
 
 // A peer may not have begun the call that a message belongs to, and then keeps the message.
@@ -35,38 +36,12 @@ type loan struct {
 	found [budgets]int // received and found, and not given back yet
 }
 
-// loans has a team's, by member: an array, or a map in large teams, where most members never
-// hear of each other.
-type loans struct {
-	few  []loan
-	many map[int]*loan
-}
-
-const fewMembers = 1 << 10
-
-func (l *loans) init(members int) {
-	if members <= fewMembers {
-		l.few = make([]loan, members)
-	} else {
-		l.many = make(map[int]*loan)
-	}
-}
-
-func (l *loans) of(member int) *loan {
-	if l.few != nil {
-		return &l.few[member]
-	}
-	x := l.many[member]
-	if x == nil {
-		x = new(loan)
-		l.many[member] = x
-	}
-	return x
-}
+// loans has a team's, by member.
+type loans struct{ sparse.Table[loan] }
 
 // keep notes a part that is to be kept; it reports whether that is more than was lent.
 func (l *loans) keep(member int, which uint32, n int) (exceeded bool) {
-	x := l.of(member)
+	x := l.At(member)
 	x.kept[which] += cost(n)
 	return x.kept[which] > lendingWindow+cost(maxPart)
 }
@@ -75,12 +50,12 @@ func (l *loans) keep(member int, which uint32, n int) (exceeded bool) {
 const maxPart = 64 << 10
 
 // unkeep notes that a part is kept no more.
-func (l *loans) unkeep(member int, which uint32, n int) { l.of(member).kept[which] -= cost(n) }
+func (l *loans) unkeep(member int, which uint32, n int) { l.At(member).kept[which] -= cost(n) }
 
 // found notes that a part has found its call, kept before or not, and returns how much is
 // to be given back now.
 func (l *loans) found(member int, which uint32, n int) (back uint32) {
-	x := l.of(member)
+	x := l.At(member)
 	if x.found[which] += cost(n); x.found[which] < lendingWindow/4 {
 		return 0
 	}
@@ -141,7 +116,7 @@ func (ep *Endpoint) onCollCredit(tok *core.Token, args []uint32, _ []byte) {
 		ep.malformed(tok, "it is not member %d of %v", from, t)
 		return
 	}
-	l := t.calls.loans.of(int(from))
+	l := t.calls.loans.At(int(from))
 	if back > l.lent[which] {
 		ep.malformed(tok, "%d bytes come back and %d were lent", back, l.lent[which])
 		return

@@ -32,7 +32,7 @@ func (c *Context) memset(call string, f form, dst core.Rank, off uint64, value b
 	if err := c.admit(call, dst, off, n); err != nil {
 		return 0, err
 	}
-	if mem := c.ep.reach[dst]; mem != nil {
+	if mem := c.ep.reach.of(dst); mem != nil {
 		setBytes(mem[off:off+uint64(n)], value)
 		return 0, nil
 	}

@@ -8,11 +8,12 @@ import (
 
 // place returns where the n bytes at off of rank's segment lie in this process, by a table of
 // the segments that it reaches; nil if it does not reach them all.
-func place(segments [][]byte, rank core.Rank, off uint64, n int) unsafe.Pointer {
-	if uint(rank) >= uint(len(segments)) {
+func place(reached segments, rank core.Rank, off uint64, n int) unsafe.Pointer {
+	i := uint(rank) - uint(reached.first)
+	if i >= uint(len(reached.mem)) {
 		return nil
 	}
-	mem := segments[rank]
+	mem := reached.mem[i]
 	if off > uint64(len(mem)) || uint64(n) > uint64(len(mem))-off {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package extended
 
 import (
+	"math/bits"
 	"sync"
 	"sync/atomic"
 
@@ -53,17 +54,30 @@ func (t *tally) Store(k int64) {
 	}
 }
 
-// operations is the table of a rank's operations. It grows by chunks, which stay where they
-// are: messages refer to them.
+// operations is the table of a rank's operations. It doubles by chunks, which stay where they
+// are, since messages refer to them: the first has firstChunk, each other one as many as all
+// before it.
 type operations struct {
 	single bool
 	mu     sync.Mutex // unless single
 	free   *operation
-	chunks [1 << 13]atomic.Pointer[[opsPerChunk]operation]
-	n      int // chunks
+	chunks [chunks]atomic.Pointer[[]operation]
+	n      int // chunks there are
 }
 
-const opsPerChunk = 1 << 12
+const (
+	firstChunk    = 1 << 3
+	chunks        = 23
+	maxOperations = firstChunk << (chunks - 1) // 2²⁵
+)
+
+// chunkOf returns the chunk in which a number is, and where in it.
+func chunkOf(number uint32) (chunk int, at uint32) {
+	if chunk = bits.Len32(number / firstChunk); chunk == 0 {
+		return 0, number
+	}
+	return chunk, number - firstChunk<<(chunk-1)
+}
 
 // lock and unlock guard the free list.
 func (t *operations) lock() {
@@ -80,10 +94,12 @@ func (t *operations) unlock() {
 
 // at returns the operation of a number, nil if there is none.
 func (t *operations) at(number uint32) *operation {
-	if i := number / opsPerChunk; i < uint32(len(t.chunks)) {
-		if c := t.chunks[i].Load(); c != nil {
-			return &c[number%opsPerChunk]
-		}
+	i, at := chunkOf(number)
+	if i >= len(t.chunks) {
+		return nil
+	}
+	if c := t.chunks[i].Load(); c != nil {
+		return &(*c)[at]
 	}
 	return nil
 }
@@ -121,13 +137,17 @@ func (t *operations) grow() {
 	if t.n == len(t.chunks) {
 		return
 	}
-	c := new([opsPerChunk]operation)
+	before := 0
+	if t.n > 0 {
+		before = firstChunk << (t.n - 1)
+	}
+	c := make([]operation, max(firstChunk, before))
 	for i := len(c) - 1; i >= 0; i-- {
-		c[i].number = uint32(t.n*opsPerChunk + i)
+		c[i].number = uint32(before + i)
 		c[i].pending.single = t.single
 		c[i].next, t.free = t.free, &c[i]
 	}
-	t.chunks[t.n].Store(c)
+	t.chunks[t.n].Store(&c)
 	t.n++
 }
 
@@ -213,7 +233,7 @@ func (c *Context) begin(call string) (*operation, error) {
 		op.call = call
 		return op, nil
 	}
-	return nil, c.ep.misuse(call, "%d operations are under way; synchronise some", len(c.ep.ops.chunks)*opsPerChunk)
+	return nil, c.ep.misuse(call, "%d operations are under way; synchronise some", maxOperations)
 }
 
 // event ends an initiation: it returns the operation's event, 0 if it is complete already.

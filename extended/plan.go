@@ -1,6 +1,7 @@
 package extended
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -11,28 +12,26 @@ import (
 // for the calls to come.
 type plan struct {
 	coll.Schedule
-	left  []int   // by message to receive: its bytes, 1 for a signal
-	begin []int32 // by member: where in order its messages begin; one more at the end
-	order []int32 // messages by member and number
-	shm   int     // bytes used of any member's shared scratch
+	left  []int    // by message to receive: its bytes, 1 for a signal
+	names []uint64 // of messages to receive, ascending; see nameOf
+	order []int32  // the messages in this order
+	shm   int      // bytes used of any member's shared scratch
 }
 
-func newPlan(s *coll.Schedule, members int) *plan {
-	p := &plan{
-		Schedule: *s, left: make([]int, len(s.Recvs)),
-		begin: make([]int32, members+1), order: make([]int32, len(s.Recvs)),
-	}
+// nameOf names a message to receive, of the schedule of one call: by sender and number.
+func nameOf(member int, number uint32) uint64 { return uint64(member)<<32 | uint64(number) }
+
+func newPlan(s *coll.Schedule) *plan {
+	n := len(s.Recvs)
+	p := &plan{Schedule: *s, left: make([]int, n), names: make([]uint64, n), order: make([]int32, n)}
+	p.Steps, p.Recvs = slices.Clone(s.Steps), slices.Clone(s.Recvs)
 	for i := range s.Recvs {
-		r := &s.Recvs[i]
-		p.left[i] = max(1, r.To.Len)
-		p.begin[r.Peer+1]++
+		p.left[i], p.order[i] = max(1, s.Recvs[i].To.Len), int32(i)
 	}
-	for m := range members {
-		p.begin[m+1] += p.begin[m]
-	}
-	for i := range s.Recvs {
-		r := &s.Recvs[i]
-		p.order[int(p.begin[r.Peer])+r.Number] = int32(i)
+	name := func(i int32) uint64 { return nameOf(s.Recvs[i].Peer, uint32(s.Recvs[i].Number)) }
+	slices.SortFunc(p.order, func(a, b int32) int { return cmp.Compare(name(a), name(b)) })
+	for k, i := range p.order {
+		p.names[k] = name(i)
 	}
 	for i := range s.Steps {
 		for _, span := range [...]coll.Span{s.Steps[i].From, s.Steps[i].To} {
@@ -46,11 +45,10 @@ func newPlan(s *coll.Schedule, members int) *plan {
 
 // find returns the index of message number n from a member, -1 if there is none.
 func (p *plan) find(member int, n uint32) int {
-	first, end := p.begin[member], p.begin[member+1]
-	if n >= uint32(end-first) {
-		return -1
+	if k, ok := slices.BinarySearch(p.names, nameOf(member, n)); ok {
+		return int(p.order[k])
 	}
-	return int(p.order[first+int32(n)])
+	return -1
 }
 
 // weight is about how many words the plan takes.
@@ -122,7 +120,7 @@ func (t *Team) newPlan(s *coll.Schedule) *plan {
 	if t.ep.debug {
 		s = coll.Meet(s, t.self, len(t.members))
 	}
-	return newPlan(s, len(t.members))
+	return newPlan(s)
 }
 
 // varyingPlan is a plan with the blocks it is for.

@@ -52,7 +52,7 @@ const (
 
 // takePiece takes a team's piece; its length is 0 if there is none.
 func (ep *Endpoint) takePiece() extent {
-	left := auxiliary
+	left := ep.scratch.size
 	for _, u := range ep.scratch.used {
 		left -= u.n
 	}

@@ -23,7 +23,7 @@ func (c *Context) SplitPut(dst core.Rank, off uint64, src []byte, flag uint64) e
 	if err := ep.checkFlag("SplitPut", dst, flag); err != nil {
 		return err
 	}
-	if to := ep.reach[dst]; to != nil {
+	if to := ep.reach.of(dst); to != nil {
 		copy(to[off:], src)
 		return c.raise(dst, flag)
 	}
@@ -55,7 +55,7 @@ func (c *Context) SplitGet(to uint64, src core.Rank, off uint64, n int, flag uin
 		return err
 	}
 	own := ep.Segment()[to : to+uint64(n)]
-	if from := ep.reach[src]; from != nil {
+	if from := ep.reach.of(src); from != nil {
 		copy(own, from[off:])
 		return c.raise(me, flag)
 	}

@@ -118,10 +118,7 @@ func (c *Context) newTeam(id uint64, members []core.Rank) (*Team, error) {
 // settle has the members agree on what they can do: whether all reach each other, and how
 // much shared scratch memory everybody can spare.
 func (t *Team) settle(c *Context) error {
-	reach := true
-	for _, r := range t.members {
-		reach = reach && t.ep.reach[r] != nil
-	}
+	reach := !slices.ContainsFunc(t.members, func(r core.Rank) bool { return t.ep.reach.of(r) == nil })
 	var piece extent
 	offer := uint64(0)
 	if reach {
@@ -130,9 +127,12 @@ func (t *Team) settle(c *Context) error {
 		}
 		offer = 1<<32 | uint64(piece.n)
 	}
-	agreed, err := t.least(c, offer)
-	if err != nil {
-		return err
+	agreed := offer
+	if t.id != worldID || t.ep.core.Reaches() { // else all know, and attaching was a barrier
+		var err error
+		if agreed, err = t.least(c, offer); err != nil {
+			return err
+		}
 	}
 	return c.Exclusively(func() {
 		t.reach, t.taken = agreed>>32 != 0, piece
@@ -150,6 +150,14 @@ func (t *Team) least(c *Context, n uint64) (uint64, error) {
 	word := binary.NativeEndian.AppendUint64(nil, n)
 	err := t.AllReduce(c, word, word, Reduction{Type: Uint64, Op: Min})
 	return binary.NativeEndian.Uint64(word), err
+}
+
+// agree reports whether all members give the same number: the same on all. Collective.
+func (t *Team) agree(c *Context, n uint64) (bool, error) {
+	words := binary.NativeEndian.AppendUint64(nil, n)
+	words = binary.NativeEndian.AppendUint64(words, ^n)
+	err := t.AllReduce(c, words, words, Reduction{Type: Uint64, Op: Min})
+	return binary.NativeEndian.Uint64(words) == ^binary.NativeEndian.Uint64(words[8:]), err
 }
 
 // use checks that the team can be used by the context.
@@ -278,7 +286,7 @@ func (t *Team) Subteam(c *Context, ranks []int) (*Team, error) {
 func (ep *Endpoint) Neighborhood() []core.Rank {
 	var near []core.Rank
 	for _, r := range ep.core.Group() {
-		if ep.reach[r] != nil {
+		if ep.reach.of(r) != nil {
 			near = append(near, r)
 		}
 	}
@@ -377,6 +385,9 @@ func (ep *Endpoint) keepStray(tok *core.Token, id uint64, m *stray) {
 	if ep.straying += cost(len(m.data)); ep.straying > maxStrays {
 		ep.malformed(tok, "team %d.%d is unknown here, as are those of messages of %d bytes before; was it freed?", id>>32, uint32(id), ep.straying)
 		return
+	}
+	if ep.strays == nil {
+		ep.strays = make(map[uint64][]*stray)
 	}
 	ep.strays[id] = append(ep.strays[id], m)
 }

@@ -77,7 +77,7 @@ func (t *transfer) direct(s *shape) (done bool, err error) {
 	if some, err := s.check(t); !some || err != nil {
 		return true, err
 	}
-	if t.far = t.c.ep.reach[t.rank]; t.far == nil {
+	if t.far = t.c.ep.reach.of(t.rank); t.far == nil {
 		return false, nil
 	}
 	return true, t.move(s)

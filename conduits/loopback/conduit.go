@@ -15,6 +15,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
+	"github.com/aqueduct-go/aqueduct/internal/sparse"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -39,10 +40,13 @@ type conduit struct {
 	params
 	ep    *core.Endpoint
 	rank  core.Rank
-	nodes []*node // by rank; nil outside the group
+	nodes []*node // by rank; all ranks have the same table
 	self  *node
+	pool  *pool // of messages to send
 	model *link // nil live
 	bell  bell
+	// underway counts, by destination, this rank's requests whose exchange is not over.
+	underway sparse.Table[count]
 
 	segment *shm.Region
 }
@@ -50,11 +54,9 @@ type conduit struct {
 // node is what the ranks of a job share about one of them.
 type node struct {
 	inbox inbox
-	pool  pool
 	bell  *bell
 	proc  *vtime.Proc
-	// credits counts, by destination, the requests this rank may still send.
-	credits []credit
+	pool  *pool // model: of all messages
 }
 
 // Attach implements core.Conduit.
@@ -67,52 +69,43 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 		return nil, err
 	}
 	c.ep, c.rank = a.Endpoint, a.Boot.Rank()
-	c.self = &node{bell: &c.bell, proc: a.Proc, credits: make([]credit, a.Boot.Size())}
-	for i := range c.self.credits {
-		c.self.credits[i].n.Store(int64(c.depth))
-	}
+	c.self = &node{bell: &c.bell, proc: a.Proc}
+	c.underway.Init(a.Boot.Size())
 	if a.Proc == nil {
 		if err := c.bell.open(); err != nil {
 			return nil, err
 		}
-	} else {
-		c.model = &link{kernel: a.Proc.Kernel(), proc: a.Proc, params: &c.params}
 	}
 	defer func() {
 		if err != nil {
 			_ = c.Close()
 		}
 	}()
-	c.nodes = make([]*node, a.Boot.Size())
-	c.nodes[c.rank] = c.self
+	all := new(process)
 	if ok {
-		if err := c.meet(a, shared); err != nil {
-			return nil, err
-		}
+		all = shared.Share("loopback", func() any { return all }).(*process)
+	}
+	c.pool, c.nodes = new(pool), all.enter(c.rank, c.self, a.Boot.Size())
+	if a.Proc != nil {
+		c.pool = &all.pool
+		c.self.pool = c.pool
+		c.model = &link{kernel: a.Proc.Kernel(), proc: a.Proc, params: &c.params}
+	}
+	if err := a.Boot.Barrier(); err != nil {
+		return nil, err
 	}
 	if a.Segment == 0 {
 		return nil, nil
 	}
-	if c.segment, err = shm.NewRegion(a.Segment, shm.Local); err != nil {
+	if c.model != nil {
+		c.segment, err = all.region(a)
+	} else {
+		c.segment, err = shm.NewRegion(a.Segment, shm.Local)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return c.segment.Bytes(), nil
-}
-
-// meet exchanges the nodes of the group by way of the process.
-func (c *conduit) meet(a *core.Attachment, shared core.ProcessSharer) error {
-	key := func(r core.Rank) string { return fmt.Sprintf("loopback node %d", r) }
-	shared.Share(key(c.rank), func() any { return c.self })
-	if err := a.Boot.Barrier(); err != nil {
-		return err
-	}
-	for _, r := range a.Group {
-		c.nodes[r] = shared.Share(key(r), func() any { return (*node)(nil) }).(*node)
-		if c.nodes[r] == nil {
-			return fmt.Errorf("loopback: rank %d did not attach", r)
-		}
-	}
-	return nil
 }
 
 // Limits implements core.Conduit.

@@ -19,11 +19,14 @@ type message struct {
 	from []byte           // payload taken from the caller instead
 	lc   *core.Completion // to be told when from has been read
 	home *pool
-	id   uint32 // in home
-	next *message
+	// underway is, of a request, what its sender counts it in.
+	underway *count
+	id       uint32 // in home
+	next     *message
 }
 
-// pool holds a rank's messages, numbered so that an Op can name one.
+// pool holds messages, numbered so that an Op can name one: a rank's or, under the model,
+// those of all ranks, so that there are as many as are under way at once.
 type pool struct {
 	mu   sync.Mutex
 	all  []*message
@@ -89,8 +92,8 @@ func (b *inbox) pop() *message {
 	return m
 }
 
-// credit is a count on a cache line of its own.
-type credit struct {
+// count is a number on a cache line of its own.
+type count struct {
 	n atomic.Int64
 	_ [56]byte
 }

@@ -20,7 +20,7 @@ func (c *conduit) Poll(budget int) int {
 	return n
 }
 
-// handle runs the message's handler and gives back its credit when its exchange is over.
+// handle runs the message's handler, and counts when its exchange is over.
 func (c *conduit) handle(m *message) {
 	src, hdr := m.src, m.hdr
 	data := m.data[:min(m.n, len(m.data))]
@@ -38,14 +38,15 @@ func (c *conduit) handle(m *message) {
 		replied = c.ep.Dispatch(src, hdr, &m.args, data[:m.n], 0)
 		m.read()
 	}
+	underway := m.underway
 	m.home.put(m)
 	switch {
 	case hdr.Reply():
-		c.self.credits[src].n.Add(1)
+		c.underway.At(int(src)).n.Add(-1)
 	case !replied:
-		peer := c.nodes[src]
-		peer.credits[c.rank].n.Add(1)
-		peer.notify()
+		if left := underway.n.Add(-1); left == int64(c.depth)-1 {
+			c.nodes[src].notify() // it may wait for room, of which there was none
+		}
 	}
 }
 

@@ -2,17 +2,19 @@ package loopback
 
 import "github.com/aqueduct-go/aqueduct/core"
 
-// Reserve implements core.Conduit: a request takes one of the pair's credits, a reply
-// travels on that of its request.
+// Reserve implements core.Conduit: a request is one of the pair's that may be under way, and
+// its reply is so with it.
 func (c *conduit) Reserve(op *core.Op) core.Result {
+	var underway *count
 	if !op.Hdr.Reply() {
-		credits := &c.self.credits[op.Dst].n
-		if credits.Load() == 0 {
+		underway = c.underway.At(int(op.Dst))
+		if underway.n.Load() >= int64(c.depth) {
 			return core.NoRoom
 		}
-		credits.Add(-1) // only this rank takes credits, one Reserve at a time
+		underway.n.Add(1) // only this rank adds, one Reserve at a time
 	}
-	m := c.self.pool.get()
+	m := c.pool.get()
+	m.underway = underway
 	op.Slot = uint64(m.id)
 	op.Args = &m.args
 	op.Data = nil
@@ -29,7 +31,7 @@ func (c *conduit) Reserve(op *core.Op) core.Result {
 
 // Commit implements core.Conduit.
 func (c *conduit) Commit(op *core.Op) {
-	m := c.self.pool.byID(op.Slot)
+	m := c.pool.byID(op.Slot)
 	m.src, m.hdr, m.n, m.off = c.rank, op.Hdr, op.Len, op.Off
 	if op.Data == nil {
 		m.from, m.lc = op.Src, op.LC

@@ -153,7 +153,7 @@ func TestLateCategory(t *testing.T) {
 		err = errors.Join(err, c.WaitNBI(extended.LCs), check(extended.LCDefer, false, true)) // it does not even poll
 		err = errors.Join(err, c.WaitNBI(extended.Puts), check(extended.LCDefer, true, true))
 		err = errors.Join(err, c.PutNBI(1, 0, src, extended.LCLeaf), check(extended.LCLeaf, false, false))
-		return errors.Join(err, c.WaitNBI(extended.LCs), check(extended.LCLeaf, true, true)) // the answer came first
+		return errors.Join(err, c.WaitNBI(extended.LCs), c.WaitNBI(extended.Puts), check(extended.LCLeaf, true, true))
 	})
 }
 

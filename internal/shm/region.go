@@ -31,7 +31,8 @@ const (
 // Region is a page-aligned stretch of memory, zeroed when new.
 type Region struct {
 	mem    []byte // what Bytes returns
-	mapped []byte // what Close unmaps; nil on the Go heap
+	mapped []byte // what Close unmaps; nil on the Go heap and in an arena
+	arena  *Arena // what it is a part of, or nil
 	fd     int    // the memory's own descriptor, or -1
 }
 
@@ -163,6 +164,9 @@ func (r *Region) Close() error {
 	}
 	if r.fd >= 0 {
 		errs[1] = unix.Close(r.fd)
+	}
+	if r.arena != nil {
+		errs[0] = r.arena.closed()
 	}
 	*r = Region{fd: -1}
 	return errors.Join(errs[:]...)

@@ -1,0 +1,157 @@
+package core
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"slices"
+)
+
+// roster is what the ranks of a group know about it, the same on all of them and never
+// changed. Those in one process share one, since n rosters of n ranks are too many where n
+// is large.
+type roster struct {
+	group  []Rank
+	absent []bool // by rank: not in the group; nil if all are in it
+	sizes  []int  // by rank: segment bytes, 0 outside the group
+	fault  string // why the group cannot attach; "" if it can
+}
+
+// connected reports whether a rank is one of the job and in the group.
+func (x *roster) connected(r Rank) bool {
+	return uint(r) < uint(len(x.sizes)) && (x.absent == nil || !x.absent[r])
+}
+
+// card is what a rank tells the others before it attaches.
+type card struct {
+	memory
+	config, group uint64 // digests
+}
+
+// cardBytes is the length of a card; live, the rank's mask of CPUs follows.
+const cardBytes = 4 * 8
+
+func (c *card) encode() []byte {
+	b := make([]byte, 0, cardBytes)
+	for _, w := range [...]uint64{uint64(c.segment), uint64(c.conduit), c.config, c.group} {
+		b = binary.LittleEndian.AppendUint64(b, w)
+	}
+	return b
+}
+
+// decodeCard reads what encode wrote, of cardBytes or more.
+func decodeCard(b []byte) (c card) {
+	c.segment, c.conduit = int(binary.LittleEndian.Uint64(b)), int(binary.LittleEndian.Uint64(b[8:]))
+	c.config, c.group = binary.LittleEndian.Uint64(b[16:]), binary.LittleEndian.Uint64(b[24:])
+	return c
+}
+
+// group checks the list of ranks and returns it sorted.
+func (j *Job) group(ranks []Rank) ([]Rank, error) {
+	if ranks == nil {
+		if all := j.boot.Local(); len(all) == j.size {
+			return all, nil
+		}
+		ranks = make([]Rank, j.size)
+		for i := range ranks {
+			ranks[i] = Rank(i)
+		}
+		return ranks, nil
+	}
+	g := slices.Clone(ranks)
+	slices.Sort(g)
+	if n := len(slices.Compact(slices.Clone(g))); n != len(g) {
+		return nil, &UsageError{j.rank, "Attach", "a rank appears twice in the group"}
+	}
+	if len(g) == 0 || g[0] < 0 || int(g[len(g)-1]) >= j.size || !slices.Contains(g, j.rank) {
+		return nil, &UsageError{j.rank, "Attach", fmt.Sprintf("group %v must hold the caller and only ranks of a job of %d", g, j.size)}
+	}
+	return g, nil
+}
+
+// meet tells every rank the others' segment sizes, refuses jobs whose ranks disagree on the
+// configuration or the groups, checks the host's memory before any segment is made, and
+// finds out how ranks should wait.
+func (ep *Endpoint) meet(need memory) error {
+	j := ep.job
+	mine := card{need, j.cfg.digest(), groupDigest(ep.group, j.size)}
+	b := mine.encode()
+	if j.proc == nil {
+		b = cpuMask(b)
+	}
+	cards, err := j.boot.Exchange(b)
+	if err != nil {
+		return err
+	}
+	key := fmt.Sprintf("core roster %x %x", mine.config, mine.group)
+	ep.roster = shared(j, key, func() *roster { return newRoster(cards, &mine, ep.group) })
+	if ep.fault != "" {
+		return fmt.Errorf("core: rank %d: %s", j.rank, ep.fault)
+	}
+	if ep.idle.hot, ep.idle.pause = hotPolls, pausePolls; j.crowded(func(r Rank) []byte { return cards[r][cardBytes:] }) {
+		ep.idle.hot, ep.idle.pause, ep.idle.crowded = 1, 0, true
+	}
+	return j.checkMemory(cards)
+}
+
+// newRoster makes the roster of a group out of the cards of all ranks. mine is that of one
+// of its members, and so that of all.
+func newRoster(cards [][]byte, mine *card, group []Rank) *roster {
+	x := &roster{group: group, sizes: make([]int, len(cards))}
+	for r, b := range cards {
+		if len(b) < cardBytes {
+			x.fault = fmt.Sprintf("rank %d runs another version of the library", r)
+			return x
+		}
+	}
+	if len(group) < len(cards) {
+		x.absent = slices.Repeat([]bool{true}, len(cards))
+	}
+	for _, r := range group {
+		switch c := decodeCard(cards[r]); {
+		case c.config != mine.config:
+			x.fault = fmt.Sprintf("rank %d attaches with another conduit, profile or configuration; they must agree", r)
+			return x
+		case c.group != mine.group:
+			x.fault = fmt.Sprintf("rank %d, which is in the group, attaches with another group; they must agree", r)
+			return x
+		default:
+			x.sizes[r] = c.segment
+		}
+		if x.absent != nil {
+			x.absent[r] = false
+		}
+	}
+	return x
+}
+
+// shared returns what make returns: among the ranks of one process that give the same key,
+// to the first of them. Nobody changes it.
+func shared[T any](j *Job, key string, make func() T) T {
+	s, ok := j.boot.(ProcessSharer)
+	if !ok {
+		return make()
+	}
+	return s.Share(key, func() any { return make() }).(T)
+}
+
+// digest stands for what must be the same on all ranks. Maps print in order of their keys.
+func (c Config) digest() uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%#v", []any{c.Conduit, c.Profile, c.Settings, c.NoReach, c.Collectives, c.Threads, c.Debug})
+	return h.Sum64()
+}
+
+// groupDigest stands for a sorted group: 0 for all ranks of the job.
+func groupDigest(group []Rank, size int) uint64 {
+	if len(group) == size {
+		return 0
+	}
+	h := fnv.New64a()
+	var b [8]byte
+	for _, r := range group {
+		binary.LittleEndian.PutUint64(b[:], uint64(r))
+		h.Write(b[:])
+	}
+	return h.Sum64()
+}

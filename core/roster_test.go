@@ -1,0 +1,98 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestRosterOfGroups compares what newRoster makes of cards with what the ranks said.
+func TestRosterOfGroups(t *testing.T) {
+	const n = 7
+	for _, group := range [][]Rank{{0, 1, 2, 3, 4, 5, 6}, {0, 1, 2}, {3, 6}, {5}} {
+		cards := make([][]byte, n)
+		for r := range cards {
+			c := card{memory{(r + 1) << 12, r}, 77, uint64(len(cards) + r)}
+			cards[r] = c.encode()
+			if back := decodeCard(cards[r]); back != c || len(cards[r]) != cardBytes {
+				t.Fatalf("%+v became %+v", c, back)
+			}
+		}
+		mine := card{config: 77, group: groupDigest(group, n)}
+		for _, r := range group {
+			c := card{memory{int(r+1) << 12, 0}, 77, mine.group}
+			cards[r] = c.encode()
+		}
+		x := newRoster(cards, &mine, group)
+		if x.fault != "" {
+			t.Fatalf("group %v: %s", group, x.fault)
+		}
+		in := make(map[Rank]bool)
+		for _, r := range group {
+			in[r] = true
+		}
+		for r := Rank(-2); r < n+2; r++ {
+			if x.connected(r) != in[r] {
+				t.Errorf("group %v: rank %d is connected: %v", group, r, !in[r])
+			}
+			if r < 0 || r >= n {
+				continue
+			}
+			want := 0
+			if in[r] {
+				want = int(r+1) << 12
+			}
+			if x.sizes[r] != want {
+				t.Errorf("group %v: rank %d has a segment of %d bytes, want %d", group, r, x.sizes[r], want)
+			}
+		}
+	}
+}
+
+func TestGroupDigest(t *testing.T) {
+	seen := make(map[uint64][]Rank)
+	for _, g := range [][]Rank{{0, 1, 2, 3}, {0}, {1}, {0, 1}, {0, 2}, {0, 1, 2}} {
+		d := groupDigest(g, 4)
+		if old := seen[d]; old != nil {
+			t.Errorf("groups %v and %v have one digest", old, g)
+		}
+		seen[d] = g
+	}
+}
+
+// TestRosterFaults has ranks that share a roster disagree: whoever notices names itself.
+func TestRosterFaults(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		config map[Rank]Config
+		group  map[Rank][]Rank
+		want   string
+	}{
+		{"configuration", map[Rank]Config{2: {Debug: true}}, nil, "attaches with another conduit, profile or configuration"},
+		{"group", nil, map[Rank][]Rank{0: {0, 1}, 1: {0, 1}, 2: {2}, 3: {2, 3}}, "which is in the group, attaches with another group"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			err := RunGoroutines(4, Config{Conduit: "echo", Segment: "0"}, func(j *Job) error {
+				if cfg, ok := tc.config[j.Rank()]; ok {
+					j.cfg.Debug = cfg.Debug
+				}
+				_, err := j.Attach(AttachSpec{Group: tc.group[j.Rank()]})
+				if err == nil {
+					return j.boot.Barrier() // until the others have noticed
+				}
+				var x *ExitError
+				if errors.As(err, &x) {
+					return err // another has noticed first
+				}
+				if own := fmt.Sprintf("core: rank %d: rank ", j.Rank()); !strings.HasPrefix(err.Error(), own) {
+					t.Errorf("the error %q does not begin with %q", err, own)
+				}
+				return err
+			})
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("the job ended with %v", err)
+			}
+		})
+	}
+}
