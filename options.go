@@ -143,6 +143,7 @@ var variables = []struct {
 	{"AQUEDUCT_SETTINGS", setSettings},
 	{"AQUEDUCT_SEGMENT", func(s *settings, v string) error { s.cfg.Segment = v; return nil }},
 	{"AQUEDUCT_REACH", setReach},
+	{"AQUEDUCT_NATIVE", setNative},
 	{"AQUEDUCT_COLLECTIVES", func(s *settings, v string) error { s.cfg.Collectives = v; return nil }},
 	{"AQUEDUCT_THREADS", setThreads},
 	{"AQUEDUCT_DEBUG", setDebug},
@@ -248,16 +249,25 @@ func setThreads(s *settings, v string) error {
 	return nil
 }
 
-func setReach(s *settings, v string) error {
+func setReach(s *settings, v string) (err error) {
+	s.cfg.NoReach, err = off(v)
+	return err
+}
+
+func setNative(s *settings, v string) (err error) {
+	s.cfg.NoNative, err = off(v)
+	return err
+}
+
+// off reads on or off, and reports off.
+func off(v string) (bool, error) {
 	switch v {
 	case "on":
-		s.cfg.NoReach = false
+		return false, nil
 	case "off":
-		s.cfg.NoReach = true
-	default:
-		return errors.New("want on or off")
+		return true, nil
 	}
-	return nil
+	return false, errors.New("want on or off")
 }
 
 // setSettings reads key=value pairs separated by commas.

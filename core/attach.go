@@ -19,8 +19,8 @@ type AttachSpec struct {
 	Segment string
 	// Extra is the number of bytes that the segment has beyond Segment, at its end, for a
 	// layer above this package whose ranks reach it directly; rounded up to whole pages. It
-	// may differ among ranks. Where there is no direct reach (Endpoint.Reaches), there is no
-	// extra memory.
+	// may differ among ranks. Where there is no direct reach (Endpoint.Reaches), there is
+	// none; Endpoint.Extra tells.
 	Extra int
 	// Handlers are registered before any message can arrive. Entries with index
 	// AnyHandler get the lowest free index, upwards in table order (GASNet-1 rule).
@@ -58,12 +58,17 @@ func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 	}
 	ep := j.newEndpoint(drv, group)
 	need := memory{conduit: ep.footprint()}
-	if need.segment, err = j.segmentSize(spec.Segment, need.conduit); err != nil {
+	limit, err := ep.segmentLimit()
+	if err != nil {
 		return nil, err
 	}
 	if ep.Reaches() {
-		need.segment += shm.RoundUp(max(0, spec.Extra))
+		ep.extra = shm.RoundUp(max(0, spec.Extra))
 	}
+	if need.segment, err = j.segmentSize(spec.Segment, need.conduit, max(0, limit-ep.extra)); err != nil {
+		return nil, err
+	}
+	need.segment += ep.extra
 	if err := ep.table.register(spec.Handlers, ClientHandlers, true); err != nil {
 		return nil, ep.Misuse("Attach", "%v", err)
 	}
@@ -128,6 +133,9 @@ func (ep *Endpoint) open() error {
 	}
 	ep.limits = ep.conduit.Limits()
 	ep.sleeper = ep.conduit.Sleeper()
+	if !j.cfg.NoNative {
+		ep.powers = powersOf(ep.conduit)
+	}
 	j.ep.Store(ep)
 	if j.failure() != nil && j.proc == nil {
 		shm.Ring(ep.bell) // the failure came before the endpoint could be woken

@@ -31,15 +31,40 @@ type Op struct {
 	Slot uint64           // the conduit's own word; for a reply it comes from Dispatch
 }
 
-// Result is the outcome of Reserve. Having no room is an everyday result, not an error.
+// Result is the outcome of Reserve, and of a conduit's one-sided operations (see Putter).
+// Having no room is an everyday result, not an error.
 type Result uint8
 
 const (
-	// Reserved: the windows are set and Commit must follow.
+	// Reserved: the windows are set and Commit must follow. Only Reserve answers so.
 	Reserved Result = iota
 	// NoRoom: nothing was taken; poll and try again.
 	NoRoom
+	// Initiated: the operation is under way, and Done will be told. This and the others
+	// below are results of one-sided operations only.
+	Initiated
+	// Completed: the operation is complete; neither LC nor Done is told.
+	Completed
+	// Declined: nothing was taken, and never will be for these arguments: messages do it.
+	Declined
 )
+
+// String names the result.
+func (r Result) String() string {
+	switch r {
+	case Reserved:
+		return "Reserved"
+	case NoRoom:
+		return "NoRoom"
+	case Initiated:
+		return "Initiated"
+	case Completed:
+		return "Completed"
+	case Declined:
+		return "Declined"
+	}
+	return fmt.Sprintf("Result(%d)", uint8(r))
+}
 
 // Limits are the sizes a conduit supports, constant once attached.
 type Limits struct {
@@ -119,6 +144,15 @@ type Footprinter interface {
 	// Footprint returns how many bytes of shared memory Attach makes, besides the segment,
 	// for one rank of a group of n. It is called before Attach.
 	Footprint(n int) int
+}
+
+// SegmentLimiter is an optional power of a conduit: to say how large a segment can be, where
+// that is less than the host's memory.
+type SegmentLimiter interface {
+	// MaxSegment returns the bytes of the largest segment that one rank can have under these
+	// settings, at least a page, and the same on every rank. It is called before Attach. An
+	// error says what is wrong with a setting.
+	MaxSegment(settings map[string]string) (int, error)
 }
 
 // Attachment is what core hands to Conduit.Attach.

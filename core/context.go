@@ -10,6 +10,8 @@ type Context struct {
 	restricted restriction
 	locks      *HSL // debug mode: the locks held, newest first
 	stage      negotiation
+	transfer   Transfer      // the put or get that is being initiated
+	atomic     Atomic        // the atomic operation that is being initiated
 	silent     bool          // the present wait may end without a handler having run
 	turn       chan struct{} // Many: wakes the context when it parked
 }

@@ -28,6 +28,8 @@ type Endpoint struct {
 
 	sleeper Sleeper
 	limits  Limits
+	powers  powers // one-sided operations
+	extra   int    // bytes of the segment beyond what was asked for
 	*roster
 	segment []byte
 	bell    int // eventfd that wakes a sleeping wait when the job fails
@@ -95,6 +97,10 @@ func (ep *Endpoint) SegmentSize(rank Rank) int {
 	}
 	return ep.sizes[rank]
 }
+
+// Extra returns the bytes at the end of this rank's segment that AttachSpec.Extra asked for,
+// as far as the conduit's limit left room. A handler may call it.
+func (ep *Endpoint) Extra() int { return ep.extra }
 
 // Limits returns the payload limits, the same towards every peer and for every number of
 // arguments. A handler may call it.

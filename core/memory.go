@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
@@ -42,14 +43,28 @@ func (ep *Endpoint) footprint() int {
 	return 0
 }
 
-// segmentSize turns what was asked for into a whole number of pages. A percentage is of
-// the rank's share of what the host has left beside the conduit.
-func (j *Job) segmentSize(s string, conduit int) (int, error) {
+// segmentLimit returns the bytes of the largest segment that the conduit can make.
+func (ep *Endpoint) segmentLimit() (int, error) {
+	l, ok := ep.conduit.(SegmentLimiter)
+	if !ok {
+		return math.MaxInt, nil
+	}
+	n, err := l.MaxSegment(ep.job.cfg.Settings)
+	if err != nil {
+		return 0, fmt.Errorf("core: rank %d: largest segment of conduit %s: %w", ep.job.rank, ep.job.cfg.Conduit, err)
+	}
+	return shm.RoundDown(n), nil
+}
+
+// segmentSize turns what was asked for into a whole number of pages, limit at most, as the
+// default is without asking. A percentage is of the rank's share of what the host has left
+// beside the conduit.
+func (j *Job) segmentSize(s string, conduit, limit int) (int, error) {
 	if s == "" {
 		s = j.cfg.Segment
 	}
 	if s == "" {
-		return defaultSegment, nil
+		return min(defaultSegment, limit), nil
 	}
 	whole, err := j.available()
 	if err != nil {
@@ -62,6 +77,9 @@ func (j *Job) segmentSize(s string, conduit int) (int, error) {
 	}
 	if uint64(n) > whole { // and so that sums do not overflow
 		return 0, fmt.Errorf("core: rank %d: a segment of %d MB, but %d MB are available; lower --segment", j.rank, n>>20, whole>>20)
+	}
+	if n > limit {
+		return 0, fmt.Errorf("core: rank %d: a segment of %d bytes, but conduit %s leaves a program at most %d; lower --segment", j.rank, n, j.cfg.Conduit, limit)
 	}
 	return shm.RoundUp(n), nil
 }

@@ -138,7 +138,7 @@ func shared[T any](j *Job, key string, make func() T) T {
 // digest stands for what must be the same on all ranks. Maps print in order of their keys.
 func (c Config) digest() uint64 {
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%#v", []any{c.Conduit, c.Profile, c.Settings, c.NoReach, c.Collectives, c.Threads, c.Debug})
+	fmt.Fprintf(h, "%#v", []any{c.Conduit, c.Profile, c.Settings, c.NoReach, c.NoNative, c.Collectives, c.Threads, c.Debug})
 	return h.Sum64()
 }
 

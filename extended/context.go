@@ -11,6 +11,8 @@ type Context struct {
 	implicit [categories]*operation // the implicit operations outside access regions
 	region   *operation             // the open access region, or nil
 	fetched  [8]byte                // the result of the blocking value get or atomic under way
+	sent     [8]byte                // the value of the value put that is being initiated
+	lent     core.Completion        // payloads in use of the put with LCNow that is being initiated
 }
 
 func (c *Context) init(below *core.Context, ep *Endpoint) { c.Context, c.ep = below, ep }

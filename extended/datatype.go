@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/bits"
 	"strings"
+
+	"github.com/aqueduct-go/aqueduct/core"
 )
 
 // Type is the type of the elements of a reduction or of an atomic domain. Its values are
@@ -11,12 +13,12 @@ import (
 type Type uint32
 
 const (
-	Int32   Type = 1 << iota // GEX_DT_I32
-	Uint32                   // GEX_DT_U32
-	Int64                    // GEX_DT_I64
-	Uint64                   // GEX_DT_U64
-	Float32                  // GEX_DT_FLT
-	Float64                  // GEX_DT_DBL
+	Int32   = Type(core.ElementInt32)   // GEX_DT_I32
+	Uint32  = Type(core.ElementUint32)  // GEX_DT_U32
+	Int64   = Type(core.ElementInt64)   // GEX_DT_I64
+	Uint64  = Type(core.ElementUint64)  // GEX_DT_U64
+	Float32 = Type(core.ElementFloat32) // GEX_DT_FLT
+	Float64 = Type(core.ElementFloat64) // GEX_DT_DBL
 )
 
 const floats = Float32 | Float64
@@ -35,15 +37,7 @@ type Number interface {
 func (t Type) valid() bool { return t&(1<<types-1) != 0 && t&(t-1) == 0 }
 
 // Size returns the bytes of an element, which are its alignment too; 0 if t is no type.
-func (t Type) Size() int {
-	switch t {
-	case Int32, Uint32, Float32:
-		return 4
-	case Int64, Uint64, Float64:
-		return 8
-	}
-	return 0
-}
+func (t Type) Size() int { return core.ElementType(t).Size() }
 
 // String names the type.
 func (t Type) String() string {
@@ -75,18 +69,18 @@ func (t Type) Ops() Op {
 type Op uint32
 
 const (
-	And  Op = 1 << iota // x & a; integers only
-	Or                  // x | a; integers only
-	Xor                 // x ^ a; integers only
-	Add                 // x + a
-	Sub                 // x - a
-	Mult                // x * a
-	Min                 // the lesser of x and a
-	Max                 // the greater of x and a
-	Inc                 // x + 1
-	Dec                 // x - 1
-	Set                 // a
-	CAS                 // b if x has the bits of a, else x; never fails spuriously
+	And  = Op(core.AtomicAnd)  // x & a; integers only
+	Or   = Op(core.AtomicOr)   // x | a; integers only
+	Xor  = Op(core.AtomicXor)  // x ^ a; integers only
+	Add  = Op(core.AtomicAdd)  // x + a
+	Sub  = Op(core.AtomicSub)  // x - a
+	Mult = Op(core.AtomicMult) // x * a
+	Min  = Op(core.AtomicMin)  // the lesser of x and a
+	Max  = Op(core.AtomicMax)  // the greater of x and a
+	Inc  = Op(core.AtomicInc)  // x + 1
+	Dec  = Op(core.AtomicDec)  // x - 1
+	Set  = Op(core.AtomicSet)  // a
+	CAS  = Op(core.AtomicCAS)  // b if x has the bits of a, else x; never fails spuriously
 )
 
 // The fetching operations of atomics: they do the same and return what was there before.
@@ -107,7 +101,7 @@ const (
 )
 
 const (
-	fetchShift = 16
+	fetchShift = core.FetchShift
 	fetching   = Op(0xffff) << fetchShift
 	plainOps   = 1<<12 - 1
 	allOps     = Op(plainOps | plainOps<<fetchShift | Get)

@@ -17,8 +17,10 @@ import (
 // Team.RankOf and Team.Jobrank convert. The team is freed after its domains.
 //
 // If every member reaches all members' segments, all operations are done by the caller's
-// processor in place; else all of them, those on the caller's own segment too, are messages
-// that the owner's handler carries out. The two never mix. In both cases accesses before
+// processor in place. Otherwise, if the conduit of every member has all of the domain's
+// operations on its type for all members' segments, the network carries all of them out; else
+// all are messages that the owner's handler carries out. On the caller's own segment it is the
+// same. The three never mix. In all cases accesses before
 // the initiation of an operation stay before it, and accesses after its completion after it
 // (GEX_FLAG_AD_REL and GEX_FLAG_AD_ACQ are always on), and the operations of a domain that
 // are carried out in place are sequentially consistent.
@@ -31,6 +33,7 @@ type Domain struct {
 	typ     Type
 	ops     Op
 	freed   bool
+	native  bool     // the network carries out the operations
 	windows []window // by team rank, for operations in place; else nil
 	direct  []window // the same for calls to go ahead unchecked; nil in debug mode
 }
@@ -52,7 +55,8 @@ func (d *Domain) init(c *Context, team *Team, t Type, ops Op) error {
 	if err := team.use(c, call); err != nil {
 		return err
 	}
-	if err := team.agreeOnDomain(c, t, ops); err != nil {
+	native, err := team.agreeOnDomain(c, t, ops)
+	if err != nil {
 		return err
 	}
 	switch {
@@ -63,7 +67,7 @@ func (d *Domain) init(c *Context, team *Team, t Type, ops Op) error {
 	case ops&^t.Ops() != 0:
 		return c.ep.misuse(call, "%v has no %v; it has %v", t, ops&^t.Ops(), t.Ops())
 	}
-	*d = Domain{ep: c.ep, team: team, typ: t, ops: ops}
+	*d = Domain{ep: c.ep, team: team, typ: t, ops: ops, native: native == ops && !team.reach}
 	if team.reach {
 		d.windows = make([]window, team.Size())
 		for i, r := range team.members {
@@ -76,24 +80,30 @@ func (d *Domain) init(c *Context, team *Team, t Type, ops Op) error {
 	return nil
 }
 
-// agreeOnDomain returns an error on all members if they do not ask for the same.
-func (t *Team) agreeOnDomain(c *Context, typ Type, ops Op) error {
+// agreeOnDomain returns the operations that the network can do for all members, or an error
+// on all of them if they do not ask for the same.
+func (t *Team) agreeOnDomain(c *Context, typ Type, ops Op) (native Op, err error) {
 	mine := uint64(typ) | uint64(ops)<<32
-	same, err := t.agree(c, mine)
-	if err != nil || same {
-		return err
+	words := binary.NativeEndian.AppendUint64(nil, mine)
+	words = binary.NativeEndian.AppendUint64(words, ^mine)
+	words = binary.NativeEndian.AppendUint64(words, uint64(ops)&uint64(t.ep.core.NativeOps(core.ElementType(typ))))
+	if err := t.AllReduce(c, words, words, Reduction{Type: Uint64, Op: And}); err != nil {
+		return 0, err
+	}
+	if binary.NativeEndian.Uint64(words) == ^binary.NativeEndian.Uint64(words[8:]) {
+		return Op(binary.NativeEndian.Uint64(words[16:])), nil
 	}
 	says := make([]byte, 8*t.Size())
 	if err := t.AllGather(c, says, binary.LittleEndian.AppendUint64(nil, mine)); err != nil {
-		return err
+		return 0, err
 	}
 	for i := range t.Size() {
 		if its := binary.LittleEndian.Uint64(says[8*i:]); its != mine {
-			return c.ep.misuse("NewDomain", "member %d (rank %d) of %v asks for %v with %v, this one for %v with %v",
+			return 0, c.ep.misuse("NewDomain", "member %d (rank %d) of %v asks for %v with %v, this one for %v with %v",
 				i, t.members[i], t, Type(uint32(its)), Op(its>>32), typ, ops)
 		}
 	}
-	return nil
+	return 0, nil
 }
 
 // Free ends the domain: its operations are complete, and no member uses it afterwards.
@@ -122,6 +132,10 @@ func (d *Domain) Ops() Op { return d.ops }
 // Native reports whether the operations are done in place: they are complete when the call
 // that initiates them returns. A handler may call it.
 func (d *Domain) Native() bool { return d.windows != nil }
+
+// Offloaded reports whether the network carries out the operations: they complete though their
+// owner does not poll. A handler may call it.
+func (d *Domain) Offloaded() bool { return d.native }
 
 // use checks that the domain can be used by the context.
 func (d *Domain) use(c *Context, call string) error {

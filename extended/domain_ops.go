@@ -2,6 +2,7 @@ package extended
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/bits"
 
 	"github.com/aqueduct-go/aqueduct/core"
@@ -25,7 +26,7 @@ func (d *Domain) Do(c *Context, rank int, off uint64, op Op, a, b uint64) (uint6
 	}
 	dst := c.fetched[:d.typ.Size()]
 	clear(dst)
-	if _, err := d.message(c, blocking, dst, owner, off, op, a, b); err != nil {
+	if _, err := d.remote(c, blocking, dst, owner, off, op, a, b); err != nil {
 		return 0, err
 	}
 	return getElement(dst), nil
@@ -58,11 +59,11 @@ func (d *Domain) nonblocking(c *Context, f form, dst []byte, rank int, off uint6
 		d.inPlace(dst, rank, off, op, a, b)
 		return 0, nil
 	}
-	return d.message(c, f, dst, owner, off, op, a, b)
+	return d.remote(c, f, dst, owner, off, op, a, b)
 }
 
-// message has the owner do the operation.
-func (d *Domain) message(c *Context, f form, dst []byte, owner core.Rank, off uint64, op Op, a, b uint64) (Event, error) {
+// remote has the network or the owner do the operation.
+func (d *Domain) remote(c *Context, f form, dst []byte, owner core.Rank, off uint64, op Op, a, b uint64) (Event, error) {
 	if !op.Fetching() {
 		dst = nil
 	}
@@ -92,11 +93,23 @@ func (d *Domain) inPlace(dst []byte, rank int, off uint64, op Op, a, b uint64) {
 	}
 }
 
-// request asks the owner for an operation; o counts its answer.
+// request asks the network or the owner for an operation; o counts it, or its answer.
 func (d *Domain) request(c *Context, o *operation, owner core.Rank, off uint64, op Op, a, b uint64) error {
+	if d.native {
+		return d.offload(c, o, owner, off, op, a, b)
+	}
 	o.pending.Add(1)
 	return c.RequestShort(owner, handlerAtomic, o.number, packAtomic(d.typ, op),
 		uint32(off), uint32(off>>32), uint32(a), uint32(a>>32), uint32(b), uint32(b>>32))
+}
+
+// offload has the network do an operation.
+func (d *Domain) offload(c *Context, o *operation, owner core.Rank, off uint64, op Op, a, b uint64) error {
+	r, err := c.AtomicNative(owner, off, core.ElementType(d.typ), core.AtomicOp(op), a, b, o.dst, o.counter())
+	if r == core.Declined && err == nil {
+		err = fmt.Errorf("extended: rank %d: the conduit declines atomic %v on %v, which it has named as its own", d.ep.Rank(), op, d.typ)
+	}
+	return err
 }
 
 // packAtomic packs a type and an operation, by the numbers of their bits.

@@ -44,7 +44,8 @@ const (
 )
 
 // auxiliary is what this package takes of every rank's segment beyond the client's part,
-// where there is direct reach: the shared scratch memory of collectives.
+// where there is direct reach and the conduit does not limit segments: the shared scratch
+// memory of collectives.
 const auxiliary = 4 << 20
 
 // Endpoint is a rank's place in one-sided and collective communication, with the default
@@ -59,6 +60,7 @@ type Endpoint struct {
 	whole  segments // as reach, with what lies beyond
 	extra  int      // bytes of every segment beyond the client's part
 	piece  pieces
+	native natives
 	ops    operations
 
 	world    *Team
@@ -88,7 +90,7 @@ func Attach(job *core.Job, spec core.AttachSpec) (*Endpoint, error) {
 	if err != nil {
 		return nil, &core.UsageError{Rank: job.Rank(), Op: "extended.Attach", Msg: "collectives: " + err.Error()}
 	}
-	spec.Extra = auxiliary
+	spec.Extra = auxiliary // or as much of it as the conduit has room for
 	c, err := job.Attach(spec)
 	if err != nil {
 		return nil, err
@@ -100,10 +102,9 @@ func Attach(job *core.Job, spec core.AttachSpec) (*Endpoint, error) {
 	ep.ops.single = ep.single
 	ep.debug = job.Config().Debug
 	ep.piece.coll = min(l.MaxMediumRequest, l.MaxMediumReply, maxPart)
-	if c.Reaches() {
-		ep.extra = auxiliary
-	}
+	ep.extra = c.Extra()
 	ep.scratch.size = ep.extra
+	ep.native = natives{put: c.MaxNativePut(), get: c.MaxNativeGet()}
 	ep.teams = make(map[uint64]*Team)
 	if err := ep.reachPeers(); err != nil {
 		return nil, err

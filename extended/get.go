@@ -50,16 +50,24 @@ func (c *Context) get(call string, f form, dst []byte, src core.Rank, off uint64
 	return c.end(op, f, c.sendGet(op, dst, src, off))
 }
 
-// sendGet asks for dst, which is op's, in as many parts as it takes; op counts the answers. What goes to this
-// rank's own segment comes in Longs.
+// sendGet asks for dst, which is op's, in as many parts as it takes; op counts them, or the
+// answers. What goes to this rank's own segment comes in Longs.
 func (c *Context) sendGet(op *operation, dst []byte, src core.Rank, off uint64) error {
-	size, long, at := c.ep.piece.get, uint32(0), uint64(0)
-	if len(dst) > smallPut {
-		if o, ok := c.ep.offsetOf(dst); ok {
-			size, long, at = c.ep.piece.longReply, 1, o
+	begun := 0
+	if c.ep.native.get > 0 {
+		var err error
+		if begun, err = c.getNative(op, dst, src, off); begun == len(dst) || err != nil {
+			return err
 		}
 	}
-	for left := len(dst); left > 0; {
+	size, long, at := c.ep.piece.get, uint32(0), uint64(begun)
+	if len(dst)-begun > smallPut {
+		if o, ok := c.ep.offsetOf(dst); ok {
+			size, long, at = c.ep.piece.longReply, 1, o+uint64(begun)
+		}
+	}
+	off += uint64(begun)
+	for left := len(dst) - begun; left > 0; {
 		n := min(left, size)
 		op.pending.Add(1)
 		if err := c.RequestShort(src, handlerGet, op.number, uint32(off), uint32(off>>32),

@@ -1,6 +1,10 @@
 package extended
 
-import "github.com/aqueduct-go/aqueduct/core"
+import (
+	"sync/atomic"
+
+	"github.com/aqueduct-go/aqueduct/core"
+)
 
 // memsetPiece is how much one message sets, so that a handler does not hold up its rank
 // for long.
@@ -57,7 +61,13 @@ func setBytes(b []byte, value byte) {
 }
 
 // sendMemset asks for n bytes to be set, in as many parts as it takes; op counts the answers.
+// Few bytes the network may put.
 func (c *Context) sendMemset(op *operation, dst core.Rank, off uint64, value byte, n int) error {
+	if c.ep.native.put > 0 && n <= patternSize {
+		if done, err := c.putNative(op, dst, off, pattern(value)[:n], LCDefer); done == n || err != nil {
+			return err
+		}
+	}
 	for n > 0 {
 		k := min(n, memsetPiece)
 		op.pending.Add(1)
@@ -67,6 +77,25 @@ func (c *Context) sendMemset(op *operation, dst core.Rank, off uint64, value byt
 		n, off = n-k, off+uint64(k)
 	}
 	return nil
+}
+
+// patternSize is up to how many bytes are set by a native put: more of them than a message
+// would cost on the way.
+const patternSize = 4096
+
+// patterns are, by value, what such puts copy. They are made when first needed, never
+// change, and serve every rank of the process.
+var patterns [256]atomic.Pointer[[patternSize]byte]
+
+// pattern returns patternSize bytes of a value, to be read only.
+func pattern(value byte) []byte {
+	p := patterns[value].Load()
+	if p == nil {
+		p = new([patternSize]byte)
+		setBytes(p[:], value)
+		patterns[value].Store(p) // another goroutine's is as good
+	}
+	return p[:]
 }
 
 // onMemset handles [number, off, off, n, value].

@@ -16,6 +16,7 @@ type operation struct {
 	pending    tally           // answers and members still to come, plus 1 during initiation
 	local      core.Completion // payloads in use of puts with LCLeaf
 	deferred   core.Completion // payloads in use of the other puts
+	native     core.Completion // parts that the network carries out itself
 	group      *operation      // what it is a member of: it ends by itself and tells the group
 	dst        []byte          // of a get
 	call       string          // what began it, for reports
@@ -25,8 +26,11 @@ type operation struct {
 // done reports whether the operation is complete: nothing is to come, and no payload is in
 // use. A conduit may be done with a payload later than the answer comes.
 func (op *operation) done() bool {
-	return op.pending.Load() == 0 && op.local.Pending() == 0 && op.deferred.Pending() == 0
+	return op.arrived() && op.local.Pending() == 0 && op.deferred.Pending() == 0
 }
+
+// arrived reports whether nothing is to come, of which polls tell.
+func (op *operation) arrived() bool { return op.pending.Load() == 0 && op.native.Pending() == 0 }
 
 // tally counts. Where handlers may run on other goroutines it does so atomically; elsewhere
 // that would be a waste: a locked instruction waits until everything that was stored before,
@@ -262,7 +266,7 @@ func (c *Context) complete(op *operation) error {
 
 // await waits until an operation is done.
 func (c *Context) await(op *operation) error {
-	err := c.WaitFor(op.call, func() bool { return op.pending.Load() == 0 })
+	err := c.WaitFor(op.call, func() bool { return op.arrived() })
 	if err == nil && !op.done() { // a payload is in use, of whose end no handler tells
 		err = c.WaitSilent(op.done)
 	}

@@ -91,8 +91,15 @@ func (c *Context) put(call string, f form, dst core.Rank, off uint64, src []byte
 	return c.end(op, f, c.sendPut(op, dst, off, src, lc))
 }
 
-// sendPut sends src in as many parts as it takes; op counts their answers.
+// sendPut sends src in as many parts as it takes; op counts them, or their answers.
 func (c *Context) sendPut(op *operation, dst core.Rank, off uint64, src []byte, lc LocalCompletion) error {
+	if c.ep.native.put > 0 {
+		n, err := c.putNative(op, dst, off, src, lc)
+		if n == len(src) || err != nil {
+			return err
+		}
+		off, src = off+uint64(n), src[n:]
+	}
 	m := core.Message{Kind: core.Medium, Handler: handlerPut}
 	size := c.ep.piece.put
 	if len(src) > size {

@@ -43,12 +43,9 @@ func (a *arena) give(e extent) {
 	}
 }
 
-// The sizes of teams' pieces: at most a fourth of all there is, at most half of what is left,
-// and at least minPiece, or none.
-const (
-	maxPiece = auxiliary / 4
-	minPiece = 64 << 10
-)
+// minPiece is the size of the smallest piece of a team. The largest is a fourth of all there
+// is, and at most half of what is left.
+const minPiece = 64 << 10
 
 // takePiece takes a team's piece; its length is 0 if there is none.
 func (ep *Endpoint) takePiece() extent {
@@ -56,7 +53,7 @@ func (ep *Endpoint) takePiece() extent {
 	for _, u := range ep.scratch.used {
 		left -= u.n
 	}
-	for n := min(maxPiece, left/2) &^ (minPiece - 1); n >= minPiece; n /= 2 {
+	for n := min(ep.scratch.size/4, left/2) &^ (minPiece - 1); n >= minPiece; n /= 2 {
 		if e, ok := ep.scratch.take(n); ok {
 			return e
 		}

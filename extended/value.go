@@ -134,6 +134,13 @@ func (c *Context) WaitValue(e ValueEvent) (uint64, error) {
 
 // sendValue sends a value as a small put.
 func (c *Context) sendValue(op *operation, dst core.Rank, off, v uint64, n int) error {
+	if c.ep.native.put > 0 {
+		w := c.sent[:n]
+		encodeValue(w, v)
+		if done, err := c.putNative(op, dst, off, w, LCNow); done == n || err != nil {
+			return err
+		}
+	}
 	b, err := c.Prepare(dst, core.Offer{Kind: core.Medium, Least: n, Most: n, NArgs: 3})
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ package loopback
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
@@ -23,7 +24,7 @@ func init() {
 	core.Register(core.Driver{
 		Name:     "loopback",
 		Summary:  "ranks of one process; modelled: fixed latency and rate",
-		Profiles: []string{"default"},
+		Profiles: []string{"default", "native"},
 		Modelled: true,
 		Check: func(boot core.Bootstrap) error {
 			if _, ok := boot.(core.ProcessSharer); boot != nil && !ok && boot.Size() > 1 {
@@ -31,7 +32,12 @@ func init() {
 			}
 			return nil
 		},
-		New: func(string) core.Conduit { return new(conduit) },
+		New: func(profile string) core.Conduit {
+			if profile == "native" {
+				return newNative()
+			}
+			return new(conduit)
+		},
 	})
 }
 
@@ -42,8 +48,9 @@ type conduit struct {
 	rank  core.Rank
 	nodes []*node // by rank; all ranks have the same table
 	self  *node
-	pool  *pool // of messages to send
-	model *link // nil live
+	pool  *pool   // of messages to send
+	model *link   // nil live
+	mover *engine // profile native; else nil
 	bell  bell
 	// underway counts, by destination, this rank's requests whose exchange is not over.
 	underway sparse.Table[count]
@@ -57,6 +64,12 @@ type node struct {
 	bell  *bell
 	proc  *vtime.Proc
 	pool  *pool // model: of all messages
+
+	// For one-sided operations.
+	link   *link      // nil live
+	memory []byte     // the segment
+	words  sync.Mutex // live: makes atomic operations on the segment so
+	closed bool       // modelled: the memory is no more
 }
 
 // Attach implements core.Conduit.
@@ -75,6 +88,9 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 		if err := c.bell.open(); err != nil {
 			return nil, err
 		}
+	} else {
+		c.model = &link{kernel: a.Proc.Kernel(), proc: a.Proc, params: &c.params}
+		c.self.link = c.model
 	}
 	defer func() {
 		if err != nil {
@@ -89,7 +105,6 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	if a.Proc != nil {
 		c.pool = &all.pool
 		c.self.pool = c.pool
-		c.model = &link{kernel: a.Proc.Kernel(), proc: a.Proc, params: &c.params}
 	}
 	if err := a.Boot.Barrier(); err != nil {
 		return nil, err
@@ -105,7 +120,8 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.segment.Bytes(), nil
+	c.self.memory = c.segment.Bytes()
+	return c.self.memory, nil
 }
 
 // Limits implements core.Conduit.
@@ -115,6 +131,12 @@ func (c *conduit) Limits() core.Limits {
 		MaxLongRequest: maxLong, MaxLongReply: maxLong,
 		Ordered: true,
 	}
+}
+
+// MaxSegment implements core.SegmentLimiter.
+func (c *conduit) MaxSegment(settings map[string]string) (int, error) {
+	p, err := parseParams(settings)
+	return p.maxSegment, err
 }
 
 // Sleeper implements core.Conduit.
@@ -128,6 +150,9 @@ func (c *conduit) Sleeper() core.Sleeper {
 // Close implements core.Conduit.
 func (c *conduit) Close() error {
 	var err error
+	if c.model != nil {
+		c.self.closed = true
+	}
 	if c.segment != nil {
 		err = c.segment.Close()
 	}

@@ -1,6 +1,7 @@
 package loopback_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/core"
@@ -25,7 +26,31 @@ func TestConformance(t *testing.T) {
 		{"single", coretest.Goroutines, core.Config{Conduit: "loopback", Threads: core.Single}},
 		{"narrow", coretest.Goroutines, narrow},
 		{"model", coretest.Model, core.Config{Conduit: "loopback", Seed: 1}},
+		{"native/many", coretest.Goroutines, core.Config{Conduit: "loopback", Profile: "native", Sleep: 1}},
+		{"native/model", coretest.Model, core.Config{Conduit: "loopback", Profile: "native", Seed: 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) { coretest.Run(t, c.l, c.cfg) })
+	}
+}
+
+// TestOneSided runs the cases of one-sided operations where there is little room for them, and
+// small and large ones are declined.
+func TestOneSided(t *testing.T) {
+	scarce := map[string]string{"operations": "1", "native-least": "9", "native-most": "1000"}
+	for _, c := range []struct {
+		name string
+		l    coretest.Launcher
+		cfg  core.Config
+	}{
+		{"single", coretest.Goroutines, core.Config{Threads: core.Single}},
+		{"narrow", coretest.Goroutines, core.Config{Threads: core.Many, Sleep: 1, Settings: scarce}},
+		{"narrow/model", coretest.Model, core.Config{Settings: scarce}},
+	} {
+		c.cfg.Conduit, c.cfg.Profile = "loopback", "native"
+		for _, x := range coretest.Cases() {
+			if strings.Contains(x.Name, "one-sided") {
+				t.Run(c.name+"/"+x.Name, func(t *testing.T) { coretest.RunCase(t, c.l, c.cfg, x) })
+			}
+		}
 	}
 }

@@ -93,16 +93,22 @@ var faults = []struct {
 	{"overtaking", faulty{commit: delay}, "order/per-pair"},
 }
 
+// casesByName returns the suite.
+func casesByName() map[string]*coretest.Case {
+	cases := make(map[string]*coretest.Case)
+	for _, c := range coretest.Cases() {
+		cases[c.Name] = c
+	}
+	return cases
+}
+
 // TestSuiteNoticesFaults breaks the conduit in one way after the other.
 func TestSuiteNoticesFaults(t *testing.T) {
 	sound, err := core.DriverByName("loopback")
 	if err != nil {
 		t.Fatal(err)
 	}
-	cases := make(map[string]*coretest.Case)
-	for _, c := range coretest.Cases() {
-		cases[c.Name] = c
-	}
+	cases := casesByName()
 	for _, fault := range faults {
 		name := "loopback with " + fault.name
 		core.Register(core.Driver{Name: name, New: func(profile string) core.Conduit {
@@ -117,6 +123,118 @@ func TestSuiteNoticesFaults(t *testing.T) {
 			if noticed := c.Judge(o) != nil; noticed != (conduit == name) {
 				t.Errorf("%s, %s: noticed a fault %v (%v)", conduit, c.Name, noticed, o.Err)
 			}
+		}
+	}
+}
+
+// meddler is the native profile with one thing wrong.
+type meddler struct {
+	core.Conduit
+	core.Putter
+	core.Getter
+	core.Atomics
+	put    func(*meddler, *core.Transfer) core.Result // instead of Put
+	atomic func(*meddler, *core.Atomic) core.Result   // instead of Atomic
+	none   core.Completion                            // what nobody waits for
+}
+
+func (m *meddler) Put(t *core.Transfer) core.Result {
+	if m.put != nil {
+		return m.put(m, t)
+	}
+	return m.Putter.Put(t)
+}
+
+func (m *meddler) Atomic(a *core.Atomic) core.Result {
+	if m.atomic != nil {
+		return m.atomic(m, a)
+	}
+	return m.Atomics.Atomic(a)
+}
+
+// meddlings are what the suite must notice of one-sided operations, and a case that does.
+var meddlings = []struct {
+	name  string
+	wrong func(m *meddler)
+	case_ string
+}{
+	{"early completion", func(m *meddler) {
+		m.put = func(m *meddler, t *core.Transfer) core.Result {
+			done := t.Done
+			t.Done = &m.none
+			r := m.Putter.Put(t)
+			if t.Done = done; r == core.Initiated {
+				done.Complete()
+			}
+			return r
+		}
+	}, "one-sided/put"},
+	{"early local completion", func(m *meddler) {
+		m.put = func(m *meddler, t *core.Transfer) core.Result {
+			lc := t.LC
+			t.LC = nil
+			r := m.Putter.Put(t)
+			if t.LC = lc; r == core.Initiated && lc != nil {
+				lc.Complete()
+			}
+			return r
+		}
+	}, "one-sided/many"},
+	{"misplaced puts", func(m *meddler) {
+		m.put = func(m *meddler, t *core.Transfer) core.Result {
+			t.Off ^= 1
+			r := m.Putter.Put(t)
+			t.Off ^= 1 // there may have been no room
+			return r
+		}
+	}, "one-sided/inline"},
+	{"completion that is told twice", func(m *meddler) {
+		m.put = func(m *meddler, t *core.Transfer) core.Result {
+			r := m.Putter.Put(t)
+			if r == core.Initiated {
+				t.Done.Complete()
+			}
+			return r
+		}
+	}, "one-sided/many"},
+	{"additions of 2", func(m *meddler) {
+		m.atomic = func(m *meddler, a *core.Atomic) core.Result {
+			if a.Op&^(core.AtomicAdd|core.AtomicAdd<<core.FetchShift) == 0 {
+				a.A = 2
+			}
+			return m.Atomics.Atomic(a)
+		}
+	}, "one-sided/atomic-tickets"},
+	{"a wrong operation", func(m *meddler) {
+		m.atomic = func(m *meddler, a *core.Atomic) core.Result {
+			if a.Op == core.AtomicMin {
+				a.Op = core.AtomicMax
+			}
+			return m.Atomics.Atomic(a)
+		}
+	}, "one-sided/atomic-operations"},
+}
+
+// TestSuiteNoticesMeddling does so with one-sided operations.
+func TestSuiteNoticesMeddling(t *testing.T) {
+	sound, err := core.DriverByName("loopback")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := casesByName()
+	for _, x := range meddlings {
+		name := "loopback with " + x.name
+		core.Register(core.Driver{Name: name, New: func(string) core.Conduit {
+			c := sound.New("native")
+			m := &meddler{Conduit: c, Putter: c.(core.Putter), Getter: c.(core.Getter), Atomics: c.(core.Atomics)}
+			x.wrong(m)
+			return m
+		}})
+		cfg := core.Config{Conduit: name, Threads: core.Single}
+		// One rank, so that what happens too early or too late does so every time.
+		o := coretest.Goroutines.Launch(t, &coretest.Launch{Case: cases[x.case_], Ranks: 1, Config: cfg, Timeout: time.Minute})
+		if cases[x.case_].Judge(o) == nil {
+			t.Errorf("%s: %s does not notice", name, x.case_)
 		}
 	}
 }

@@ -18,10 +18,13 @@ const headerBytes = 8
 
 // carry schedules the arrival of m at dst.
 func (l *link) carry(m *message, dst *node) {
-	bytes := headerBytes + 4*m.hdr.NArgs() + m.n
-	start := max(l.proc.Now(), l.free)
-	l.free = start + vtime.Time(float64(bytes)/l.rate*float64(vtime.Second))
-	l.kernel.At(l.free+l.latency, dst, uint64(m.id), 0)
+	l.kernel.At(l.transmit(l.proc.Now(), headerBytes+4*m.hdr.NArgs()+m.n), dst, uint64(m.id), 0)
+}
+
+// transmit has the link send bytes that are given to it now, and returns when they arrive.
+func (l *link) transmit(now vtime.Time, bytes int) vtime.Time {
+	l.free = max(now, l.free) + vtime.Time(float64(bytes)/l.rate*float64(vtime.Second))
+	return l.free + l.latency
 }
 
 // Fire implements vtime.Target: the message with the given number arrives.

@@ -17,6 +17,9 @@ func (c *conduit) Poll(budget int) int {
 		}
 		c.handle(m)
 	}
+	if c.mover != nil {
+		n += c.mover.poll(budget)
+	}
 	return n
 }
 

@@ -13,6 +13,11 @@ var allocationCases = []Case{{
 	Rule:  "requests, replies, polls and waits allocate nothing",
 	Ranks: []int{1, 2}, Needs: Plain, Body: allocationMessages,
 	Config: func(cfg *core.Config) { cfg.Sleep = time.Minute }, // going to sleep may allocate
+}, {
+	Name:  "allocation/one-sided",
+	Rule:  "one-sided operations allocate nothing, also where they wait for room",
+	Ranks: []int{1, 2}, Needs: Plain, Body: allocationOneSided,
+	Config: func(cfg *core.Config) { cfg.Sleep = time.Minute },
 }}
 
 // allocationMessages has rank 0 count its allocations in every kind of exchange, and, when
@@ -80,6 +85,33 @@ func allocationMessages(t *T) error {
 	}
 	if n := testing.AllocsPerRun(200, func() { check(ep.WaitLocal(&lc)) }); n > 0 {
 		return fmt.Errorf("WaitLocal allocates %v times", n)
+	}
+	return t.Err()
+}
+
+// allocationOneSided has rank 0 count its allocations in bursts of one-sided operations.
+func allocationOneSided(t *T) error {
+	ep, skip, err := oneSided(t)
+	if skip || err != nil || t.Rank() != 0 {
+		return err
+	}
+	dst, data, word := t.Next(), make([]byte, 200), make([]byte, 8)
+	var lc, done core.Completion
+	check := func(_ core.Result, err error) {
+		if err != nil {
+			t.Errorf("%v", err)
+		}
+	}
+	fetch := core.AtomicAdd << core.FetchShift
+	if n := testing.AllocsPerRun(100, func() {
+		for range 100 {
+			check(ep.PutNative(dst, 64, data, &lc, &done))
+			check(ep.GetNative(data, dst, 64, &done))
+			check(ep.AtomicNative(dst, 0, core.ElementUint64, fetch, 1, 0, word, &done))
+		}
+		check(0, ep.WaitUntil(func() bool { return done.Pending() == 0 }))
+	}); n > 0 {
+		return fmt.Errorf("300 one-sided operations allocate %v times", n)
 	}
 	return t.Err()
 }

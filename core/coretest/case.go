@@ -124,7 +124,7 @@ func Cases() []*Case {
 		messageCases, queryCases, completionCases, handlerCases, refusalCases, replyCases,
 		orderCases, floodCases, immediateCases, negotiationCases, negotiationRefusalCases,
 		waitCases, barrierCases, finalCases, attachCases, groupCases, contextCases, progressCases,
-		lockCases, exitCases, panicCases, killCases, debugCases(), modelCases,
+		oneSidedCases, lockCases, exitCases, panicCases, killCases, debugCases(), modelCases,
 		allocationCases,
 	}
 	var all []*Case

@@ -6,8 +6,9 @@
 //		t.Run(c.Name, func(t *testing.T) { coretest.RunCase(t, launcher, cfg, c) })
 //	}
 //
-// once with direct reach of peers' segments and once without (core.Config.NoReach): the
-// native and the reference path must do the same.
+// once with direct reach of peers' segments and once without (core.Config.NoReach), and over
+// a conduit with one-sided operations with those and without (core.Config.NoNative): all
+// paths must do the same.
 package exttest
 
 import (
@@ -21,7 +22,7 @@ func Cases() []*coretest.Case {
 	var all []*coretest.Case
 	for _, g := range [][]coretest.Case{
 		putCases, getCases, eventCases, valueCases, memsetCases, splitCases, visCases,
-		atomicCases, refusalCases, contextCases, allocationCases, teamCases, barrierCases,
+		atomicCases, nativeCases, refusalCases, contextCases, allocationCases, teamCases, barrierCases,
 		collectiveCases, movementCases, reductionCases, forcedCases(), progressCases,
 		collectiveMisuseCases, disagreementCases(),
 	} {

@@ -33,6 +33,18 @@ func TestExtended(t *testing.T) {
 		{"sci/paper/messages", coretest.Goroutines, core.Config{Conduit: "sci", Profile: "paper"}},
 		{"loopback/goroutines", coretest.Goroutines, core.Config{Conduit: "loopback"}},
 		{"loopback/model", coretest.Model, core.Config{Conduit: "loopback", Debug: true}},
+		{"loopback/native/goroutines", coretest.Goroutines, core.Config{Conduit: "loopback", Profile: "native"}},
+		{"loopback/native/single", coretest.Goroutines, core.Config{Conduit: "loopback", Profile: "native", Threads: core.Single, Debug: true}},
+		{"loopback/native/model", coretest.Model, core.Config{Conduit: "loopback", Profile: "native"}},
+		// Little room, transfers in many parts, and small ones and ends by messages.
+		{"loopback/native/narrow", coretest.Goroutines, core.Config{
+			Conduit: "loopback", Profile: "native", Sleep: 1,
+			Settings: map[string]string{"operations": "2", "native-least": "10", "native-most": "1000"},
+		}},
+		{"loopback/native/narrow/model", coretest.Model, core.Config{
+			Conduit: "loopback", Profile: "native",
+			Settings: map[string]string{"operations": "1", "native-least": "10", "native-most": "1000"},
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, x := range exttest.Cases() {

@@ -14,6 +14,9 @@ var PageSize = os.Getpagesize()
 // RoundUp returns n rounded up to whole pages.
 func RoundUp(n int) int { return (n + PageSize - 1) &^ (PageSize - 1) }
 
+// RoundDown returns n rounded down to whole pages.
+func RoundDown(n int) int { return n &^ (PageSize - 1) }
+
 // Kind says who can reach a region.
 type Kind uint8
 

@@ -1,0 +1,113 @@
+package loopback_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+// TestMaxSegment attaches under a limit of a MB.
+func TestMaxSegment(t *testing.T) {
+	const limit = 1 << 20
+	for _, c := range []struct {
+		name, max, segment string
+		extra              int
+		program            int      // bytes
+		want               []string // in the error
+	}{
+		{name: "the default is clipped", max: "1MB", program: limit},
+		{name: "nothing extra where nobody reaches it", max: "1MB", extra: 4 << 20, program: limit},
+		{name: "as much as there is", max: "1MB", segment: "1MB", program: limit},
+		{name: "too much", max: "1MB", segment: "1048577", want: []string{"a segment of 1048577 bytes", "conduit loopback leaves a program at most 1048576", "lower --segment"}},
+		{name: "not a size", max: "few", want: []string{"max-segment", `"few"`}},
+		{name: "less than a page", max: "100", want: []string{"max-segment", "less than 4096 bytes"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := core.Config{Conduit: "loopback", Segment: c.segment, Settings: map[string]string{"max-segment": c.max}}
+			err := core.RunGoroutines(2, cfg, func(j *core.Job) error {
+				ep, err := j.Attach(core.AttachSpec{Extra: c.extra})
+				if err != nil {
+					return err
+				}
+				if n := len(ep.Segment()); ep.Extra() != 0 || n != c.program || ep.SegmentSize(1-ep.Rank()) != n {
+					t.Errorf("segment of %d bytes, %d of them extra; want %d and %d", n, ep.Extra(), c.program, 0)
+				}
+				return nil
+			})
+			if (err == nil) != (c.want == nil) {
+				t.Fatalf("error %v, want %q", err, c.want)
+			}
+			for _, w := range c.want {
+				if !strings.Contains(err.Error(), w) {
+					t.Errorf("error %v does not say %q", err, w)
+				}
+			}
+		})
+	}
+}
+
+// TestSettings has what is wrong with a setting told.
+func TestSettings(t *testing.T) {
+	for setting, want := range map[string]string{
+		"operations=0":     "out of range 1 to",
+		"operations=x":     "invalid syntax",
+		"native-least=0":   "less than 1 bytes",
+		"native-most=7":    "less than 8 bytes",
+		"native-most=much": "is not like",
+		"latency=-1s":      "out of range",
+		"rate=0":           "out of range",
+		"depth=0":          "out of range 1 to",
+		"depht=1":          "unknown; known are depth, latency, rate, max-segment, operations, native-least, native-most",
+	} {
+		key, value, _ := strings.Cut(setting, "=")
+		cfg := core.Config{Conduit: "loopback", Settings: map[string]string{key: value}}
+		err := core.RunGoroutines(1, cfg, func(j *core.Job) error {
+			_, err := j.Attach(core.AttachSpec{})
+			return err
+		})
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), setting[:len(key)]) {
+			t.Errorf("%s: error %v, want %q", setting, err, want)
+		}
+	}
+}
+
+// TestNativeTimes has one-sided operations of the model take the time that the README says:
+// bytes on the link at 1 GB/s and a microsecond each way.
+func TestNativeTimes(t *testing.T) {
+	cfg := core.Config{Conduit: "loopback", Profile: "native", Segment: "64KB"}
+	const µs = core.Time(1e6)
+	err := core.RunModel(2, cfg, func(j *core.Job) error {
+		ep, err := j.Attach(core.AttachSpec{})
+		if err != nil || j.Rank() == 1 {
+			return err
+		}
+		var done core.Completion
+		buf, word := make([]byte, 4992), make([]byte, 8)
+		for name, x := range map[string]struct {
+			begin func() (core.Result, error)
+			want  core.Time
+		}{
+			"put": {func() (core.Result, error) { return ep.PutNative(1, 0, buf, nil, &done) }, 5*µs + 2*µs},
+			"get": {func() (core.Result, error) { return ep.GetNative(buf, 1, 0, &done) }, 5*µs + 2*µs + 8000},
+			"fetch-add": {func() (core.Result, error) {
+				return ep.AtomicNative(1, 0, core.ElementUint64, core.AtomicAdd<<core.FetchShift, 1, 0, word, &done)
+			}, 2*µs + 24000},
+		} {
+			start := j.Now()
+			if _, err := x.begin(); err != nil {
+				return err
+			}
+			if err := ep.WaitUntil(func() bool { return done.Pending() == 0 }); err != nil {
+				return err
+			}
+			if took := j.Now() - start; took < x.want || took > x.want+10000 { // a poll takes 5 ns
+				t.Errorf("%s took %v, want %v and the rest of a poll", name, took, x.want)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

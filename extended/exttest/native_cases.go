@@ -1,0 +1,137 @@
+package exttest
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/coretest"
+	"github.com/aqueduct-go/aqueduct/extended"
+)
+
+var nativeCases = []coretest.Case{{
+	Name:  "native/no-messages",
+	Rule:  "what the network carries out itself sends no message",
+	Ranks: []int{2, 3}, Body: nativeNoMessages,
+}, {
+	Name:  "native/domains",
+	Rule:  "a domain takes one path for all its operations: the network's only if that has all of them on the type for every member",
+	Ranks: []int{2, 3}, Body: nativeDomains,
+}, {
+	Name:  "native/off",
+	Rule:  "with Config.NoNative nothing is left to the network",
+	Ranks: []int{2}, Config: func(cfg *core.Config) { cfg.NoNative = true }, Body: nativeOff,
+}}
+
+// requests returns how many requests the rank has sent to another.
+func requests(ep *extended.Endpoint, dst core.Rank) uint64 { return ep.Core().Counts(dst).Requests }
+
+// nativeNoMessages counts the messages of calls in every form that the network can take whole.
+func nativeNoMessages(t *coretest.T) error {
+	ep, err := attach(t)
+	if err != nil {
+		return err
+	}
+	c, next, low := &ep.Context, t.Next(), ep.Core()
+	const n = 20000
+	takes := min(low.MaxNativePut(), low.MaxNativeGet()) >= n && declines(t) == 0
+	if !takes || ep.Local(next) != nil {
+		t.Skipf("the network does not take puts and gets of every size")
+		return nil
+	}
+	src, dst := bytes.Repeat([]byte{7}, n), make([]byte, n)
+	calls := transfers(c, next, src)
+	calls = append(calls, transfers(c, next, src[:100])...)
+	calls = append(calls, transfers(c, next, src[:8])...)
+	whole, pieces := []extended.Extent{{Len: n}}, []extended.Extent{{Off: 64, Len: n / 2}, {Off: 40000, Len: n / 2}}
+	calls = append(calls,
+		call{"PutValue", func() error { return c.PutValue(next, 64, 7, 8) }},
+		call{"PutValueNBI", func() error { return waitNBI(c, c.PutValueNBI(next, 64, 7, 5)) }},
+		call{"GetValue", func() error { _, err := c.GetValue(next, 64, 8); return err }},
+		call{"Memset", func() error { return c.Memset(next, 64, 7, 4096) }},
+		call{"PutVector", func() error { return c.PutVector(next, pieces, src, whole) }},
+		call{"GetVector", func() error { return c.GetVector(dst, whole, next, pieces) }},
+	)
+	for _, x := range calls {
+		before := requests(ep, next)
+		if err := x.once(); err != nil {
+			return err
+		}
+		if k := requests(ep, next) - before; k > 0 {
+			t.Errorf("%s sent %d messages", x.name, k)
+		}
+	}
+	if !bytes.Equal(dst, src) {
+		t.Errorf("pieces that were put and got are not the same")
+	}
+	return errorsOf(t, ep.Barrier())
+}
+
+// declines returns the size of transfers below which loopback has been set to decline them; of
+// other conduits nothing is known, and they are left out.
+func declines(t *coretest.T) int {
+	if cfg := t.Config(); cfg.Conduit != "loopback" || cfg.Settings["native-least"] != "" {
+		return 1
+	}
+	return 0
+}
+
+func nativeDomains(t *coretest.T) error {
+	ep, err := attach(t)
+	if err != nil {
+		return err
+	}
+	c, w := &ep.Context, ep.World()
+	for _, typ := range []extended.Type{extended.Int32, extended.Uint64, extended.Float64} {
+		for _, ops := range []extended.Op{extended.Get | extended.Set, extended.FAdd | extended.Get | extended.Set, typ.Ops()} {
+			d, err := extended.NewDomain(c, w, typ, ops)
+			if err != nil {
+				return err
+			}
+			has := extended.Op(ep.Core().NativeOps(core.ElementType(typ)))
+			if want := has&ops == ops && !d.Native(); d.Offloaded() != want {
+				t.Errorf("a domain of %v with %v, of which the network has %v, is offloaded: %v", typ, ops, has&ops, d.Offloaded())
+			}
+			before := requests(ep, t.Next())
+			off := 64 + 64*uint64(t.Rank())
+			if _, err := d.Do(c, int(t.Next()), off, extended.Set, 5, 0); err != nil {
+				return err
+			}
+			x, err := d.Do(c, int(t.Next()), off, extended.Get, 0, 0)
+			if err != nil {
+				return err
+			}
+			if k := requests(ep, t.Next()) - before; x != 5 || (k > 0) == (d.Offloaded() || d.Native()) {
+				t.Errorf("set 5, got %d by %d messages; offloaded: %v, native: %v", x, k, d.Offloaded(), d.Native())
+			}
+			if err := d.Free(c); err != nil {
+				return err
+			}
+		}
+	}
+	return errorsOf(t, nil)
+}
+
+func nativeOff(t *coretest.T) error {
+	ep, err := attach(t)
+	if err != nil {
+		return err
+	}
+	c := &ep.Context
+	if ep.Local(t.Next()) != nil {
+		t.Skipf("memory is reached directly")
+		return nil
+	}
+	d, err := extended.NewDomain(c, ep.World(), extended.Uint64, extended.FAdd)
+	if err != nil {
+		return err
+	}
+	before := requests(ep, t.Next())
+	if err := c.Put(t.Next(), 0, make([]byte, 100)); err != nil {
+		return err
+	}
+	if d.Offloaded() || requests(ep, t.Next()) == before {
+		return fmt.Errorf("the network is in use: atomics %v", d.Offloaded())
+	}
+	return nil
+}
