@@ -12,7 +12,7 @@
 //
 // The same text runs as n processes (aqrun -n 4 prog), as n goroutines or as n coroutines
 // in virtual time of one process (aqrun --goroutines, aqrun --model loopback, or the
-// options Goroutines and Model), and, started by itself, as a job of one. What the
+// options Goroutines and Model; docs/model.md says what the model asks of programs), and, started by itself, as a job of one. What the
 // launcher says in the environment wins over options in the code, so that the user of a
 // program decides how it runs. In virtual time only the goroutine that runs the body may use
 // the job; live, any number, each with a context of its own (core.Many).
@@ -22,7 +22,7 @@
 // # Environment
 //
 //	AQUEDUCT_CONDUIT   name of the conduit
-//	AQUEDUCT_PROFILE   a profile of the conduit
+//	AQUEDUCT_PROFILE   a profile of the conduit; under a model, one of its models
 //	AQUEDUCT_SETTINGS  further settings of the conduit: key=value,key=value
 //	AQUEDUCT_SEGMENT   default size of a rank's segment: 65536, 64MB, 1.5GB, 50%
 //	AQUEDUCT_REACH     on (default) or off: off hides the direct view of peers' segments,
@@ -34,8 +34,12 @@
 //	                   allreduce=ring,broadcast=knomial:4
 //	AQUEDUCT_THREADS   many (default) or single: see core.Threads
 //	AQUEDUCT_DEBUG     1: check what handlers and callers may do; misuse ends the job
-//	AQUEDUCT_STALL     report live waits that take longer, e.g. 10s; 0 (default): never
-//	AQUEDUCT_SEED      seed of the model's random numbers
+//	AQUEDUCT_STALL     report live waits that take longer, e.g. 10s; 0 (default): never.
+//	                   Model: how long a rank may block other than through the job; 0: 2s
+//	AQUEDUCT_SEED      model: seed of the random numbers
+//	AQUEDUCT_LOSE      model: ranks that are lost, and when: RANK@TIME,RANK@TIME
+//	AQUEDUCT_TRACE     model: file that receives a line for everything that happens
+//	AQUEDUCT_MODEL_REPORT  1: print at the end how the model did, on standard error
 //	AQUEDUCT_GRACE     how long ranks may live on when the job has failed, e.g. 1s
 //	AQUEDUCT_MODE      processes, goroutines or model
 //	AQUEDUCT_RANKS     with goroutines or model: how many ranks share the process
@@ -94,7 +98,7 @@ func launch(body func(*core.Job) error, opts []Option) (told bool, err error) {
 		return false, core.RunGoroutines(s.ranks, s.cfg, body)
 	case model:
 		defer dumpOnQuit()()
-		return false, core.RunModel(s.ranks, s.cfg, body)
+		return false, s.runModel(body)
 	}
 	boot, launched, err := connect()
 	if err != nil {

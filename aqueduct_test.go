@@ -37,6 +37,13 @@ var roles = map[string]func(){
 			return nil
 		}, aqueduct.Goroutines(3))
 	},
+	"prefers a model": func() {
+		aqueduct.Run(func(job *core.Job) error {
+			fmt.Printf("rank %d of %d\n", job.Rank(), job.Size())
+			job.Measure(0, func() {})
+			return nil
+		}, aqueduct.Model("loopback/default", 2))
+	},
 	"fails": func() {
 		aqueduct.Run(func(*core.Job) error { return errors.New("no luck") })
 	},
@@ -140,6 +147,14 @@ func TestRefused(t *testing.T) {
 		{"good", "AQUEDUCT_STALL=10", "want a time"},
 		{"good", "AQUEDUCT_GRACE=-1ns", "want a time"},
 		{"negative stall", "", "must not be negative"},
+		{"good", "AQUEDUCT_LOSE=0@1ms", "for jobs in virtual time"},
+		{"good", "AQUEDUCT_TRACE=t", "for jobs in virtual time"},
+		{"good", "AQUEDUCT_MODEL_REPORT=1", "for jobs in virtual time"},
+		{"good", "AQUEDUCT_MODEL_REPORT=often", "want 1 or 0"},
+		{"good", "AQUEDUCT_LOSE=0", "want RANK@TIME"},
+		{"prefers a model", "AQUEDUCT_PROFILE=other", "no model \"other\""},
+		{"prefers a model", "AQUEDUCT_TRACE=/nonexistent/trace", "the trace of the model"},
+		{"prefers a model", "AQUEDUCT_LOSE=9@1ms", "rank 9 is to be lost"},
 		{"good", "AQUEDUCT_SETTINGS=fast", "want key=value"},
 		{"good", "AQUEDUCT_CONDUIT=tin-can", "unknown conduit"},
 	} {
@@ -168,6 +183,28 @@ func TestModes(t *testing.T) {
 		if status != 0 || errs != "" || strings.Count(out, fmt.Sprintf(" of %d\n", c.ranks)) != c.ranks {
 			t.Errorf("%s with %q: status %d, output %q, messages %q; want %d ranks", c.role, c.env, status, out, errs, c.ranks)
 		}
+	}
+}
+
+// TestModelTells wants the trace and the report that the environment asks for, and in any
+// case a word about a run that is not deterministic.
+func TestModelTells(t *testing.T) {
+	trace := filepath.Join(t.TempDir(), "trace")
+	const measured = "rank 0 has measured time on the host"
+	status, out, errs := finish(t, program(t, "prefers a model", "AQUEDUCT_TRACE="+trace))
+	if status != 0 || strings.Count(out, "rank ") != 2 || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, "not deterministic: "+measured) {
+		t.Errorf("status %d, output %q, messages %q", status, out, errs)
+	}
+	if text, err := os.ReadFile(trace); err != nil || !strings.Contains(string(text), measured) || !strings.HasPrefix(string(text), "0 wake rank 0\n") {
+		t.Errorf("trace: %v\n%s", err, text)
+	}
+	status, _, errs = finish(t, program(t, "prefers a model", "AQUEDUCT_MODEL_REPORT=1"))
+	if status != 0 || !strings.HasPrefix(errs, "model loopback/default: 2 ranks, 0s of virtual time") || strings.Count(errs, measured) != 1 {
+		t.Errorf("status %d, messages %q", status, errs)
+	}
+	status, _, errs = finish(t, program(t, "prefers a model", "AQUEDUCT_MODE=goroutines", "AQUEDUCT_CONDUIT=sci"))
+	if status != 0 || errs != "" {
+		t.Errorf("live: status %d, messages %q", status, errs)
 	}
 }
 

@@ -3,6 +3,7 @@ package aqueduct
 import (
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"os"
@@ -28,9 +29,11 @@ const (
 
 // settings are what options and environment come to.
 type settings struct {
-	mode  mode
-	ranks int
-	cfg   core.Config
+	mode   mode
+	ranks  int
+	cfg    core.Config
+	trace  string // file that receives the model's trace; "": none
+	report bool   // print the model's report
 }
 
 // Option chooses how a job runs when the environment does not say.
@@ -41,11 +44,27 @@ func Goroutines(n int) Option {
 	return func(s *settings) { s.mode, s.ranks = goroutines, n }
 }
 
-// Model runs n ranks as coroutines of this process, in virtual time, over the named
-// conduit's model.
-func Model(conduit string, n int) Option {
-	return func(s *settings) { s.mode, s.ranks, s.cfg.Conduit = model, n, conduit }
+// Model runs n ranks as coroutines of this process, in virtual time, on a model: a
+// conduit, which stands for its default machine, or conduit/profile such as "sci/d339".
+// docs/model.md describes what runs so.
+func Model(name string, n int) Option {
+	return func(s *settings) {
+		s.mode, s.ranks = model, n
+		s.cfg.Conduit, s.cfg.Profile = core.CutModel(name)
+	}
 }
+
+// Seed seeds all that is random in a model.
+func Seed(seed uint64) Option { return func(s *settings) { s.cfg.Seed = seed } }
+
+// Lose has a rank's machine stop at a virtual time; see docs/model.md. It may be given
+// several times.
+func Lose(rank core.Rank, at core.Time) Option {
+	return func(s *settings) { s.cfg.Losses = append(slices.Clip(s.cfg.Losses), core.Loss{Rank: rank, At: at}) }
+}
+
+// Trace has a modelled job write a line for everything that happens to w.
+func Trace(w io.Writer) Option { return func(s *settings) { s.cfg.Trace = w } }
 
 // Conduit chooses the conduit by name.
 func Conduit(name string) Option { return func(s *settings) { s.cfg.Conduit = name } }
@@ -71,7 +90,8 @@ func Collectives(choice string) Option { return func(s *settings) { s.cfg.Collec
 // Debug checks what handlers and callers may do; misuse ends the job with a message.
 func Debug() Option { return func(s *settings) { s.cfg.Debug = true } }
 
-// Stall reports waits that take longer than d.
+// Stall reports live waits that take longer than d; under a model it is how long a rank may
+// block other than through the job before that ends the job.
 func Stall(d time.Duration) Option { return func(s *settings) { s.cfg.Stall = d } }
 
 // Config replaces the whole configuration at once; later options change it.
@@ -118,6 +138,19 @@ func settle(opts []Option) (settings, error) {
 	return s, err
 }
 
+// onlyModelled names the setting that means something in virtual time only, or "".
+func (s *settings) onlyModelled() string {
+	switch {
+	case len(s.cfg.Losses) > 0:
+		return "the loss of a rank (AQUEDUCT_LOSE, option Lose)"
+	case s.trace != "" || s.cfg.Trace != nil:
+		return "a trace (AQUEDUCT_TRACE, option Trace)"
+	case s.report:
+		return "the model's report (AQUEDUCT_MODEL_REPORT)"
+	}
+	return ""
+}
+
 // check refuses what no job can have.
 func (s *settings) check() error {
 	switch {
@@ -126,6 +159,10 @@ func (s *settings) check() error {
 	case s.mode == processes && s.ranks > 1 && !spawner.Launched():
 		return fmt.Errorf("aqueduct: %d ranks as processes need the launcher: aqrun -n %[1]d %s; or set AQUEDUCT_MODE=goroutines",
 			s.ranks, filepath.Base(os.Args[0]))
+	case s.mode != model && s.onlyModelled() != "":
+		return fmt.Errorf("aqueduct: %s is for jobs in virtual time; run them with aqrun --model or the option Model", s.onlyModelled())
+	case s.trace != "" && s.cfg.Trace != nil:
+		return errors.New("aqueduct: AQUEDUCT_TRACE is set, but the program writes the trace itself (option Trace)")
 	case min(s.cfg.Stall, s.cfg.Sleep, s.cfg.Grace) < 0:
 		return fmt.Errorf("aqueduct: Stall %v, Sleep %v and Grace %v must not be negative", s.cfg.Stall, s.cfg.Sleep, s.cfg.Grace)
 	}
@@ -138,7 +175,7 @@ var variables = []struct {
 	name  string
 	apply func(*settings, string) error
 }{
-	{"AQUEDUCT_CONDUIT", func(s *settings, v string) error { s.cfg.Conduit = v; return nil }},
+	{"AQUEDUCT_CONDUIT", setConduit},
 	{"AQUEDUCT_PROFILE", func(s *settings, v string) error { s.cfg.Profile = v; return nil }},
 	{"AQUEDUCT_SETTINGS", setSettings},
 	{"AQUEDUCT_SEGMENT", func(s *settings, v string) error { s.cfg.Segment = v; return nil }},
@@ -149,6 +186,9 @@ var variables = []struct {
 	{"AQUEDUCT_DEBUG", setDebug},
 	{"AQUEDUCT_STALL", func(s *settings, v string) (err error) { s.cfg.Stall, err = duration(v); return err }},
 	{"AQUEDUCT_SEED", setSeed},
+	{"AQUEDUCT_LOSE", setLosses},
+	{"AQUEDUCT_TRACE", func(s *settings, v string) error { s.trace = v; return nil }},
+	{"AQUEDUCT_MODEL_REPORT", setReport},
 	{"AQUEDUCT_GRACE", setGrace},
 	{"AQUEDUCT_MODE", setMode},
 	{"AQUEDUCT_RANKS", setRanks},
@@ -181,6 +221,15 @@ func warnOfUnknown(log *slog.Logger) {
 			}
 		}
 	})
+}
+
+// setConduit takes the name of a conduit. A profile of another that the program prefers
+// goes with that.
+func setConduit(s *settings, v string) error {
+	if v != s.cfg.Conduit {
+		s.cfg.Conduit, s.cfg.Profile = v, ""
+	}
+	return nil
 }
 
 func setMode(s *settings, v string) error {
@@ -224,6 +273,26 @@ func setDebug(s *settings, v string) (err error) {
 func setSeed(s *settings, v string) (err error) {
 	if s.cfg.Seed, err = strconv.ParseUint(v, 0, 64); err != nil {
 		return errors.New("want a whole number from 0 to 2^64-1")
+	}
+	return nil
+}
+
+// setLosses reads RANK@TIME, separated by commas.
+func setLosses(s *settings, v string) error {
+	s.cfg.Losses = nil
+	for text := range strings.SplitSeq(v, ",") {
+		l, err := core.ParseLoss(text)
+		if err != nil {
+			return err
+		}
+		s.cfg.Losses = append(s.cfg.Losses, l)
+	}
+	return nil
+}
+
+func setReport(s *settings, v string) (err error) {
+	if s.report, err = strconv.ParseBool(v); err != nil {
+		return errors.New("want 1 or 0")
 	}
 	return nil
 }

@@ -3,8 +3,6 @@ package core
 import (
 	"fmt"
 	"math"
-	"slices"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -41,11 +39,10 @@ func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	if j.proc != nil && !drv.Modelled {
-		return nil, fmt.Errorf("core: conduit %q has no model; %s", drv.Name, modelled())
-	}
-	if p := j.cfg.Profile; p != "" && !slices.Contains(drv.Profiles, p) {
-		return nil, fmt.Errorf("core: conduit %s has no profile %q; it has %v", drv.Name, p, drv.Profiles)
+	if j.proc == nil { // a model's profile was found when the job started
+		if j.cfg.Profile, err = drv.LiveProfile(j.cfg.Profile); err != nil {
+			return nil, err
+		}
 	}
 	if drv.Check != nil {
 		if err := drv.Check(j.boot); err != nil {
@@ -141,20 +138,6 @@ func (ep *Endpoint) open() error {
 		shm.Ring(ep.bell) // the failure came before the endpoint could be woken
 	}
 	return nil
-}
-
-// modelled tells which conduits have a model.
-func modelled() string {
-	var names []string
-	for _, d := range Drivers() {
-		if d.Modelled {
-			names = append(names, d.Name)
-		}
-	}
-	if len(names) == 0 {
-		return "none has"
-	}
-	return "there is one for " + strings.Join(names, ", ")
 }
 
 // Misuse makes the error of a call that breaks a rule, of this package or of a layer above;

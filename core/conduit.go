@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
@@ -155,6 +156,20 @@ type SegmentLimiter interface {
 	MaxSegment(settings map[string]string) (int, error)
 }
 
+// LossDetector is an optional power of a conduit with a model whose hardware notices the loss
+// of a node by itself.
+type LossDetector interface {
+	// Lost says that this rank's node is lost from now on; Config.Losses wants it so. Its
+	// coroutine does not run again. An event calls it, on the lost rank's end, so it must
+	// not wait. The model stops what the node does, and its peers notice in the way of their
+	// hardware: one of them ends the job by Endpoint.Fail, with an ExitError of status 137.
+	// If none has done so LossBound later, core ends the job.
+	Lost()
+}
+
+// LossBound is the virtual time within which a LossDetector must have ended the job.
+const LossBound = vtime.Second
+
 // Attachment is what core hands to Conduit.Attach.
 type Attachment struct {
 	Boot     Bootstrap         // the job's collectives
@@ -169,13 +184,76 @@ type Attachment struct {
 
 // Driver makes a kind of conduit known by name, as database/sql drivers are.
 type Driver struct {
-	Name     string                     // e.g. "sci"
-	Summary  string                     // one line for listings
-	Profiles []string                   // names the conduit accepts, the default first
-	Modelled bool                       // runs in virtual time
-	Check    func(boot Bootstrap) error // nil if usable; boot is nil when only listing
-	// New makes a rank's end. profile is one of Profiles, or "" for the first.
+	Name    string // e.g. "sci"
+	Summary string // one line for listings
+
+	// Profiles are the live variants of the conduit, the default first. A driver that names
+	// neither profiles nor models has one live variant without a name.
+	Profiles []string
+	// Models are its variants in virtual time, the modelled machines, the default first;
+	// none if it has no model. A name may also be in Profiles: the mode of the job decides.
+	Models []string
+	// Model, if not nil, says whether a name that is not in Models stands for a model too,
+	// such as the path of a user's machine file: nil, or what is wrong with it. It is called
+	// once per job, before the ranks start; New reads the machine again.
+	Model func(name string) error
+
+	Check func(boot Bootstrap) error // nil if usable; boot is nil when only listing
+	// New makes a rank's end. profile has been checked: under a model (Attachment.Proc is
+	// not nil) it is one of Models or accepted by Model, live one of Profiles; it is "" only
+	// if the driver names none.
 	New func(profile string) Conduit
+}
+
+// LiveProfile returns the live profile that name stands for, where "" is the default, or
+// an error that lists what there is.
+func (d *Driver) LiveProfile(name string) (string, error) {
+	switch {
+	case len(d.Profiles) == 0 && len(d.Models) > 0:
+		return "", fmt.Errorf("core: conduit %s runs in virtual time only; its models: %v", d.Name, d.Models)
+	case name == "" && len(d.Profiles) > 0:
+		return d.Profiles[0], nil
+	case name == "" || slices.Contains(d.Profiles, name):
+		return name, nil
+	case slices.Contains(d.Models, name):
+		return "", fmt.Errorf("core: profile %q of conduit %s is a model; run it with --model %[2]s/%[1]s", name, d.Name)
+	}
+	return "", fmt.Errorf("core: conduit %s has no profile %q; it has %v", d.Name, name, d.Profiles)
+}
+
+// ModelProfile returns the modelled profile that name stands for, where "" is the default,
+// or an error that lists what there is. It may read a file.
+func (d *Driver) ModelProfile(name string) (string, error) {
+	switch {
+	case len(d.Models) == 0:
+		return "", fmt.Errorf("core: conduit %q has no model; %s", d.Name, modelled())
+	case name == "":
+		return d.Models[0], nil
+	case slices.Contains(d.Models, name):
+		return name, nil
+	case slices.Contains(d.Profiles, name):
+		return "", fmt.Errorf("core: profile %q of conduit %s runs live only; its models: %v", name, d.Name, d.Models)
+	case d.Model == nil:
+		return "", fmt.Errorf("core: conduit %s has no model %q; it has %v", d.Name, name, d.Models)
+	}
+	if err := d.Model(name); err != nil {
+		return "", fmt.Errorf("core: conduit %s has no model %q (it has %v): %w", d.Name, name, d.Models, err)
+	}
+	return name, nil
+}
+
+// modelled tells which models there are.
+func modelled() string {
+	var names []string
+	for _, d := range Drivers() {
+		for _, m := range d.Models {
+			names = append(names, d.Name+"/"+m)
+		}
+	}
+	if len(names) == 0 {
+		return "none has"
+	}
+	return "there are " + strings.Join(names, ", ")
 }
 
 var drivers struct {
@@ -225,4 +303,11 @@ func DriverByName(name string) (Driver, error) {
 		return Driver{}, fmt.Errorf("core: unknown conduit %q; known: %v", name, names)
 	}
 	return d, nil
+}
+
+// CutModel cuts "sci/d339", as users name a model, into conduit and profile; the profile may
+// be a path ("sci/./my.machine"), and is "" for the conduit's default.
+func CutModel(model string) (conduit, profile string) {
+	conduit, profile, _ = strings.Cut(model, "/")
+	return conduit, profile
 }

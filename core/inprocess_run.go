@@ -6,12 +6,9 @@ import (
 	"fmt"
 	"runtime/debug"
 	"runtime/pprof"
-	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
 // GoroutinesOption adjusts RunGoroutines.
@@ -137,53 +134,6 @@ func (g *inProcess) runGoroutine(m *member, cfg Config, body func(*Job) error, o
 	}()
 	_ = j.run(body) // its error is g.ended
 	returned = true
-}
-
-// RunModel runs a job of n ranks in virtual time, as coroutines of this process, over a
-// conduit that has a model. Two runs with equal arguments do the same to the picosecond.
-// body must not block but through the job, nor let other goroutines use it.
-func RunModel(n int, cfg Config, body func(*Job) error) error {
-	if n < 1 {
-		return fmt.Errorf("core: a job of %d ranks; need at least 1", n)
-	}
-	cfg = cfg.withDefaults()
-	k := vtime.New(cfg.Seed)
-	g := newInProcess(n, k)
-	jobs := make([]*Job, n)
-	for r := range n {
-		m := g.ranks[r]
-		m.proc = k.Spawn("rank "+itoa(r), func(p *vtime.Proc) {
-			label(m.rank)
-			j := newJob(m, cfg)
-			jobs[r] = j
-			j.proc, j.local = p, true
-			j.exit = func(int) {
-				for {
-					p.Park(0) // the kernel unwinds the coroutine here
-				}
-			}
-			_ = j.run(body)
-		})
-	}
-	if err := k.Run(); g.ended == nil && err != nil {
-		g.ended = &ExitError{modelStatus(err), err.Error()}
-	}
-	if g.ended != nil {
-		release(jobs)
-	}
-	return g.result()
-}
-
-// modelStatus returns the status of a job that the kernel ended: 2 if a rank panicked,
-// also when a deferred call of it waits for what can never come.
-func modelStatus(err error) int {
-	var p *vtime.PanicError
-	var d *vtime.DeadlockError
-	if errors.As(err, &p) || errors.As(err, &d) &&
-		slices.ContainsFunc(d.Waits, func(w vtime.Wait) bool { return w.Panic != nil }) {
-		return 2
-	}
-	return 1
 }
 
 // result is what the job ended with.

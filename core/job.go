@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"runtime"
@@ -29,10 +30,13 @@ type Config struct {
 	Collectives string            // algorithms of collectives to be used, for package extended; "": the tuned ones
 	Threads     Threads           // Many (the default) or Single
 	Debug       bool              // check what handlers and callers may do; misuse ends the job
-	Stall       time.Duration     // report a live wait that takes longer; 0: never
+	Stall       time.Duration     // live: report a wait that takes longer, 0: never; model: end the job when a rank blocks for longer other than through it, 0: 2 s
 	Sleep       time.Duration     // how long a live wait stays on the CPU before it sleeps in the kernel; 0: 1 ms
 	Grace       time.Duration     // how long a rank may live on after the job has failed; 0: 1 s
 	Seed        uint64            // model only: seeds every random source
+	Losses      []Loss            // model only: ranks that are lost, and when
+	Trace       io.Writer         `json:"-"` // model only: receives a line for everything that happens, see docs/model.md; nil: none
+	Report      func(ModelReport) `json:"-"` // model only: called once at the end of the job; nil: not
 	Log         *slog.Logger      // nil: slog.Default
 }
 
@@ -87,6 +91,38 @@ func (j *Job) Now() Time {
 		return j.proc.Now()
 	}
 	return vtime.FromDuration(time.Since(j.start))
+}
+
+// Compute lets d pass for this rank in virtual time, for work that the program does not do,
+// or does at another speed, under the model. Live it does nothing: there the work takes the
+// time it takes. It does not poll. d must not be negative. A handler may call it.
+func (j *Job) Compute(d time.Duration) {
+	if j.proc != nil {
+		j.proc.Charge(vtime.FromDuration(d))
+	}
+}
+
+// Measure runs f, which must not use the job. Under a model the host's time for it, times
+// scale, passes for this rank; as no two runs take the same time on the host, the run is not
+// deterministic from then on, and its report and trace say so. Live it only runs f. scale
+// must not be negative. A handler may call it.
+func (j *Job) Measure(scale float64, f func()) {
+	p := j.proc
+	if p == nil {
+		f()
+		return
+	}
+	if !(scale >= 0) {
+		panic(&UsageError{j.rank, "Measure", fmt.Sprintf("scale %v; want a number that is not negative", scale)})
+	}
+	p.Kernel().Disturb(fmt.Sprintf("rank %d has measured time on the host (job.Measure)", j.rank))
+	before, start := p.Now(), time.Now()
+	f()
+	took := time.Since(start)
+	if p.Now() != before {
+		panic(&UsageError{j.rank, "Measure", "what is measured has used the job; measure computations only"})
+	}
+	p.Charge(vtime.FromDuration(time.Duration(scale * float64(took))))
 }
 
 // Exit ends the whole job with the status. It is not collective, may be called at any time

@@ -88,7 +88,7 @@ func TestMemoryOfHostUnknown(t *testing.T) {
 type massless struct{ heavy }
 
 func init() {
-	Register(Driver{Name: "massless", Modelled: true, New: func(string) Conduit { return new(massless) }})
+	Register(Driver{Name: "massless", Models: []string{"default"}, New: func(string) Conduit { return new(massless) }})
 }
 
 func (*massless) Attach(*Attachment) ([]byte, error) { return nil, nil }

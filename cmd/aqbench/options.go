@@ -61,7 +61,7 @@ func (o *options) parse(args []string, stdout io.Writer) error {
 	f.StringVar(&profile, "profile", anyProfile, "profile of the conduit, default, or all")
 	f.StringVar(&threads, "threads", anyThreads, "single, many, or all")
 	f.BoolVar(&goroutines, "goroutines", false, "ranks are goroutines of one process: no pinning, no floors")
-	f.StringVar(&model, "model", "", "ranks run in virtual time on this conduit's model: no floors")
+	f.StringVar(&model, "model", "", "ranks run in virtual time on this conduit's model, or CONDUIT/MODEL: no floors")
 	f.StringVar(&o.format, "format", "osu", "format of the report: "+strings.Join(bench.Formats(), ", "))
 	f.StringSliceVar(&o.ops, "op", nil, fmt.Sprintf("operations to measure, of %v (default all)", o.verb.ops))
 	f.IntSliceVar(&o.sizes, "sizes", o.verb.sizes, "payload sizes in bytes")
@@ -81,6 +81,12 @@ func (o *options) parse(args []string, stdout io.Writer) error {
 	}
 	if f.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
+	if c, own := core.CutModel(model); own != "" {
+		if f.Changed("profile") && profile != own {
+			return fmt.Errorf("--model %s and --profile %s contradict each other", model, profile)
+		}
+		model, profile = c, own
 	}
 	o.place(goroutines, model)
 	if goroutines && model != "" {
@@ -143,18 +149,23 @@ func (o *options) choose(profile, threads string) error {
 	if err != nil {
 		return err
 	}
-	if o.mode == spawner.Modelled && !d.Modelled {
-		return fmt.Errorf("conduit %s has no model", d.Name)
+	names, resolve := d.Profiles, d.LiveProfile
+	if o.mode == spawner.Modelled {
+		names, resolve = d.Models, d.ModelProfile
 	}
-	switch {
-	case profile == "all":
-		o.profiles = d.Profiles
-	case slices.Contains(d.Profiles, profile):
-		o.profiles = []string{profile}
-	case profile == "default":
-		o.profiles = d.Profiles[:1]
-	default:
-		return fmt.Errorf("conduit %s has no profile %q; it has %v", d.Name, profile, d.Profiles)
+	switch profile {
+	case "all":
+		profile = ""
+		o.profiles = names
+	case "default":
+		profile = ""
+	}
+	chosen, err := resolve(profile)
+	if err != nil {
+		return err
+	}
+	if o.profiles == nil {
+		o.profiles = []string{chosen}
 	}
 	var ok bool
 	o.threads, ok = map[string][]core.Threads{

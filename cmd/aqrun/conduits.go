@@ -19,7 +19,7 @@ func conduits(args []string, stdout, stderr io.Writer) int {
 		return statusUsage
 	}
 	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tAVAILABLE\tPROFILES\tMODELLED\tSUMMARY")
+	fmt.Fprintln(w, "NAME\tAVAILABLE\tPROFILES\tMODELS\tSUMMARY")
 	for _, d := range core.Drivers() {
 		available := "yes"
 		if d.Check != nil {
@@ -27,15 +27,36 @@ func conduits(args []string, stdout, stderr io.Writer) int {
 				available = "no: " + err.Error()
 			}
 		}
-		modelled := "no"
-		if d.Modelled {
-			modelled = "yes"
-		}
-		profiles := strings.Join(d.Profiles, ", ")
-		if profiles == "" {
-			profiles = "-"
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.Name, available, profiles, modelled, d.Summary)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.Name, available, list(d.Profiles), list(d.Models), d.Summary)
 	}
 	return report(stderr, written(w.Flush()))
+}
+
+// list joins names for a column.
+func list(names []string) string {
+	if len(names) == 0 {
+		return "-"
+	}
+	return strings.Join(names, ", ")
+}
+
+// listModels, in place of a model's name, lists the models.
+const listModels = "list"
+
+// models lists the models of this program, as --model takes them.
+func models(stdout, stderr io.Writer) int {
+	var b strings.Builder
+	for _, d := range core.Drivers() {
+		for i, m := range d.Models {
+			fmt.Fprintf(&b, "%s/%s", d.Name, m)
+			if i == 0 && len(d.Models) > 1 {
+				b.WriteString(" (default)")
+			}
+			b.WriteString("\n")
+		}
+		if d.Model != nil {
+			fmt.Fprintf(&b, "%s/PATH\n", d.Name)
+		}
+	}
+	return say(stdout, stderr, b.String())
 }

@@ -2,6 +2,7 @@
 //
 //	aqrun -n 4 ./hello
 //	aqrun -n 4 --model loopback ./hello
+//	aqrun --model list
 //	aqrun conduits
 //
 // aqrun -h lists the options; package spawner describes how a job starts and ends.
@@ -47,6 +48,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case err != nil:
 		fmt.Fprintf(stderr, "aqrun: %v\nTry 'aqrun -h'.\n", err)
 		return statusUsage
+	case o.model == listModels:
+		return models(stdout, stderr)
 	case o.version:
 		return say(stdout, stderr, version()+"\n")
 	}

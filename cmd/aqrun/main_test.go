@@ -262,7 +262,18 @@ func TestMisuse(t *testing.T) {
 		{"-n 2 --model nosuch true", `unknown conduit "nosuch"; known: `},
 		{"-n 2 --conduit= true", "--conduit needs a value"},
 		{"-n 2 --model= true", "--model needs a value"},
-		{"-n 2 --conduit loopback --profile nosuch true", `no profile "nosuch"; known: `},
+		{"-n 2 --conduit loopback --profile nosuch true", `no profile "nosuch"; it has [default native]`},
+		{"-n 2 --model loopback/nosuch true", `no model "nosuch"; it has [default native]`},
+		{"-n 2 --model sci --conduit loopback true", "contradict"},
+		{"-n 2 --model loopback/default --profile other true", "contradict"},
+		{"-n 2 --seed 1 true", "--seed is for jobs in virtual time"},
+		{"-n 2 --lose 1@1ms --goroutines true", "--lose is for jobs in virtual time"},
+		{"-n 2 --trace t true", "--trace is for jobs in virtual time"},
+		{"-n 2 --model-report true", "--model-report is for jobs in virtual time"},
+		{"-n 2 --model loopback --lose 1 true", "want RANK@TIME"},
+		{"-n 2 --model loopback --lose 2@1ms true", "there are ranks 0 to 1"},
+		{"-n 2 --model loopback --trace= true", "--trace needs a value"},
+		{"-n 2 --set latency true", "want KEY=VALUE"},
 		{"-n 2 --goroutines --model loopback true", "give one of them"},
 		{"-n 2 --model loopback --conduit sci true", "contradict"},
 		{"-n 2 --model loopback --bind-to core true", "process per rank"},
@@ -349,11 +360,34 @@ func TestInProcessModes(t *testing.T) {
 		"--goroutines --conduit loopback":     "goroutines 3 loopback []\n",
 		"--model loopback":                    "model 3 loopback []\n",
 		"--model loopback --conduit loopback": "model 3 loopback []\n",
+		"--model loopback/default":            "model 3 loopback []\n",
 	} {
 		status, out, errs := output(t, "", append(append([]string{"-n", "3"}, strings.Fields(args)...), "sh", "-c", script)...)
 		if status != 0 || out != want {
 			t.Errorf("%s: status %d, %q, want %q\n%s", args, status, out, want, errs)
 		}
+	}
+}
+
+// TestModelOptions looks at what a program is told of the options of a model.
+func TestModelOptions(t *testing.T) {
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("AQUEDUCT_SEED", "5")
+	status, out, errs := output(t, "", "-n", "4", "--model", "loopback/default", "--seed", "0", "--lose", "3@1.5ms", "--lose", "0@2s",
+		"--trace", "x.trace", "--model-report", "--set", "latency=5us", "--set", "rate=1e8", "--wdir", t.TempDir(), "sh", "-c",
+		`echo $AQUEDUCT_CONDUIT $AQUEDUCT_PROFILE $AQUEDUCT_SEED $AQUEDUCT_LOSE $AQUEDUCT_TRACE $AQUEDUCT_MODEL_REPORT $AQUEDUCT_SETTINGS`)
+	if want := "loopback default 0 3@1.5ms,0@2s " + dir + "/x.trace 1 latency=5us,rate=1e8\n"; status != 0 || out != want {
+		t.Errorf("status %d, %q, want %q\n%s", status, out, want, errs)
+	}
+}
+
+func TestModelList(t *testing.T) {
+	status, out, errs := output(t, "", "--model", "list")
+	if status != 0 || !strings.Contains("\n"+out, "\nloopback/default (default)\n") {
+		t.Errorf("status %d, %q\n%s", status, out, errs)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,11 +27,19 @@ The job:
       --profile NAME    profile of the conduit
       --segment SIZE    memory that a rank registers by default: 65536, 64MB, 1.5GB, 50%
       --goroutines      run the ranks as goroutines of one process
-      --model NAME      run the ranks in virtual time on the named conduit's model
+      --model NAME      run the ranks in virtual time on a model: CONDUIT for its default,
+                        CONDUIT/MODEL, or CONDUIT/PATH for a machine file; 'list' lists them
+      --set KEY=VALUE   further setting of the conduit; repeatable
   -x VAR[=VALUE]        set VAR for the ranks, or insist that it is set; repeatable; not
                         what other options set
       --wdir DIR        working directory of the ranks; a relative PROGRAM is looked up there
       --bind-to WHAT    none (default), or core: rank i on the i-th CPU
+
+With --model:
+      --seed N          seed of all that is random (default 0)
+      --lose RANK@TIME  lose a rank at a virtual time, e.g. 3@1.5ms; repeatable
+      --trace FILE      write a line for everything that happens to FILE
+      --model-report    print virtual time, events and resources at the end
 
 Output:
       --tag-output      begin every line with its rank
@@ -58,6 +67,11 @@ type options struct {
 	conduit, profile, segment string
 	goroutines                bool
 	model                     string
+	seed                      uint64
+	seeded                    bool // seed was given
+	lose, set                 []string
+	trace                     string
+	report                    bool
 	env                       []string
 	wdir, bind, outputDir     string
 	tag, verbose              bool
@@ -65,6 +79,12 @@ type options struct {
 	dryRun, version           bool
 	command                   []string
 }
+
+// repeatable are the options that may be given several times with different texts.
+var repeatable = []string{"x", "lose", "set"}
+
+// forModel are the options that mean something in virtual time only.
+var forModel = []string{"seed", "lose", "trace", "model-report"}
 
 // flags returns the flag set that fills in o.
 func (o *options) flags() *pflag.FlagSet {
@@ -77,6 +97,11 @@ func (o *options) flags() *pflag.FlagSet {
 	fs.StringVar(&o.segment, "segment", "", "")
 	fs.BoolVar(&o.goroutines, "goroutines", false, "")
 	fs.StringVar(&o.model, "model", "", "")
+	fs.StringArrayVar(&o.set, "set", nil, "")
+	fs.Uint64Var(&o.seed, "seed", 0, "")
+	fs.StringArrayVar(&o.lose, "lose", nil, "")
+	fs.StringVar(&o.trace, "trace", "", "")
+	fs.BoolVar(&o.report, "model-report", false, "")
 	fs.StringArrayVarP(&o.env, "x", "x", nil, "")
 	fs.StringVar(&o.wdir, "wdir", "", "")
 	fs.StringVar(&o.bind, "bind-to", string(spawner.BindNone), "")
@@ -88,7 +113,7 @@ func (o *options) flags() *pflag.FlagSet {
 	fs.BoolVar(&o.dryRun, "dry-run", false, "")
 	fs.BoolVar(&o.version, "version", false, "")
 	fs.VisitAll(func(f *pflag.Flag) {
-		if f.Name != "x" {
+		if !slices.Contains(repeatable, f.Name) {
 			f.Value = &once{Value: f.Value}
 		}
 	})
@@ -102,7 +127,7 @@ func parse(args []string) (*options, error) {
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}
-	if o.version {
+	if o.version || o.model == listModels {
 		return o, nil
 	}
 	o.command = fs.Args()
@@ -114,12 +139,13 @@ func parse(args []string) (*options, error) {
 
 // check refuses missing, impossible and conflicting options.
 func (o *options) check(fs *pflag.FlagSet) error {
-	for _, name := range []string{"conduit", "profile", "segment", "model", "wdir", "output-dir"} {
+	for _, name := range []string{"conduit", "profile", "segment", "model", "trace", "wdir", "output-dir"} {
 		if f := fs.Lookup(name); f.Changed && f.Value.String() == "" {
 			return fmt.Errorf("--%s needs a value", name)
 		}
 	}
 	inProcess := o.goroutines || o.model != ""
+	conduit, profile := core.CutModel(o.model)
 	switch {
 	case o.n == 0:
 		return errors.New("the number of ranks is missing; give it with -n")
@@ -127,14 +153,19 @@ func (o *options) check(fs *pflag.FlagSet) error {
 		return errors.New("the program is missing")
 	case o.goroutines && o.model != "":
 		return errors.New("--goroutines runs live and --model in virtual time; give one of them")
-	case o.model != "" && o.conduit != "" && o.model != o.conduit:
+	case o.model != "" && o.conduit != "" && conduit != o.conduit:
 		return fmt.Errorf("--model %s and --conduit %s contradict each other; --model alone chooses the conduit", o.model, o.conduit)
+	case profile != "" && o.profile != "" && profile != o.profile:
+		return fmt.Errorf("--model %s and --profile %s contradict each other; --model alone chooses both", o.model, o.profile)
 	case inProcess && o.bind == string(spawner.BindCore):
 		return errors.New("--bind-to core needs a process per rank; with --goroutines or --model the ranks share one")
 	case inProcess && (o.tag || o.outputDir != ""):
 		return errors.New("--tag-output and --output-dir need a process per rank; with --goroutines or --model the ranks share one")
 	case o.bind != string(spawner.BindNone) && o.bind != string(spawner.BindCore):
 		return fmt.Errorf("--bind-to %q: want none or core", o.bind)
+	}
+	if err := o.checkModel(fs); err != nil {
+		return err
 	}
 	if o.segment != "" {
 		const anyMemory = 1 << 40 // the ranks know how much there is; here the form counts
@@ -162,12 +193,40 @@ func (o *options) resolveEnv() error {
 	return nil
 }
 
+// checkModel refuses options of a model without one, and losses that cannot be.
+func (o *options) checkModel(fs *pflag.FlagSet) error {
+	o.seeded = fs.Changed("seed")
+	for _, name := range forModel {
+		if fs.Changed(name) && o.model == "" {
+			return fmt.Errorf("--%s is for jobs in virtual time; it needs --model", name)
+		}
+	}
+	for _, text := range o.lose {
+		l, err := core.ParseLoss(text)
+		if err != nil {
+			return fmt.Errorf("--lose %q: want RANK@TIME, such as 3@1.5ms", text)
+		}
+		if int(l.Rank) >= o.n {
+			return fmt.Errorf("--lose %s: there are ranks 0 to %d", text, o.n-1)
+		}
+	}
+	for _, text := range o.set {
+		if key, _, ok := strings.Cut(text, "="); !ok || key == "" || strings.Contains(text, ",") {
+			return fmt.Errorf("--set %q: want KEY=VALUE without a comma", text)
+		}
+	}
+	return nil
+}
+
 // checkConduit refuses a conduit or profile that does not exist. The environment may name
 // them in place of options.
 func (o *options) checkConduit() error {
-	name := o.conduit
+	name, profile := o.conduit, o.profile
 	if o.model != "" {
-		name = o.model
+		var own string
+		if name, own = core.CutModel(o.model); own != "" {
+			profile = own
+		}
 	}
 	if name == "" {
 		name = os.Getenv(spawner.EnvConduit)
@@ -175,21 +234,19 @@ func (o *options) checkConduit() error {
 	if name == "" {
 		return nil // the program's own default; its ranks check the profile
 	}
-	drivers := core.Drivers()
-	i := slices.IndexFunc(drivers, func(d core.Driver) bool { return d.Name == name })
-	if i < 0 {
-		return fmt.Errorf("unknown conduit %q; known: %s", name, names(drivers, false))
+	d, err := core.DriverByName(name)
+	if err != nil {
+		return plain(err)
 	}
-	d := drivers[i]
-	if o.model != "" && !d.Modelled {
-		return fmt.Errorf("conduit %s has no model; modelled: %s", name, names(drivers, true))
-	}
-	profile := o.profile
 	if profile == "" {
 		profile = os.Getenv(spawner.EnvProfile)
 	}
-	if profile != "" && !slices.Contains(d.Profiles, profile) {
-		return fmt.Errorf("conduit %s has no profile %q; known: %s", name, profile, orNone(strings.Join(d.Profiles, ", ")))
+	resolve := d.LiveProfile
+	if o.model != "" {
+		resolve = d.ModelProfile
+	}
+	if _, err := resolve(profile); err != nil {
+		return plain(err)
 	}
 	if d.Check != nil {
 		if err := d.Check(nil); err != nil {
@@ -199,23 +256,8 @@ func (o *options) checkConduit() error {
 	return nil
 }
 
-// names lists the conduits, or those that have a model.
-func names(drivers []core.Driver, modelled bool) string {
-	var list []string
-	for _, d := range drivers {
-		if d.Modelled || !modelled {
-			list = append(list, d.Name)
-		}
-	}
-	return orNone(strings.Join(list, ", "))
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
-}
+// plain returns the error without the package that it comes from.
+func plain(err error) error { return errors.New(strings.TrimPrefix(err.Error(), "core: ")) }
 
 // spec returns the job that the options describe.
 func (o *options) spec() spawner.Spec {
@@ -229,12 +271,47 @@ func (o *options) spec() spawner.Spec {
 	case o.goroutines:
 		s.Mode = spawner.Goroutines
 	case o.model != "":
-		s.Mode, s.Conduit = spawner.Modelled, o.model
+		s.Mode = spawner.Modelled
+		conduit, profile := core.CutModel(o.model)
+		s.Conduit = conduit
+		if profile != "" {
+			s.Profile = profile
+		}
 	}
+	s.Env = append(s.Env, o.further()...)
 	if s.Grace == 0 {
 		s.Grace = -1 // none at all
 	}
 	return s
+}
+
+// further returns the variables of options that the spawner does not know. They win over -x.
+func (o *options) further() []string {
+	var more []string
+	set := func(name, value string) {
+		if value != "" {
+			more = append(more, name+"="+value)
+		}
+	}
+	set("AQUEDUCT_SETTINGS", strings.Join(o.set, ","))
+	set("AQUEDUCT_LOSE", strings.Join(o.lose, ","))
+	if o.model == "" {
+		return more
+	}
+	if o.seeded {
+		set("AQUEDUCT_SEED", strconv.FormatUint(o.seed, 10))
+	}
+	if o.trace != "" {
+		path, err := filepath.Abs(o.trace) // here, not where --wdir leads
+		if err != nil {
+			path = o.trace
+		}
+		set("AQUEDUCT_TRACE", path)
+	}
+	if o.report {
+		set("AQUEDUCT_MODEL_REPORT", "1")
+	}
+	return more
 }
 
 // once is the value of an option that may be given again only with the same text.

@@ -25,7 +25,7 @@ func init() {
 		Name:     "loopback",
 		Summary:  "ranks of one process; modelled: fixed latency and rate",
 		Profiles: []string{"default", "native"},
-		Modelled: true,
+		Models:   []string{"default", "native"},
 		Check: func(boot core.Bootstrap) error {
 			if _, ok := boot.(core.ProcessSharer); boot != nil && !ok && boot.Size() > 1 {
 				return fmt.Errorf("loopback joins ranks of one process only; these %d ranks are processes", boot.Size())

@@ -1,6 +1,8 @@
 package loopback
 
 import (
+	"fmt"
+
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -25,6 +27,12 @@ func (l *link) carry(m *message, dst *node) {
 func (l *link) transmit(now vtime.Time, bytes int) vtime.Time {
 	l.free = max(now, l.free) + vtime.Time(float64(bytes)/l.rate*float64(vtime.Second))
 	return l.free + l.latency
+}
+
+// Label implements vtime.Labelled: what is on its way, for traces.
+func (n *node) Label(id, _ uint64) string {
+	m := n.pool.byID(id)
+	return fmt.Sprintf("rank %d -> %s: %v, %d bytes", m.src, n.proc.Name(), m.hdr, m.n)
 }
 
 // Fire implements vtime.Target: the message with the given number arrives.

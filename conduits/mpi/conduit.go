@@ -37,12 +37,16 @@ func Register(name string, networks ...Network) {
 		Check:   func(boot core.Bootstrap) error { return check(networks, boot) },
 		New: func(profile string) core.Conduit {
 			i := slices.IndexFunc(networks, func(n Network) bool { return n.Name == profile })
-			return &conduit{network: networks[max(i, 0)]}
+			return &conduit{network: networks[i]}
 		},
 	}
 	for _, n := range networks {
-		d.Profiles = append(d.Profiles, n.Name)
-		d.Modelled = d.Modelled || n.Modelled
+		if n.Live {
+			d.Profiles = append(d.Profiles, n.Name)
+		}
+		if n.Modelled {
+			d.Models = append(d.Models, n.Name)
+		}
 	}
 	core.Register(d)
 }
@@ -164,12 +168,6 @@ type incoming struct {
 // Attach implements core.Conduit.
 func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	n := c.network
-	switch {
-	case a.Proc == nil && !n.Live:
-		return nil, fmt.Errorf("mpi: profile %s runs in virtual time only; start the job with --model", n.Name)
-	case a.Proc != nil && !n.Modelled:
-		return nil, fmt.Errorf("mpi: profile %s has no model", n.Name)
-	}
 	var rest map[string]string
 	if c.params, rest, err = parseParams(a.Settings); err != nil {
 		return nil, err

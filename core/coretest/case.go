@@ -23,8 +23,6 @@ type Case struct {
 	Body func(*T) error
 	// Want judges the outcome; nil wants a good end.
 	Want func(*Outcome) error
-	// Twice runs the case two times; the outputs must be equal.
-	Twice bool
 }
 
 // Offer is a set of things that a kind of job can do.

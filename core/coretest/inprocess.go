@@ -14,7 +14,7 @@ import (
 // Launchers of jobs whose ranks share this process.
 var (
 	Goroutines Launcher = goroutines{} // live, a goroutine for each rank
-	Model      Launcher = model{}      // in virtual time, a coroutine for each rank
+	Model      Launcher = model{}      // in virtual time, a coroutine for each rank; every job twice
 )
 
 type goroutines struct{}
@@ -42,11 +42,21 @@ type model struct{}
 
 func (model) Offers() Offer { return Modelled | Unwinding }
 
+// Launch runs every job twice: both must be the same in their traces and outputs. Where
+// allocations are counted it runs once, without a trace.
 func (model) Launch(t testing.TB, l *Launch) *Outcome {
-	var b board
-	return b.guard(t, l, func() error {
-		return core.RunModel(l.Ranks, l.Config, func(j *core.Job) error { return run(l.Case, j, &b) })
-	})
+	var boards [2]board
+	once := func(i int, cfg core.Config) error {
+		return core.RunModel(l.Ranks, cfg, func(j *core.Job) error { return run(l.Case, j, &boards[i]) })
+	}
+	if l.Case.Needs&Plain != 0 {
+		return boards[0].guard(t, l, func() error { return once(0, l.Config) })
+	}
+	o := boards[0].guard(t, l, func() error { return twice(t, l.Config, once) })
+	if again := boards[1].lines.String(); again != o.Output {
+		t.Errorf("%s\ntwo runs differ\n--- first\n%s--- second\n%s", l.Case.Rule, o.Output, again)
+	}
+	return o
 }
 
 // board is the side of ranks that share a process.

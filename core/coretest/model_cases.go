@@ -2,6 +2,7 @@ package coretest
 
 import (
 	"hash/fnv"
+	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
 )
@@ -9,7 +10,7 @@ import (
 var modelCases = []Case{{
 	Name:  "model/deterministic",
 	Rule:  "two runs of a modelled job do the same at the same picosecond",
-	Ranks: []int{1, 2, 5}, Needs: Modelled, Twice: true, Body: modelDeterministic,
+	Ranks: []int{1, 2, 5}, Needs: Modelled, Body: modelDeterministic,
 }, {
 	Name:  "model/time-passes",
 	Rule:  "messages take virtual time, the longer the larger; what has not been sent takes none",
@@ -30,7 +31,50 @@ var modelCases = []Case{{
 	Rule:  "exit unwinds every coroutine: all deferred calls run, those that wait are cut short",
 	Ranks: []int{3}, Needs: Modelled, Body: modelExitUnwinds,
 	Want: endsWith(3, "rank 0 unwound", "rank 1 unwound", "rank 2 unwound"),
+}, {
+	Name:  "model/loss",
+	Rule:  "a rank that is lost at a virtual time does nothing more, its peers' waits end, and the job with status 137",
+	Ranks: []int{1, 2, 5}, Needs: Modelled, Body: modelLoss,
+	Config: func(c *core.Config) { c.Losses = []core.Loss{{Rank: 0, At: modelLossAt}} },
+	Want:   endsWith(killed, "rank 0"),
+}, {
+	Name:  "model/compute",
+	Rule:  "Compute lets time pass for the caller alone",
+	Ranks: []int{1, 2}, Needs: Modelled, Body: func(t *T) error {
+		start := t.Now()
+		t.Compute(3 * time.Millisecond)
+		if took := t.Now() - start; took.Duration() != 3*time.Millisecond {
+			t.Errorf("computing for 3ms took %v", took)
+		}
+		_, err := attach(t)
+		return err
+	},
 }}
+
+// modelLossAt is when a rank is lost; it counts messages until then.
+const modelLossAt = core.Time(1e9) // 1 ms
+
+// modelLoss has all ranks send to rank 0 until that is lost.
+func modelLoss(t *T) error {
+	var told int
+	ep, err := attach(t, func(tok *core.Token, _ []uint32, _ []byte) { tok.ReplyShort(answer) },
+		func(*core.Token, []uint32, []byte) {
+			if told++; t.Rank() == 0 && t.Now() > modelLossAt+modelLossAt/10 {
+				t.Errorf("rank 0 handles a message at %v, after its loss", t.Now())
+			}
+		})
+	if err != nil {
+		return err
+	}
+	for i := 0; ; i++ {
+		if err := ep.RequestShort(0, request); err != nil {
+			return err
+		}
+		if err := t.Wait(&ep.Context, func() bool { return told > i }); err != nil {
+			return err
+		}
+	}
+}
 
 // modelDeterministic exchanges random messages and prints when what happened, in short.
 func modelDeterministic(t *T) error {

@@ -56,29 +56,23 @@ func RunCase(t *testing.T, l Launcher, cfg core.Config, c *Case) {
 	}
 	for _, n := range c.Ranks {
 		t.Run(fmt.Sprintf("n=%d", n), func(t *testing.T) {
-			o := launch(t, l, cfg, c, n)
-			if c.Twice {
-				if again := launch(t, l, cfg, c, n); again.Output != o.Output {
-					t.Errorf("%s\ntwo runs differ\n--- first\n%s--- second\n%s", c.Rule, o.Output, again.Output)
-				}
-			}
+			launch(t, l, cfg, c, n)
 		})
 	}
 }
 
 // launch runs one job and judges its outcome.
-func launch(t *testing.T, l Launcher, cfg core.Config, c *Case, n int) *Outcome {
+func launch(t *testing.T, l Launcher, cfg core.Config, c *Case, n int) {
 	t.Helper()
 	start := time.Now()
 	o := l.Launch(t, &Launch{Case: c, Ranks: n, Config: cfg, Dir: t.TempDir(), Timeout: timeout * time.Duration(scale())})
 	o.Elapsed = time.Since(start)
 	if err := c.Judge(o); err != nil {
 		t.Errorf("rule: %s\nbroken by %d ranks: %v\nstatus %d, error: %v\noutput:\n%s", c.Rule, n, err, o.Status, o.Err, o.Output)
-		return o
+		return
 	}
 	if _, reason, ok := strings.Cut(o.Output, skipMark); ok {
 		reason, _, _ = strings.Cut(reason, "\n")
 		t.Skip(reason)
 	}
-	return o
 }

@@ -3,6 +3,7 @@ package exttest
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/aqueduct-go/aqueduct/core"
@@ -158,7 +159,8 @@ func eventSync(t *coretest.T) error {
 			return nil
 		},
 	}
-	for name, way := range ways {
+	for _, name := range slices.Sorted(maps.Keys(ways)) { // the order counts under a model
+		way := ways[name]
 		for range t.Times(8) {
 			evs, check, err := outstanding(t, c, n)
 			if err != nil {

@@ -21,3 +21,8 @@ var hasPrefetchW = extended(0x80000001)&(1<<8) != 0
 
 // extended returns ECX of an extended CPUID leaf, 0 if the processor lacks the leaf.
 func extended(leaf uint32) uint32
+
+// Goroutine returns a number that identifies the calling goroutine among those that live:
+// the address of its descriptor in the Go runtime. A later goroutine may have the number of
+// one that has ended.
+func Goroutine() uintptr

@@ -1,6 +1,9 @@
 package cpu
 
-import "testing"
+import (
+	"runtime"
+	"testing"
+)
 
 func TestWaitingReturns(t *testing.T) {
 	for range 100 {
@@ -11,6 +14,22 @@ func TestWaitingReturns(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(100, func() { Pause(); Yield() }); n != 0 {
 		t.Errorf("Pause and Yield allocate %v times", n)
+	}
+}
+
+func TestGoroutine(t *testing.T) {
+	own := Goroutine()
+	if known := runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64"; known != (own != 0) {
+		t.Fatalf("this goroutine is %d on %s", own, runtime.GOARCH)
+	}
+	other := make(chan uintptr)
+	go func() { other <- Goroutine() }()
+	if own != 0 && <-other == own {
+		t.Error("two goroutines are the same")
+	}
+	runtime.Gosched()
+	if Goroutine() != own {
+		t.Error("a goroutine does not stay the same")
 	}
 }
 

@@ -63,13 +63,33 @@
 //
 // A poll must cost something. A loop around a free one never lets time pass.
 //
+// # Timers, resources, traces
+//
+// A [Timer] is an event that can be moved and called off, as time-outs are; what
+// was called off does not happen in any respect. A [Resource] serves its users
+// one after the other and counts how busy it was. [Kernel.Trace] writes all that
+// happens, the same bytes in equal runs; so the words of events, and labels, must
+// not hold addresses.
+//
+// # Host time
+//
+// Only two things look at the host. [Kernel.Watchdog] ends a run in which a body
+// blocks its goroutine other than through the kernel, and names it; a run in
+// which nobody does so is not influenced. And models may let time pass as it was
+// measured on the host; they call [Kernel.Disturb], so that everybody knows.
+//
+// The kernel's calls panic in goroutines that are not its own, where the
+// architecture lets them be told apart (amd64, arm64).
+//
 // # The end
 //
 // [Kernel.Run] returns when every body has returned. It ends early when nothing
 // is left to happen but procs are parked (a [DeadlockError] names each and what
-// it waits for), when a body or an event panics (a [PanicError]), or when
-// something calls [Kernel.Unwind]. Then all coroutines are unwound, one after
+// it waits for), when a body or an event panics (a [PanicError]), when all procs
+// that have not ended were lost ([Proc.Lose]), or when something calls
+// [Kernel.Unwind]. Then all coroutines are unwound, one after
 // the other: the deferred calls of each run, and recover returns nil in them,
 // as after runtime.Goexit. If a deferred call wants to wait it is cut short,
-// and the next one runs. Nothing hangs, and no goroutine is left.
+// and the next one runs. Nothing hangs, and no goroutine is left, but after a
+// [BlockedError], since nobody can end a blocked goroutine.
 package vtime

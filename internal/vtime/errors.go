@@ -1,8 +1,8 @@
 package vtime
 
 import (
-	"bytes"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"strings"
 )
@@ -25,34 +25,105 @@ type Wait struct {
 	Panic []byte
 }
 
-// Error names every proc that waits, and what it waits for.
+// Bounds of a deadlock's text: how many waits are told one by one, how many
+// kinds of wait otherwise, how many procs of a kind by name, and how many panics.
+const (
+	mostWaits  = 16
+	mostKinds  = 16
+	mostNames  = 4
+	mostPanics = 4
+)
+
+// Error names the procs that wait, and what they wait for; many that wait for
+// the same in one line.
 func (e *DeadlockError) Error() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "vtime: deadlock at %v: nothing is left to happen, but procs wait (%d):", e.At, len(e.Waits))
-	for _, w := range e.Waits {
-		op := w.Op
-		if op == "" {
-			op = "an arrival"
-		}
-		fmt.Fprintf(&text, "\n  %s waits for %s since %v", w.Proc, op, w.Since)
-		if w.Panic != nil {
-			text.WriteString(", in a deferred call while it panics")
-		}
+	kinds := e.kinds()
+	for _, k := range kinds[:min(mostKinds, len(kinds))] {
+		text.WriteString("\n  " + k.String())
 	}
+	if more := len(kinds) - mostKinds; len(e.Waits) > mostWaits && more > 0 {
+		fmt.Fprintf(&text, "\n  and %d other kinds of wait", more)
+	}
+	panics := 0
 	for _, w := range e.Waits {
-		if w.Panic != nil {
+		if w.Panic == nil {
+			continue
+		}
+		if panics++; panics <= mostPanics {
 			fmt.Fprintf(&text, "\n\npanic of %s:\n%s", w.Proc, w.Panic)
 		}
+	}
+	if more := panics - mostPanics; more > 0 {
+		fmt.Fprintf(&text, "\n\nand %d more procs that panic", more)
 	}
 	return text.String()
 }
 
-// deadlock reports all procs that have not ended. Each notes its panic in its
+// waitKind is procs that wait for the same.
+type waitKind struct {
+	op          string
+	panics      bool
+	names       []string // of the first few
+	procs       int
+	first, last Time // when they began to wait
+}
+
+// kinds returns what procs wait for, in the order of the first of each kind. Few
+// procs are kinds of their own.
+func (e *DeadlockError) kinds() []*waitKind {
+	type key struct {
+		op     string
+		panics bool
+	}
+	var all []*waitKind
+	known := make(map[key]*waitKind)
+	for _, w := range e.Waits {
+		id := key{w.Op, w.Panic != nil}
+		k := known[id]
+		if k == nil || len(e.Waits) <= mostWaits {
+			k = &waitKind{op: w.Op, panics: w.Panic != nil, first: w.Since, last: w.Since}
+			known[id] = k
+			all = append(all, k)
+		}
+		if k.procs++; len(k.names) < mostNames {
+			k.names = append(k.names, w.Proc)
+		}
+		k.first, k.last = min(k.first, w.Since), max(k.last, w.Since)
+	}
+	return all
+}
+
+func (k *waitKind) String() string {
+	verb, since := "waits", k.first.String()
+	if k.procs > 1 {
+		verb = "wait"
+	}
+	if k.last != k.first {
+		since += " to " + k.last.String()
+	}
+	names := strings.Join(k.names, ", ")
+	if more := k.procs - len(k.names); more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	op := k.op
+	if op == "" {
+		op = "an arrival"
+	}
+	text := fmt.Sprintf("%s %s for %s since %s", names, verb, op, since)
+	if k.panics {
+		text += ", in a deferred call while it panics"
+	}
+	return text
+}
+
+// deadlock reports all procs that have neither ended nor been lost. Each notes its panic in its
 // entry when it is unwound.
 func (k *Kernel) deadlock() *DeadlockError {
 	var stuck []*Proc
 	for _, p := range k.procs {
-		if !p.ended {
+		if !p.ended && !p.lost {
 			stuck = append(stuck, p)
 		}
 	}
@@ -67,8 +138,26 @@ func (k *Kernel) deadlock() *DeadlockError {
 // notePanic is called by the proc itself. That it panics shows nowhere but on
 // its stack, since no deferred call has recovered yet.
 func (w *Wait) notePanic() {
-	if stack := debug.Stack(); w.Panic == nil && bytes.Contains(stack, []byte("\npanic(")) {
-		w.Panic = stack
+	if w.Panic == nil && panicking() {
+		w.Panic = debug.Stack()
+	}
+}
+
+// panicking reports whether a panic is unwinding the calling goroutine.
+func panicking() bool {
+	var pcs [64]uintptr
+	for skip := 2; ; skip += len(pcs) {
+		n := runtime.Callers(skip, pcs[:])
+		frames := runtime.CallersFrames(pcs[:n])
+		for more := n > 0; more; {
+			var f runtime.Frame
+			if f, more = frames.Next(); f.Function == "runtime.gopanic" {
+				return true
+			}
+		}
+		if n < len(pcs) {
+			return false
+		}
 	}
 }
 

@@ -5,6 +5,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"sync"
+
+	"github.com/aqueduct-go/aqueduct/internal/cpu"
 )
 
 // Target is the receiver of events. Fire runs to its end, and no time passes
@@ -21,7 +24,7 @@ type Kernel struct {
 	now    Time
 	queue  queue
 	seq    uint64   // events scheduled so far
-	fired  uint64   // entries taken from the queue so far
+	fired  uint64   // events and wake-ups that have happened
 	events []event  // what the slots of entries refer to
 	free   []uint32 // slots without an event
 
@@ -29,10 +32,20 @@ type Kernel struct {
 	running *Proc // has the turn; nil while events fire
 	next    *Proc // gets the turn next; nil if no proc is due
 
-	seed    uint64
+	seed      uint64
+	trace     *trace // nil: none
+	resources []*Resource
+	chance    string // why the run is not deterministic; "" if it is
+	switches  uint64 // turns given to coroutines
+	live      int    // procs that have neither ended nor been lost
+
 	started bool
-	over    bool  // no event fires and no proc waits any more
-	cause   error // what Run returns
+	over    bool       // no event fires and no proc waits any more
+	mu      sync.Mutex // guards cause
+	cause   error      // what Run returns
+
+	owner uintptr // identity of the goroutine that has the turn; 0: not known
+	watch watchdog
 }
 
 // event is what happens when an entry of the queue is due.
@@ -50,8 +63,28 @@ func New(seed uint64) *Kernel {
 // to which the running proc has synchronised. See Proc.Now for a proc's own.
 func (k *Kernel) Now() Time { return k.now }
 
-// Events returns how many events and wake-ups have been taken from the queue.
+// Events returns how many events and wake-ups have happened.
 func (k *Kernel) Events() uint64 { return k.fired }
+
+// Switches returns how often a proc was given the turn by a switch of coroutines.
+func (k *Kernel) Switches() uint64 { return k.switches }
+
+// Disturb says that something of the host, such as a time measured on it, is
+// going to influence the run, which is then not deterministic. The first reason
+// counts; it goes into the trace.
+func (k *Kernel) Disturb(reason string) {
+	if k.chance != "" {
+		return
+	}
+	k.chance = reason
+	if k.trace != nil {
+		k.traced(k.trace.comment("not deterministic from %d on: %s", int64(k.now), reason))
+	}
+}
+
+// Disturbed returns the reason given to Disturb, or "" for a run that depends
+// on nothing but its seed.
+func (k *Kernel) Disturbed() string { return k.chance }
 
 // At schedules to.Fire(a, b) for time t. Events of one time fire in the order
 // in which they were scheduled. It panics if t has passed. It allocates only
@@ -59,6 +92,9 @@ func (k *Kernel) Events() uint64 { return k.fired }
 func (k *Kernel) At(t Time, to Target, a, b uint64) {
 	if t < k.now {
 		panic(fmt.Sprintf("vtime: event for %T scheduled at %v, but it is already %v", to, t, k.now))
+	}
+	if k.owner != 0 && k.owner != cpu.Goroutine() {
+		panic(foreign("At", ""))
 	}
 	k.queue.push(entry{at: t, key: k.seq, slot: k.put(event{to, a, b})})
 	k.seq++

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"sync/atomic"
+
+	"github.com/aqueduct-go/aqueduct/internal/cpu"
 )
 
 // Proc is a coroutine with a time of its own: a rank of a modelled job. Its
@@ -29,6 +32,9 @@ type Proc struct {
 	resume func() (struct{}, bool) // gives p the turn; false: p has ended
 	stop   func()                  // makes yield return false, now and for ever
 	ended  bool
+	lost   bool          // it never runs again
+	self   uintptr       // identity of its goroutine; 0: not known
+	id     atomic.Uint64 // its goroutine's number in dumps
 }
 
 // Kernel returns the kernel that p belongs to.
@@ -108,6 +114,9 @@ type arrival struct{ p *Proc }
 
 func (a arrival) Fire(_, _ uint64) { a.p.Arrive() }
 
+// Label names the proc that something comes for.
+func (a arrival) Label(_, _ uint64) string { return "arrival at " + a.p.name }
+
 // nextPoll returns the first point of p's poll grid that is not in the past.
 func (p *Proc) nextPoll() Time {
 	late := p.kernel.now - p.since
@@ -127,13 +136,55 @@ func (p *Proc) SetWaiting(op string) { p.op = op }
 
 // mayWait guards the calls that wait. When the run is over it does not return.
 func (p *Proc) mayWait(method string) {
-	if p.kernel.running != p {
-		panic(fmt.Sprintf("vtime: %s of proc %q called by an event or another proc or goroutine; only its own body may wait: under a model one goroutine per rank may use the job", method, p.name))
+	if p.self != cpu.Goroutine() || p.kernel.running != p {
+		p.misused(method)
 	}
 	if p.kernel.over {
 		runtime.Goexit()
 	}
 }
+
+// misused panics because of a call that is not the proc's own.
+func (p *Proc) misused(method string) {
+	k := p.kernel
+	if g := cpu.Goroutine(); k.owner != 0 && g != k.owner && g != p.self {
+		panic(foreign(method, p.name))
+	}
+	panic(fmt.Sprintf("vtime: %s of proc %q called by an event or another proc; only its own body may wait: under a model one goroutine per rank may use the job", method, p.name))
+}
+
+// foreign is what a goroutine panics with that is none of the kernel's.
+func foreign(call, proc string) string {
+	whose := ""
+	if proc != "" {
+		whose = fmt.Sprintf(" of proc %q", proc)
+	}
+	return fmt.Sprintf("vtime: %s%s called by a goroutine that the program has started; under a model only the goroutine that runs a rank's body may use its job: hand results to the body and let it communicate, or run the program live", call, whose)
+}
+
+// Lose has p stop for ever at the present time, as if its machine had died: its
+// body goes no further, and nothing wakes it. Its deferred calls run when the
+// run is over. A run whose procs have all ended or been lost is over. Events
+// call it; it does nothing to a proc that has ended.
+//
+// A proc acts ahead of the kernel: what it has scheduled since its last wait
+// may lie after its loss. Models of hardware can drop that, see Lost.
+func (p *Proc) Lose() {
+	k := p.kernel
+	if k.running != nil {
+		panic(fmt.Sprintf("vtime: Lose of proc %q called by a proc; an event must", p.name))
+	}
+	if p.ended || p.lost {
+		return
+	}
+	p.lost, p.parked = true, false
+	if k.live--; k.live == 0 {
+		k.end(nil)
+	}
+}
+
+// Lost reports whether Lose was called. A nil p is a rank that runs live.
+func (p *Proc) Lost() bool { return p != nil && p.lost }
 
 // wait returns when p is due. Events fire on p's own stack meanwhile, and no
 // coroutine is switched if p is the first proc due.
@@ -151,6 +202,7 @@ func (p *Proc) wait() {
 // that, nor mistake it for a failure of the program.
 func (p *Proc) pause() {
 	if p.yield(struct{}{}) {
+		p.kernel.owner = p.self
 		return
 	}
 	if p.stuck != nil {
@@ -162,6 +214,11 @@ func (p *Proc) pause() {
 // coroutine is the sequence that iter.Pull runs.
 func (p *Proc) coroutine(yield func(struct{}) bool) {
 	p.yield = yield
+	p.self = cpu.Goroutine()
+	p.kernel.owner = p.self
+	if p.kernel.watch.limit > 0 {
+		p.id.Store(goroutineID())
+	}
 	defer func() {
 		if v := recover(); v != nil {
 			p.kernel.end(&PanicError{Proc: p.name, At: p.Now(), Value: v, Stack: debug.Stack()})

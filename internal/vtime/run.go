@@ -5,6 +5,8 @@ import (
 	"iter"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/aqueduct-go/aqueduct/internal/cpu"
 )
 
 // Spawn adds a proc that runs body from time 0; its name is for reports. All
@@ -39,11 +41,14 @@ func (k *Kernel) Run() error {
 	ended, exited := make(chan struct{}), true
 	go func() {
 		defer close(ended)
+		defer k.closeTrace()
 		defer k.unwind()
 		k.loop()
 		exited = false
 	}()
-	<-ended
+	if err := k.guard(ended); err != nil {
+		return err
+	}
 	if exited {
 		runtime.Goexit()
 	}
@@ -52,25 +57,32 @@ func (k *Kernel) Run() error {
 
 // loop gives the turn to one proc after the other until none is due.
 func (k *Kernel) loop() {
+	k.live = len(k.procs)
+	k.owner = cpu.Goroutine()
+	if k.watch.limit > 0 {
+		k.watch.id.Store(goroutineID())
+	}
 	for _, p := range k.procs {
 		p.resume, p.stop = iter.Pull(p.coroutine)
 		k.queue.push(entry{at: k.now, key: p.key})
 	}
-	live := len(k.procs)
+	self := k.owner
 	for k.next = k.due(); k.next != nil; {
 		p := k.next
 		k.running = p
+		k.switches++
 		if _, alive := p.resume(); alive {
 			continue // p waits, and has set k.next
 		}
+		k.owner = self
 		p.ended = true
-		live--
-		if live == 0 {
+		k.live--
+		if k.live == 0 {
 			return
 		}
 		k.next = k.due()
 	}
-	if live > 0 && !k.over {
+	if k.live > 0 && !k.over {
 		k.end(k.deadlock())
 	}
 }
@@ -81,13 +93,36 @@ func (k *Kernel) due() *Proc {
 	k.running = nil
 	defer k.catchEvent()
 	for len(k.queue) > 0 && !k.over {
+		if k.watch.state.Load() != quiet {
+			k.answer()
+			continue
+		}
 		e := k.queue.pop()
+		if e.key&wakeup != 0 {
+			p := k.procs[e.key&^wakeup]
+			if p.lost {
+				continue
+			}
+			k.now = e.at
+			k.fired++
+			if k.trace != nil {
+				k.traced(k.trace.wake(e.at, p))
+			}
+			return p
+		}
+		slot := e.slot
+		if slot&timerEntry != 0 {
+			var now bool
+			if slot, now = k.expire(e); !now {
+				continue
+			}
+		}
 		k.now = e.at
 		k.fired++
-		if e.key&wakeup != 0 {
-			return k.procs[e.key&^wakeup]
+		ev := k.take(slot)
+		if k.trace != nil {
+			k.traced(k.trace.event(e.at, &ev))
 		}
-		ev := k.take(e.slot)
 		ev.to.Fire(ev.a, ev.b)
 	}
 	return nil
@@ -104,7 +139,9 @@ func (k *Kernel) catchEvent() {
 // end marks the run as over. The first cause counts.
 func (k *Kernel) end(cause error) {
 	if !k.over {
+		k.mu.Lock()
 		k.over, k.cause = true, cause
+		k.mu.Unlock()
 	}
 }
 
@@ -123,10 +160,12 @@ func (k *Kernel) Unwind(cause error) {
 // unwind ends every coroutine that has not ended by itself.
 func (k *Kernel) unwind() {
 	k.over = true
+	k.owner = 0 // deferred calls may leave procs in any state
 	for _, p := range k.procs {
 		if !p.ended {
 			k.running = p
 			p.unwind()
+			k.watch.state.CompareAndSwap(asked, quiet)
 		}
 	}
 	k.running = nil

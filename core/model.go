@@ -1,0 +1,222 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// Loss is the loss of a rank under a model: its machine stops.
+type Loss struct {
+	Rank Rank
+	At   Time // virtual
+}
+
+// ParseLoss reads RANK@TIME, such as "3@1.5ms".
+func ParseLoss(s string) (Loss, error) {
+	var r int32
+	rank, at, ok := strings.Cut(s, "@")
+	d, err := time.ParseDuration(at)
+	if _, bad := fmt.Sscanf(rank+" ", "%d ", &r); bad != nil || itoa(int(r)) != rank || r < 0 || !ok || err != nil || d < 0 {
+		return Loss{}, fmt.Errorf("core: loss %q; want RANK@TIME, such as 3@1.5ms", s)
+	}
+	return Loss{Rank(r), vtime.FromDuration(d)}, nil
+}
+
+// defaultBlock is how long a modelled rank may block its coroutine in host time, other than
+// through the job, before the job ends. Waits of programs that are meant take less.
+const defaultBlock = 2 * time.Second
+
+// modelRun is a job in virtual time.
+type modelRun struct {
+	*inProcess
+	cfg  Config
+	jobs []*Job
+	lost string // which rank was lost first; "" if none
+}
+
+// RunModel runs a job of n ranks in virtual time, as coroutines of this process, over a
+// conduit that has a model. Two runs with equal arguments do the same to the picosecond.
+// body must not block but through the job, nor let other goroutines use it. A rank that
+// blocks in something else for cfg.Stall ends the job, with an error that names it; its
+// coroutines are then left behind, and the job's memory with them.
+func RunModel(n int, cfg Config, body func(*Job) error) error {
+	if n < 1 {
+		return fmt.Errorf("core: a job of %d ranks; need at least 1", n)
+	}
+	drv, err := DriverByName(cfg.Conduit)
+	if err != nil {
+		return err
+	}
+	if cfg.Profile, err = drv.ModelProfile(cfg.Profile); err != nil {
+		return err
+	}
+	if cfg = cfg.withDefaults(); cfg.Stall == 0 {
+		cfg.Stall = defaultBlock
+	}
+	k := vtime.New(cfg.Seed)
+	k.Trace(cfg.Trace)
+	k.Watchdog(cfg.Stall)
+	m := &modelRun{inProcess: newInProcess(n, k), cfg: cfg, jobs: make([]*Job, n)}
+	for r := range n {
+		m.spawn(m.ranks[r], body)
+	}
+	for _, l := range cfg.Losses {
+		if l.Rank < 0 || int(l.Rank) >= n || l.At < 0 {
+			return fmt.Errorf("core: rank %d is to be lost at %v, in a job of %d ranks", l.Rank, l.At, n)
+		}
+		k.At(l.At, (*losing)(m), uint64(l.Rank), 0)
+	}
+	return m.run()
+}
+
+// spawn makes a rank's coroutine.
+func (m *modelRun) spawn(member *member, body func(*Job) error) {
+	member.proc = m.kernel.Spawn("rank "+itoa(int(member.rank)), func(p *vtime.Proc) {
+		label(member.rank)
+		j := newJob(member, m.cfg)
+		m.jobs[member.rank] = j
+		j.proc, j.local = p, true
+		j.exit = func(int) {
+			for {
+				p.Park(0) // the kernel unwinds the coroutine here
+			}
+		}
+		_ = j.run(body)
+	})
+}
+
+// run runs the kernel and returns what ended the job.
+func (m *modelRun) run() error {
+	start := time.Now()
+	err := m.kernel.Run()
+	if b := new(vtime.BlockedError); errors.As(err, &b) {
+		// The coroutines live on, and with them the job and its memory.
+		if end := m.result(); end != nil {
+			err = fmt.Errorf("%w; then: %v", end, err)
+		}
+		return &ExitError{max(1, StatusOf(err)), err.Error()}
+	}
+	m.mu.Lock()
+	switch {
+	case m.ended != nil:
+	case err != nil:
+		m.ended = &ExitError{modelStatus(err), err.Error()}
+	case m.lost != "": // all others had finished, or were lost too
+		m.ended = &ExitError{lostStatus, m.lost}
+	}
+	failed := m.ended != nil
+	m.mu.Unlock()
+	if failed {
+		release(m.jobs)
+	}
+	if m.cfg.Report != nil {
+		m.cfg.Report(m.report(time.Since(start)))
+	}
+	return m.result()
+}
+
+// modelStatus returns the status of a job that the kernel ended: 2 if a rank panicked,
+// also when a deferred call of it waits for what can never come.
+func modelStatus(err error) int {
+	var p *vtime.PanicError
+	var d *vtime.DeadlockError
+	if errors.As(err, &p) || errors.As(err, &d) &&
+		slices.ContainsFunc(d.Waits, func(w vtime.Wait) bool { return w.Panic != nil }) {
+		return 2
+	}
+	return 1
+}
+
+// lostStatus is the status of a job that lost a rank: that of a process which SIGKILL ended.
+const lostStatus = 128 + 9
+
+// losing is the event of a loss.
+type losing modelRun
+
+// Label names the event in traces.
+func (*losing) Label(_, _ uint64) string { return "loss of rank" }
+
+// Fire loses the rank. Ranks that have finished cannot be lost.
+func (l *losing) Fire(rank, _ uint64) {
+	m := l.ranks[rank]
+	if m.over || m.proc.Lost() {
+		return
+	}
+	k := l.kernel
+	reason := fmt.Sprintf("rank %d was lost at %v (virtual)", rank, k.Now())
+	if l.lost == "" {
+		l.lost = reason
+	}
+	m.proc.Lose()
+	if j := l.jobs[rank]; j != nil && j.Endpoint() != nil {
+		if d, ok := j.Endpoint().conduit.(LossDetector); ok {
+			d.Lost()
+			k.At(k.Now()+LossBound, (*unnoticed)(l), rank, 0)
+			return
+		}
+	}
+	m.Abort(lostStatus, reason)
+}
+
+// unnoticed is the event of the end of the time in which peers should have noticed a loss.
+type unnoticed modelRun
+
+// Label names the event in traces.
+func (*unnoticed) Label(_, _ uint64) string { return "bound on noticing the loss of rank" }
+
+// Fire ends the job.
+func (l *unnoticed) Fire(rank, _ uint64) {
+	l.ranks[rank].Abort(lostStatus, fmt.Sprintf("%s, and the conduit has not noticed it within %v", l.lost, LossBound))
+}
+
+// ResourceUsage is what a modelled bus, link or engine was used for.
+type ResourceUsage = vtime.Usage
+
+// ModelReport is how a modelled job went. All but Host is the same in every run, unless
+// Disturbed says otherwise.
+type ModelReport struct {
+	Model     string        // conduit/profile
+	Ranks     int           // of the job
+	Time      Time          // virtual, at the end
+	Events    uint64        // that happened, wake-ups of ranks included
+	Switches  uint64        // of coroutines
+	Host      time.Duration // that the run took
+	Disturbed string        // what of the host has influenced the run; "": nothing, it is deterministic
+	Usage     []ResourceUsage
+}
+
+func (m *modelRun) report(host time.Duration) ModelReport {
+	k := m.kernel
+	return ModelReport{
+		Model: m.cfg.Conduit + "/" + m.cfg.Profile, Ranks: m.size, Time: k.Now(),
+		Events: k.Events(), Switches: k.Switches(), Host: host, Disturbed: k.Disturbed(), Usage: k.Usage(),
+	}
+}
+
+// reportedResources is how many resources a report's table shows, the busiest.
+const reportedResources = 20
+
+// Write writes the report for people.
+func (r *ModelReport) Write(w io.Writer) error {
+	var b strings.Builder
+	seconds := max(r.Host.Seconds(), 1e-9)
+	fmt.Fprintf(&b, "model %s: %d ranks, %v of virtual time in %v on the host\n", r.Model, r.Ranks, r.Time, r.Host.Round(time.Microsecond))
+	fmt.Fprintf(&b, "%d events (%.2f million/s), %d rank switches (%.2f million/s)\n",
+		r.Events, float64(r.Events)/seconds/1e6, r.Switches, float64(r.Switches)/seconds/1e6)
+	if r.Disturbed != "" {
+		fmt.Fprintf(&b, "not deterministic: %s\n", r.Disturbed)
+	}
+	if len(r.Usage) > 0 {
+		if err := vtime.WriteUsage(&b, r.Usage, r.Time, reportedResources); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

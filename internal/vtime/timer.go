@@ -1,0 +1,93 @@
+package vtime
+
+import "fmt"
+
+// Timer calls a Target once, at a time that can be moved and called off: a
+// retransmission timer, a link that falls idle. It is in the order of events
+// what a call of At would be, made by its last Reset. What was called off does
+// not happen at all: it takes no time, is in no trace and ends no wait.
+//
+// Reset and Stop take effect when they are called. A proc that is ahead of the
+// kernel calls Sync before, or it would stop what should already have happened.
+type Timer struct {
+	kernel *Kernel
+	to     Target
+	a, b   uint64
+
+	set    bool  // it is to fire, as due says
+	due    entry // when, and in which order among events of that time
+	queued bool  // an entry of the queue stands for it: next
+	next   entry // not after due
+}
+
+// NewTimer returns a timer that will call to.Fire(a, b), not set yet.
+func (k *Kernel) NewTimer(to Target, a, b uint64) *Timer {
+	return &Timer{kernel: k, to: to, a: a, b: b}
+}
+
+// Reset sets t to fire at the given time, instead of when it was set for. It
+// panics if that has passed, and allocates only as At does. A timer may be set
+// again in its own Fire.
+func (t *Timer) Reset(at Time) {
+	k := t.kernel
+	if at < k.now {
+		panic(fmt.Sprintf("vtime: timer for %T set for %v, but it is already %v", t.to, at, k.now))
+	}
+	t.set, t.due = true, entry{at: at, key: k.seq}
+	k.seq++
+	// Most timers are moved away again and again. The entry that is queued then
+	// stays where it is, and is moved when it comes to the front.
+	if !t.queued || t.due.before(&t.next) != 0 {
+		t.push()
+	}
+}
+
+// Stop calls t off and reports whether it was set.
+func (t *Timer) Stop() bool {
+	was := t.set
+	t.set = false
+	return was
+}
+
+// Set reports whether t is to fire, and when.
+func (t *Timer) Set() (at Time, ok bool) { return t.due.at, t.set }
+
+// push queues an entry for when t is due. One that is queued for later stays
+// behind, and is recognised when it comes by not being t.next.
+func (t *Timer) push() {
+	k := t.kernel
+	t.due.slot = timerEntry | k.put(event{to: expiry{t}})
+	t.queued, t.next = true, t.due
+	k.queue.push(t.due)
+}
+
+// expiry is what the queue has of a timer.
+type expiry struct{ *Timer }
+
+// Fire lets the timer's target act.
+func (x expiry) Fire(_, _ uint64) { x.to.Fire(x.a, x.b) }
+
+// timerEntry, set in the slot of an entry, marks an event that may be void.
+const timerEntry = 1 << 31
+
+// expire looks at a timer's entry that has come to the front of the queue, and
+// returns the slot of its event if that is to happen now. Else it empties the
+// slot.
+func (k *Kernel) expire(e entry) (slot uint32, now bool) {
+	slot = e.slot &^ timerEntry
+	ev := &k.events[slot]
+	t := ev.to.(expiry).Timer
+	if t.queued && t.next == e { // not left behind by a Reset to an earlier time
+		t.queued = false
+		if t.set && t.due.at == e.at && t.due.key == e.key {
+			t.set = false
+			ev.a, ev.b = t.a, t.b
+			return slot, true
+		}
+	}
+	k.take(slot)
+	if t.set && !t.queued { // it was moved away
+		t.push()
+	}
+	return 0, false
+}

@@ -1,0 +1,104 @@
+package vtime
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"reflect"
+	"strconv"
+)
+
+// Labelled is a Target that says in traces what its event is; Label is called
+// just before Fire, and only when there is a trace. A target without it is
+// called by its type.
+type Labelled interface {
+	Target
+	Label(a, b uint64) string
+}
+
+// traceBuffer is how many bytes are written at once.
+const traceBuffer = 64 << 10
+
+// trace writes what happens, a line for each thing.
+type trace struct {
+	w    *bufio.Writer
+	line []byte
+}
+
+// Trace has the run written to w, a line for each event and for each wake-up of
+// a proc: the time in picoseconds, what it is, and an event's two words. The
+// words must therefore not depend on the host, as addresses would. Comments
+// begin with #; the last line says how the run ended. Equal runs write equal
+// bytes, so that a hash as w tells runs apart without keeping them. It is called
+// before Run, with nil to write nothing. What is written is buffered; an error
+// of w ends the run.
+//
+// What a proc does by itself between two waits is no event, nor is a Sync with
+// nothing due, and what a stopped Timer would have done.
+func (k *Kernel) Trace(w io.Writer) {
+	if k.trace = nil; w != nil {
+		k.trace = &trace{w: bufio.NewWriterSize(w, traceBuffer)}
+	}
+}
+
+// event writes what is going to fire.
+func (t *trace) event(at Time, ev *event) error {
+	to := ev.to
+	if x, ok := to.(expiry); ok {
+		to = x.Timer.to
+	}
+	b := t.begin(at)
+	if l, ok := to.(Labelled); ok {
+		b = append(b, l.Label(ev.a, ev.b)...)
+	} else {
+		b = append(b, reflect.TypeOf(to).String()...)
+	}
+	b = strconv.AppendUint(append(b, ' '), ev.a, 10)
+	b = strconv.AppendUint(append(b, ' '), ev.b, 10)
+	return t.end(b)
+}
+
+// wake writes which proc goes on.
+func (t *trace) wake(at Time, p *Proc) error {
+	return t.end(append(append(t.begin(at), "wake "...), p.name...))
+}
+
+// comment writes a line that no event is behind.
+func (t *trace) comment(format string, args ...any) error {
+	_, err := fmt.Fprintf(t.w, "# "+format+"\n", args...)
+	return err
+}
+
+func (t *trace) begin(at Time) []byte {
+	return append(strconv.AppendInt(t.line[:0], int64(at), 10), ' ')
+}
+
+func (t *trace) end(b []byte) error {
+	t.line = append(b, '\n')
+	_, err := t.w.Write(t.line)
+	return err
+}
+
+// traced ends the run if its trace could not be written.
+func (k *Kernel) traced(err error) {
+	if err != nil {
+		k.end(traceError(err))
+	}
+}
+
+func traceError(err error) error { return fmt.Errorf("vtime: write the trace: %w", err) }
+
+// closeTrace writes how the run ended, and what is still buffered.
+func (k *Kernel) closeTrace() {
+	if k.trace == nil {
+		return
+	}
+	how := "done"
+	if k.cause != nil {
+		how = "failed"
+	}
+	_ = k.trace.comment("%s at %d: %d events", how, int64(k.now), k.fired)
+	if err := k.trace.w.Flush(); err != nil && k.cause == nil { // of whatever write it was
+		k.cause = traceError(err)
+	}
+}
