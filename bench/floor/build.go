@@ -18,9 +18,19 @@ import (
 //go:embed src/*.c src/*.h
 var source embed.FS
 
-// flags of the compiler. The programs are for any CPU of the architecture, and nothing
-// in them gains from more than -O2.
-var flags = []string{"-O2", "-std=gnu11"}
+// program says how a program is made of sources.
+type program struct {
+	compiler []string // with options of its own
+	flags    []string
+	suffix   string   // of what is compiled
+	libs     []string // behind the sources
+}
+
+// inC returns how programs in C are made. They are for any CPU of the architecture, and
+// nothing in them gains from more than -O2.
+func inC(cc []string) program {
+	return program{compiler: cc, flags: []string{"-O2", "-std=gnu11"}, suffix: ".c"}
+}
 
 // ErrNoCompiler says that the floors cannot be measured here.
 var ErrNoCompiler = errors.New("floor: no C compiler (looked for $CC, cc, gcc, clang); install one, e.g. apt-get install gcc")
@@ -43,12 +53,17 @@ func Build(ctx context.Context) (string, error) {
 // Compile makes one program of all C files in src by the compiler command cc, unless the
 // user's cache directory has it already, and returns the path of the executable.
 func Compile(ctx context.Context, cc []string, src fs.FS) (string, error) {
+	return inC(cc).build(ctx, src)
+}
+
+// build makes the program unless the cache has it.
+func (p program) build(ctx context.Context, src fs.FS) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", fmt.Errorf("floor: no place for the compiled programs: %w; set XDG_CACHE_HOME", err)
 	}
 	dir := filepath.Join(cache, "aqueduct", "floor")
-	name, err := digest(cc, src)
+	name, err := p.digest(src)
 	if err != nil {
 		return "", fmt.Errorf("floor: %w", err)
 	}
@@ -59,7 +74,7 @@ func Compile(ctx context.Context, cc []string, src fs.FS) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("floor: %w; set XDG_CACHE_HOME to a writable directory", err)
 	}
-	if err := compile(ctx, cc, src, dir, exe); err != nil {
+	if err := p.compile(ctx, src, dir, exe); err != nil {
 		return "", err
 	}
 	return exe, nil
@@ -67,23 +82,32 @@ func Compile(ctx context.Context, cc []string, src fs.FS) (string, error) {
 
 // compiler returns the command of the C compiler.
 func compiler() ([]string, error) {
-	if cc := strings.Fields(os.Getenv("CC")); len(cc) > 0 {
-		if path, err := exec.LookPath(cc[0]); err == nil {
-			return append([]string{path}, cc[1:]...), nil
-		}
-	}
-	for _, name := range []string{"cc", "gcc", "clang"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return []string{path}, nil
-		}
+	if cc := command("CC", "cc", "gcc", "clang"); cc != nil {
+		return cc, nil
 	}
 	return nil, ErrNoCompiler
 }
 
+// command returns the command in an environment variable, else the first of the names, that
+// is installed; nil if none is.
+func command(variable string, names ...string) []string {
+	if words := strings.Fields(os.Getenv(variable)); len(words) > 0 {
+		if path, err := exec.LookPath(words[0]); err == nil {
+			return append([]string{path}, words[1:]...)
+		}
+	}
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return []string{path}
+		}
+	}
+	return nil
+}
+
 // digest names what the compiler would produce: the sources, the compiler, the flags.
-func digest(cc []string, src fs.FS) (string, error) {
+func (p program) digest(src fs.FS) (string, error) {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s %q %q\n", runtime.GOARCH, cc, flags)
+	fmt.Fprintf(h, "%s %q %q\n", runtime.GOARCH, p.compiler, slices.Concat(p.flags, p.libs))
 	err := eachSource(src, func(name string, text []byte) error {
 		fmt.Fprintf(h, "%s %d\n", name, len(text))
 		h.Write(text)
@@ -93,15 +117,15 @@ func digest(cc []string, src fs.FS) (string, error) {
 }
 
 // compile makes exe in dir, where it appears complete or not at all.
-func compile(ctx context.Context, cc []string, src fs.FS, dir, exe string) error {
+func (p program) compile(ctx context.Context, src fs.FS, dir, exe string) error {
 	tmp, err := os.MkdirTemp(dir, "build-")
 	if err != nil {
 		return fmt.Errorf("floor: %w", err)
 	}
 	defer os.RemoveAll(tmp)
-	args := slices.Concat(cc[1:], flags, []string{"-o", "floor"})
+	args := slices.Concat(p.compiler[1:], p.flags, []string{"-o", "floor"})
 	err = eachSource(src, func(name string, text []byte) error {
-		if strings.HasSuffix(name, ".c") {
+		if strings.HasSuffix(name, p.suffix) {
 			args = append(args, name)
 		}
 		return os.WriteFile(filepath.Join(tmp, name), text, 0o600)
@@ -109,7 +133,7 @@ func compile(ctx context.Context, cc []string, src fs.FS, dir, exe string) error
 	if err != nil {
 		return fmt.Errorf("floor: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, cc[0], args...)
+	cmd := exec.CommandContext(ctx, p.compiler[0], append(args, p.libs...)...)
 	cmd.Dir = tmp
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("floor: %s: %w\n%s", cmd, err, out)

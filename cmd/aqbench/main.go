@@ -4,6 +4,8 @@
 //	aqbench rma [options]     one-sided communication
 //	aqbench coll [options]    collectives, beside those of MPI libraries
 //	aqbench tune [options]    algorithms of collectives, and the table that chooses among them
+//	aqbench sim [options]     the speed of simulation, beside SimGrid
+//	aqbench schedule [options]  a collective of many ranks by its schedule, on a cost model
 //
 // aqbench VERB --help lists the options of a verb; docs/benchmarks.md says how to read the
 // figures. Exit status: 0 when everything was measured, 1 when something failed, 2 for
@@ -48,7 +50,7 @@ func usage() string {
 	var b strings.Builder
 	b.WriteString("usage: aqbench VERB [options]\n\nverbs:\n")
 	for _, v := range verbs {
-		fmt.Fprintf(&b, "  %-5s %s\n", v.name, v.about)
+		fmt.Fprintf(&b, "  %-8s %s\n", v.name, v.about)
 	}
 	b.WriteString("\naqbench VERB --help lists the options of a verb.\n")
 	return b.String()
@@ -74,6 +76,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 func runVerb(ctx context.Context, v *verb, args []string, stdout, stderr io.Writer) int {
+	if v.own != nil {
+		return runOwn(ctx, v, args, stdout, stderr)
+	}
 	o := options{verb: v}
 	err := o.parse(args, stdout)
 	if errors.Is(err, pflag.ErrHelp) {
@@ -100,6 +105,19 @@ func runVerb(ctx context.Context, v *verb, args []string, stdout, stderr io.Writ
 		return 1
 	}
 	return 0
+}
+
+// runOwn runs a verb that has its own options and report.
+func runOwn(ctx context.Context, v *verb, args []string, stdout, stderr io.Writer) int {
+	err := v.own(ctx, args, stdout)
+	if err == nil || errors.Is(err, pflag.ErrHelp) {
+		return 0
+	}
+	fmt.Fprintf(stderr, "aqbench %s: %v\n", v.name, err)
+	if errors.As(err, new(misuse)) {
+		return 2
+	}
+	return 1
 }
 
 // measure runs every part of the verb for every profile and thread mode, each under a

@@ -108,6 +108,23 @@ func TestTune(t *testing.T) {
 	}
 }
 
+// TestSimulate runs the verbs that measure no job.
+func TestSimulate(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"sim", "--quick", "--messages", "100", "--ranks", "2,3", "--stack-ranks", "2", "--format", "json"}, `"stack"`},
+		{[]string{"schedule", "--ranks", "4", "--collective", "AllReduce", "--model", "loggp:L=2us", "--format", "gobench"}, "BenchmarkSchedule/op=allreduce/algorithm=doubling"},
+		{[]string{"schedule", "--ranks", "4", "--algorithm", "linear", "--in-order"}, "algorithm=linear"},
+	} {
+		var out, errs bytes.Buffer
+		if status := run(t.Context(), c.args, &out, &errs); status != 0 || !strings.Contains(out.String(), c.says) {
+			t.Errorf("%v: status %d, %s; want %q in\n%s", c.args, status, &errs, c.says, &out)
+		}
+	}
+}
+
 // checkHeader wants the header to say where the ranks were.
 func checkHeader(t *testing.T, args []string, h *bench.Header) {
 	t.Helper()
@@ -153,6 +170,16 @@ func TestMisuse(t *testing.T) {
 		{[]string{"coll", "--write", "table"}, "unknown flag"},
 		{[]string{"am", "extra"}, "unexpected argument"},
 		{[]string{"am", "--fly"}, "unknown flag"},
+		{[]string{"sim", "--fly"}, "unknown flag"},
+		{[]string{"sim", "--op", "fly"}, "unknown operation"},
+		{[]string{"sim", "--ranks", "1"}, "--ranks [1]"},
+		{[]string{"sim", "--samples", "0"}, "--samples 0"},
+		{[]string{"schedule", "extra"}, "unexpected argument"},
+		{[]string{"schedule", "--format", "fly"}, "unknown format"},
+		{[]string{"schedule", "--collective", "fly"}, "no operation"},
+		{[]string{"schedule", "--algorithm", "fly"}, "no algorithm"},
+		{[]string{"schedule", "--model", "fly"}, "no model"},
+		{[]string{"schedule", "--ranks", "0"}, "--ranks [0]"},
 	} {
 		var out, errs bytes.Buffer
 		if status := run(t.Context(), c.args, &out, &errs); status != 2 || !strings.Contains(errs.String(), c.says) {
@@ -163,7 +190,7 @@ func TestMisuse(t *testing.T) {
 
 // TestHelp wants help on standard output's side with status 0.
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"am", "--help"}, {"rma", "--help"}, {"coll", "-h"}, {"tune", "-h"}} {
+	for _, args := range [][]string{{"--help"}, {"am", "--help"}, {"rma", "--help"}, {"coll", "-h"}, {"tune", "-h"}, {"sim", "-h"}, {"schedule", "-h"}} {
 		cmd := exec.Command(os.Args[0], args...)
 		cmd.Env = append(os.Environ(), envSelf+"=1")
 		if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), "usage") {

@@ -28,6 +28,8 @@ type verb struct {
 	// result prints what is made of the measurements, which go to standard error then; nil:
 	// they are the result.
 	result func(o *options, stdout io.Writer) error
+	// own is all of a verb that measures no job, and so has none of the above but its name.
+	own func(ctx context.Context, args []string, stdout io.Writer) error
 }
 
 // between is the method of verbs whose samples have references.
@@ -74,6 +76,8 @@ var verbs = []verb{
 		parts: tuneParts, method: "in turn with those of the other algorithms",
 		result: writeTable,
 	},
+	{name: "sim", about: "the speed of simulation: kernel, bare network beside SimGrid, the whole library", own: runSim},
+	{name: "schedule", about: "a collective of up to millions of ranks by its schedule, on a cost model", own: runSchedule},
 }
 
 // collRanks are two and four ranks, and four for each CPU.

@@ -152,25 +152,34 @@ const paramMax = 1 << 30
 // Build returns this member's schedule of a call by an algorithm. Calls of one member, and
 // calls that move no data, send no messages.
 func Build(c *Call, choice Choice) (*Schedule, error) {
-	if err := c.check(); err != nil {
+	var b Builder
+	if err := b.Build(c, choice); err != nil {
 		return nil, err
+	}
+	return b.Schedule(), nil
+}
+
+// Build appends this member's schedule of a call by an algorithm, as the function Build does
+// to an empty one.
+func (b *Builder) Build(c *Call, choice Choice) error {
+	if err := c.check(); err != nil {
+		return err
 	}
 	a := choice.Algorithm
 	if !a.Applies(c) {
-		return nil, fmt.Errorf("coll: %v by %v does not apply to %+v", a.Op, choice, *c)
+		return fmt.Errorf("coll: %v by %v does not apply to %+v", a.Op, choice, *c)
 	}
 	if a.Param == Radix && choice.K < 2 || a.Param == Segment && choice.K < 1 {
-		return nil, fmt.Errorf("coll: %v by %v: parameter out of range", a.Op, choice)
+		return fmt.Errorf("coll: %v by %v: parameter out of range", a.Op, choice)
 	}
-	var b Builder
 	switch {
 	case c.Op != Barrier && c.Bytes == 0:
 	case c.N > 1:
-		a.build(c, choice.K, &b)
+		a.build(c, choice.K, b)
 	case c.Op != Barrier && c.Op != ExScan:
-		c.keep(&b, c.all(Dst), c.all(Src))
+		c.keep(b, c.all(Dst), c.all(Src))
 	}
-	return b.Schedule(), nil
+	return nil
 }
 
 // Plan returns this member's schedule of a call, by the algorithm that is forced, if it

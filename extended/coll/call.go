@@ -39,9 +39,9 @@ func (o Op) String() string {
 	return opNames[o]
 }
 
-// parseOp returns the operation of a name in any case; those with counts have no choice of
-// algorithm and no place in a table.
-func parseOp(name string) (Op, error) {
+// ParseOp returns the operation of a name in any case. Those with counts, which have no choice
+// of algorithm and no place in a table, it does not know.
+func ParseOp(name string) (Op, error) {
 	for o := Barrier; o < ScatterV; o++ {
 		if strings.EqualFold(name, o.String()) {
 			return o, nil

@@ -78,11 +78,20 @@ type Schedule struct {
 	Shm   int // bytes of shared scratch of this rank
 }
 
-// Builder makes a schedule step by step and numbers the messages.
+// Builder makes a schedule step by step and numbers the messages. The zero Builder is ready
+// for use.
 type Builder struct {
 	s    Schedule
-	sent map[int]int // messages sent so far, by peer
-	got  map[int]int
+	sent counts // messages so far, by peer
+	got  counts
+}
+
+// Reset makes the Builder begin anew, in the memory of the schedule that it made last, which
+// must not be used any more.
+func (b *Builder) Reset() {
+	b.s = Schedule{Recvs: b.s.Recvs[:0], Steps: b.s.Steps[:0]}
+	b.sent.reset()
+	b.got.reset()
 }
 
 // Send appends a Send of span to team rank peer. Empty data is not sent: both sides know.
@@ -96,11 +105,7 @@ func (b *Builder) Send(peer int, span Span) {
 func (b *Builder) Signal(peer int) { b.send(peer, Span{}) }
 
 func (b *Builder) send(peer int, span Span) {
-	if b.sent == nil {
-		b.sent = make(map[int]int)
-	}
-	b.s.Steps = append(b.s.Steps, Step{Kind: Send, Peer: peer, Number: b.sent[peer], From: span})
-	b.sent[peer]++
+	b.s.Steps = append(b.s.Steps, Step{Kind: Send, Peer: peer, Number: b.sent.next(peer), From: span})
 }
 
 // nothing is the index of a message that is not sent because it is empty.
@@ -118,11 +123,7 @@ func (b *Builder) Recv(peer int, to Span) (msg int) {
 func (b *Builder) RecvSignal(peer int) (msg int) { return b.recv(peer, Span{}) }
 
 func (b *Builder) recv(peer int, to Span) (msg int) {
-	if b.got == nil {
-		b.got = make(map[int]int)
-	}
-	b.s.Recvs = append(b.s.Recvs, Recv{Peer: peer, Number: b.got[peer], To: to})
-	b.got[peer]++
+	b.s.Recvs = append(b.s.Recvs, Recv{Peer: peer, Number: b.got.next(peer), To: to})
 	return len(b.s.Recvs) - 1
 }
 

@@ -71,7 +71,7 @@ func parseLine(fields []string) (l line, err error) {
 	if len(fields) != 5 {
 		return l, fmt.Errorf("%d fields; want operation, reach|any, members, bytes, algorithm", len(fields))
 	}
-	if l.op, err = parseOp(fields[0]); err != nil {
+	if l.op, err = ParseOp(fields[0]); err != nil {
 		return l, err
 	}
 	switch fields[1] {
@@ -154,7 +154,7 @@ func ParseForced(text string) (Forced, error) {
 		if !ok {
 			return nil, fmt.Errorf("%q is no operation=algorithm", part)
 		}
-		op, err := parseOp(strings.TrimSpace(name))
+		op, err := ParseOp(strings.TrimSpace(name))
 		if err != nil {
 			return nil, err
 		}

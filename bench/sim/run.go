@@ -1,0 +1,125 @@
+// Package sim measures how fast jobs are simulated: events and turns of the virtual-time
+// kernel, messages between ranks that have nothing but a network, beside SimGrid, and messages
+// through the whole library. Its times are the host's.
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aqueduct-go/aqueduct/bench"
+	"github.com/aqueduct-go/aqueduct/bench/floor"
+)
+
+// The operations.
+const (
+	Events   = "events"   // an event that schedules another one, among as many as there are ranks
+	Switches = "switches" // a rank's turn: the others have theirs before its next one
+	Ring     = "ring"     // a message to the right neighbour, on the bare network
+	AllToAll = "alltoall" // a message to each of the other ranks in turn, on the bare network
+	Stack    = "stack"    // a short AM to the right neighbour, over modelled loopback
+)
+
+// Ops lists the operations in the order of a report.
+func Ops() []string { return []string{Events, Switches, Ring, AllToAll, Stack} }
+
+// Plan is what to measure.
+type Plan struct {
+	Ops      []string // of Ops
+	Ranks    []int    // of the kernel and the bare network
+	Stack    []int    // numbers of ranks of the whole library
+	Samples  int      // of each point
+	Messages int      // or events or turns, of a sample, about
+}
+
+// operation is one of them. run does about n, and returns the nanoseconds of one.
+type operation struct {
+	title   string
+	run     func(ranks, n int) (float64, error)
+	simgrid bool // SimGrid has the same
+}
+
+var operations = map[string]operation{
+	Events:   {"events of the kernel, as many under way as ranks", holdEvents, false},
+	Switches: {"turns of ranks", takeTurns, false},
+	Ring:     {"messages of a ring on the bare network", ring, true},
+	AllToAll: {"messages of all to all on the bare network", allToAll, true},
+	Stack:    {"short AMs of a ring over modelled loopback", stack, false},
+}
+
+const simgridUnit = "x-simgrid"
+
+// Run measures the plan and calls report for each series as it is finished.
+func Run(ctx context.Context, p Plan, report func(*bench.Series) error) error {
+	for _, name := range p.Ops {
+		op, ok := operations[name]
+		if !ok {
+			return fmt.Errorf("sim: unknown operation %q; known: %v", name, Ops())
+		}
+		s := &bench.Series{
+			Family: "Sim", Title: op.title, Params: []bench.Param{{Key: "op", Value: name}},
+			Quantity: bench.Stream, Axis: bench.Ranks,
+		}
+		ranks := p.Ranks
+		if name == Stack {
+			ranks = p.Stack
+		}
+		for _, n := range ranks {
+			r, err := p.point(ctx, name, op, n)
+			if err != nil {
+				return fmt.Errorf("sim: %s of %d ranks: %w", name, n, err)
+			}
+			s.Results = append(s.Results, r)
+		}
+		if op.simgrid {
+			s.Against = []bench.Param{{Key: simgridUnit, Value: "SimGrid's time for the same, by the faster of its network models CM02 and Constant"}}
+		}
+		if err := report(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// point measures an operation, between samples of SimGrid where this is installed.
+func (p *Plan) point(ctx context.Context, name string, op operation, ranks int) (r bench.Result, err error) {
+	n := max(p.Messages, ranks)
+	var refs []bench.Reference
+	if op.simgrid {
+		f, err := floor.StartSimGrid(ctx, name, ranks)
+		switch {
+		case err == nil:
+			defer func() { err = errors.Join(err, f.Close()) }()
+			refs = append(refs, bench.Reference{Unit: simgridUnit, Meter: f.Meter(n), Peer: true})
+		case !errors.Is(err, floor.ErrNoSimGrid):
+			return r, err
+		}
+	}
+	out, err := bench.Interleave(ctx, p.Samples, refs, func() (float64, error) { return op.run(ranks, n) })
+	return bench.Result{Ranks: ranks, Iters: n, Outcome: out}, err
+}
+
+// Missing says why there is no comparison, "" if there is one.
+func Missing(ctx context.Context) string {
+	f, err := floor.StartSimGrid(ctx, Ring, 2)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// timed returns the nanoseconds of one of n that run does.
+func timed(n int, run func() error) (float64, error) {
+	start := time.Now()
+	err := run()
+	return float64(time.Since(start).Nanoseconds()) / float64(n), err
+}
+
+// Known reports whether there is an operation of that name.
+func Known(op string) bool { return slices.Contains(Ops(), op) }

@@ -1,0 +1,201 @@
+package cost_test
+
+import (
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/aqueduct-go/aqueduct/extended/coll"
+	"github.com/aqueduct-go/aqueduct/extended/coll/cost"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// choice returns an algorithm by its name.
+func choice(t *testing.T, text string) coll.Choice {
+	t.Helper()
+	f, err := coll.ParseForced(text)
+	if err != nil || len(f) != 1 {
+		t.Fatalf("%q: %v", text, err)
+	}
+	for _, c := range f {
+		return c
+	}
+	return coll.Choice{}
+}
+
+// TestGrowth wants the times that the parameters say, of calls whose ranks all do the same in
+// every round, and that the fit finds them in the times.
+func TestGrowth(t *testing.T) {
+	p := cost.LogGP{Latency: 1000, SendOverhead: 100, RecvOverhead: 200, Scan: 3, ByteGap: 2, Combine: 5}
+	ranks := []int{1, 2, 4, 16, 64, 1024, 4096}
+	for _, x := range []struct {
+		call   coll.Call
+		choice string
+		a      vtime.Time // of a round
+	}{
+		{coll.Call{Op: coll.Barrier}, "barrier=dissemination:2", 1000 + 100 + 200},
+		{coll.Call{Op: coll.AllReduce, Bytes: 8, Elem: 8, Commutes: true}, "allreduce=doubling", 1000 + 100 + 200 + 8*2 + 8*5},
+	} {
+		points, err := cost.Growth(x.call, choice(t, x.choice), p, ranks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, pt := range points {
+			if want := vtime.Time(cost.Rounds(pt.Ranks, 2)) * (x.a + 3*vtime.Time(pt.Ranks)); pt.End != want {
+				t.Errorf("%s of %d ranks takes %v, want %v", x.choice, pt.Ranks, pt.End, want)
+			}
+		}
+		f, worst := cost.Fit(points, cost.Ranks)
+		if math.Abs(f.A-float64(x.a)) > 1e-3 || math.Abs(f.B-3) > 1e-6 || worst > 1e-9 {
+			t.Errorf("%s: A %v, B %v, off by %v", x.choice, f.A, f.B, worst)
+		}
+	}
+	// With a scan that does not grow the two cannot be told apart.
+	points, err := cost.Growth(coll.Call{Op: coll.Barrier}, choice(t, "barrier=dissemination"), cost.LogGP{Latency: 7}, ranks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, worst := cost.Fit(points, func(int) float64 { return 1 }); f.A != 7 || f.B != 0 || worst != 0 {
+		t.Errorf("A %v, B %v, off by %v", f.A, f.B, worst)
+	}
+}
+
+func TestSummary(t *testing.T) {
+	for ranks, want := range map[int]float64{1: 1, 2: 1, 64: 1, 65: 2, 4096: 2, 4097: 3} {
+		if got := cost.Summary(ranks); got != want {
+			t.Errorf("%d ranks: %v looks, want %v", ranks, got, want)
+		}
+	}
+}
+
+// TestLogGP follows a few messages by hand.
+func TestLogGP(t *testing.T) {
+	p := cost.LogGP{Latency: 1000, SendOverhead: 10, RecvOverhead: 20, SendGap: 100, RecvGap: 300, ByteGap: 2, Copy: 3}
+	m := p.Model(2)
+	for _, x := range []struct{ now, bytes, free, arrival int }{
+		{0, 50, 10, 1110},   // leaves from 10 to 110, the next one from 210
+		{10, 0, 20, 1210},   // the next one from 310
+		{500, 1, 510, 1512}, // the interface is idle
+	} {
+		free, arrival := m.Send(0, 1, x.bytes, vtime.Time(x.now))
+		if free != vtime.Time(x.free) || arrival != vtime.Time(x.arrival) {
+			t.Errorf("send at %d: free at %d, arrival at %d; want %d and %d", x.now, free, arrival, x.free, x.arrival)
+		}
+	}
+	for _, x := range []struct{ since, arrival, want int }{
+		{0, 1110, 1130},
+		{1130, 1210, 1430}, // 300 after the first one began
+		{5000, 1512, 5020},
+	} {
+		if got := m.Receive(1, 0, 0, vtime.Time(x.since), vtime.Time(x.arrival)); got != vtime.Time(x.want) {
+			t.Errorf("receive from %d, arrival %d: done at %d, want %d", x.since, x.arrival, got, x.want)
+		}
+	}
+	if got := m.Copy(0, 5, 7); got != 22 {
+		t.Errorf("copy done at %d", got)
+	}
+}
+
+// TestDeterministic wants two runs to have the same result, with fewer bytes than a KiB a rank.
+func TestDeterministic(t *testing.T) {
+	const n = 1 << 14
+	for _, x := range []struct {
+		call   coll.Call
+		choice string
+	}{
+		{coll.Call{Op: coll.Barrier, N: n}, "barrier=dissemination:4"},
+		{coll.Call{Op: coll.Broadcast, N: n, Root: 5, Bytes: 100}, "broadcast=knomial:3"},
+		{coll.Call{Op: coll.AllReduce, N: n - 1, Bytes: 8, Elem: 8}, "allreduce=doubling"},
+	} {
+		var results []cost.Result
+		for range 2 {
+			r, err := (&cost.Simulation{Ranks: x.call.N, Schedules: cost.Collective(x.call, choice(t, x.choice)), Model: machine.Model(x.call.N)}).Run()
+			if err != nil {
+				t.Fatal(err)
+			}
+			results = append(results, r)
+		}
+		if results[0] != results[1] {
+			t.Errorf("%s: %+v, then %+v", x.choice, results[0], results[1])
+		}
+		if per := results[0].Memory / n; per > 1024 {
+			t.Errorf("%s: %d bytes per rank", x.choice, per)
+		}
+	}
+}
+
+// TestFaults has schedules that do not fit together, and a model that is none.
+func TestFaults(t *testing.T) {
+	pair := func(a, b func(b *coll.Builder)) cost.Schedules {
+		return func(rank int, builder *coll.Builder) error {
+			[]func(b *coll.Builder){a, b}[rank](builder)
+			return nil
+		}
+	}
+	none := func(*coll.Builder) {}
+	for _, x := range []struct {
+		want string
+		s    cost.Simulation
+	}{
+		{"deadlock: rank 1 waits for message 0 of rank 0", cost.Simulation{Schedules: pair(none, func(b *coll.Builder) { b.Await(b.RecvSignal(0)) })}},
+		{"1 messages were sent that nobody awaits", cost.Simulation{Schedules: pair(func(b *coll.Builder) { b.Signal(1) }, none)}},
+		{"rank 0, step 0: no rank 2", cost.Simulation{Schedules: pair(func(b *coll.Builder) { b.Signal(2) }, none)}},
+		{"no price", cost.Simulation{Schedules: pair(func(b *coll.Builder) {
+			b.Copy(coll.Span{Buf: coll.Dst, Len: 8}, coll.Span{Buf: coll.Shm, Rank: 1, Len: 8})
+		}, none)}},
+		{"does not apply", cost.Simulation{Schedules: cost.Collective(coll.Call{Op: coll.Broadcast, N: 2, Bytes: 8, Reach: true, ShmLimit: 1 << 20}, choice(t, "broadcast=direct"))}},
+		{"want 2 or none", cost.Simulation{Schedules: pair(none, none), End: make([]vtime.Time, 1)}},
+		{"before 0", cost.Simulation{Schedules: pair(none, none), Start: []vtime.Time{0, -1}}},
+		{"went back in time", cost.Simulation{Schedules: pair(func(b *coll.Builder) { b.Signal(1) }, func(b *coll.Builder) { b.Await(b.RecvSignal(0)) }),
+			Model: cost.LogGP{Latency: -1}.Model(2)}},
+	} {
+		x.s.Ranks = 2
+		if x.s.Model == nil {
+			x.s.Model = machine.Model(2)
+		}
+		if _, err := x.s.Run(); err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("error %v, want %q", err, x.want)
+		}
+	}
+}
+
+func TestParseProfile(t *testing.T) {
+	p, err := cost.ParseProfile("loggp:L=1.5us,o=300ns,gs=2ns,G=0.25ns,combine=0.1ns")
+	want := cost.LogGP{Latency: 1_500_000, SendOverhead: 300_000, RecvOverhead: 300_000, SendGap: 2000, ByteGap: 250, Combine: 100}
+	if err != nil || !reflect.DeepEqual(p, want) {
+		t.Errorf("%+v, %v; want %+v", p, err, want)
+	}
+	for text, want := range map[string]string{
+		"":                   "no model",
+		"sci":                "no model",
+		"loggp:L":            "no time",
+		"loggp:L=1":          "no time",
+		"loggp:L=-1us":       "from 0 to an hour",
+		"loggp:L=NaNus":      "from 0 to an hour",
+		"loggp:L=2000000s":   "from 0 to an hour",
+		"loggp:x=1us":        `no parameter "x"; there are o, g, L, os`,
+		"loggp:o=1us,os=1us": "os is given twice",
+		"loggp:L=1us,":       "no time",
+	} {
+		if p, err := cost.ParseProfile(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, error %v; want %q", text, p, err, want)
+		}
+	}
+}
+
+// FuzzParseProfile wants what was read to be written so that it is read again.
+func FuzzParseProfile(f *testing.F) {
+	for _, s := range []string{"loggp:", "loggp:L=1us,o=300ns,g=200ns,G=0.8ns,copy=1ps,combine=2ps,scan=0", "loggp:gr=1e-3s", "loggp:o=1us,os=2us"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := cost.ParseProfile(text)
+		if err != nil {
+			return
+		}
+		if again, err := cost.ParseProfile(p.String()); err != nil || again != p {
+			t.Errorf("%q is %v, which is read as %v, %v", text, p, again, err)
+		}
+	})
+}
