@@ -152,14 +152,6 @@ func (t *Team) least(c *Context, n uint64) (uint64, error) {
 	return binary.NativeEndian.Uint64(word), err
 }
 
-// agree reports whether all members give the same number: the same on all. Collective.
-func (t *Team) agree(c *Context, n uint64) (bool, error) {
-	words := binary.NativeEndian.AppendUint64(nil, n)
-	words = binary.NativeEndian.AppendUint64(words, ^n)
-	err := t.AllReduce(c, words, words, Reduction{Type: Uint64, Op: Min})
-	return binary.NativeEndian.Uint64(words) == ^binary.NativeEndian.Uint64(words[8:]), err
-}
-
 // use checks that the team can be used by the context.
 func (t *Team) use(c *Context, call string) error {
 	switch {
