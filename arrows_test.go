@@ -33,10 +33,12 @@ var rooms = []struct {
 
 // edges are imports within a room, or upwards, that are permitted all the same.
 var edges = map[string]string{
-	"conduits/sci -> conduits/sci/sisci":            "the conduit stands on its adapter",
 	"conduits/mpi -> conduits/mpi/matching":         "they share a queue",
 	"conduits/mpi/mpitest -> conduits/mpi":          "a network for the conduit's tests",
 	"conduits/mpi/mpitest -> conduits/mpi/matching": "and it matches messages as MPI does",
+	"conduits/sci -> conduits/sci/sisci":            "the conduit stands on its adapter",
+	"conduits/sci -> conduits/sci/hardware":         "it places its ranks on a modelled machine and charges that machine's software",
+	"conduits/sci/sisci -> conduits/sci/hardware":   "the adapter stands on its hardware, which is modelled",
 }
 
 // testEdges are further imports that tests may have: prefix of the importer and import.

@@ -75,7 +75,11 @@ func (p *Plan) Params(op string, more ...bench.Param) []bench.Param {
 
 // config is the configuration of a job's ranks.
 func (p *Plan) config() core.Config {
-	return core.Config{Conduit: p.Conduit, Profile: p.Profile, Threads: p.Threads, Segment: segment, Sleep: p.Idle}
+	c := core.Config{Conduit: p.Conduit, Profile: p.Profile, Threads: p.Threads, Segment: segment, Sleep: p.Idle}
+	if p.Modelled() {
+		c.Segment = "" // a model may limit segments, and takes memory only where it is touched
+	}
+	return c
 }
 
 // CPUs returns the CPUs this process may use, the two best for a pair of ranks first.

@@ -18,8 +18,12 @@ func (c *live) Limits() core.Limits {
 // Limits implements core.Conduit. Two requests to a peer may be under way, and the scan of
 // the flags takes them in order of slot, not of sending.
 func (c *paper) Limits() core.Limits {
+	long := stagingSize
+	if c.model != nil {
+		long = min(long, int(c.model.profile.Limit.Segment))
+	}
 	return core.Limits{
 		MaxMediumRequest: paperMedium, MaxMediumReply: paperMedium,
-		MaxLongRequest: stagingSize, MaxLongReply: stagingSize,
+		MaxLongRequest: long, MaxLongReply: long,
 	}
 }

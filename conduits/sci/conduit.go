@@ -16,12 +16,17 @@
 //     sender, message ready flags, the message exist flag, a work queue, and a control
 //     reply for every request that is not answered. Files *_paper.go.
 //
+// In virtual time the published layout runs on a modelled machine, package hardware, and the
+// conduit's own steps are charged to its processors: file model.go. On machines that ask for
+// it, peers connect at the first use.
+//
 // On the message path a node only writes to remote memory and only reads its own.
 package sci
 
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,14 +41,22 @@ import (
 func init() {
 	core.Register(core.Driver{
 		Name:     "sci",
-		Summary:  "exported segments over shared memory, SISCI-shaped",
+		Summary:  "exported segments over shared memory, SISCI-shaped; modelled: Dolphin SCI",
 		Profiles: []string{"live", "paper"},
-		Check:    check,
+		Models:   models,
+		Model: func(name string) error {
+			_, err := loadMachine(name)
+			return err
+		},
+		Check: check,
 		New: func(profile string) core.Conduit {
-			if profile == "paper" {
+			switch profile {
+			case "live":
+				return newLive()
+			case "paper":
 				return newPaper()
 			}
-			return newLive()
+			return newModelled(profile)
 		},
 	})
 }
@@ -70,6 +83,11 @@ type base struct {
 	params
 	private int  // bytes of this node's memory that are not exported
 	checked bool // what is sent is watched by sequences and repeated as they demand
+
+	machine string // the modelled machine's name; "" live
+	model   *model // nil live
+	hosts   *hosts // how ranks and nodes are numbered
+	provide func(sisci.SegmentID, sisci.NodeID)
 
 	ep     *core.Endpoint
 	dev    *sisci.Device
@@ -115,13 +133,14 @@ const (
 )
 
 func segmentID(node sisci.NodeID, index int) sisci.SegmentID {
-	return sisci.SegmentID(uint32(node)<<16 | uint32(index))
+	return sisci.SegmentID(uint32(node)<<16 + uint32(index))
 }
 
-// open makes the node and everything that the profiles share. commands and control are the
-// sizes of a command segment and of the control segment. It returns the memory of the
-// command segments, of the control segment, and of the long segment.
-func (b *base) open(a *core.Attachment, command, control int) (commands [][]byte, flags, segment []byte, err error) {
+// open makes the node and everything that the profiles share. made is the number of command
+// segments that are made now; command and control are the sizes of a command segment and of
+// the control segment. It returns the memory of the command segments, of the control segment,
+// and of the long segment.
+func (b *base) open(a *core.Attachment, made, command, control int) (commands [][]byte, flags, segment []byte, err error) {
 	if b.params, err = parseParams(a.Settings); err != nil {
 		return nil, nil, nil, err
 	}
@@ -132,11 +151,17 @@ func (b *base) open(a *core.Attachment, command, control int) (commands [][]byte
 	n := len(a.Group)
 	layout := b.layout(n, command, control)
 	layout.Memory += a.Segment
-	if err := b.openDevice(a, layout); err != nil {
+	b.me, _ = slices.BinarySearch(a.Group, a.Boot.Rank())
+	if a.Proc != nil {
+		err = b.openModel(a, layout)
+	} else {
+		err = b.openDevice(a, layout)
+	}
+	if err != nil {
 		return nil, nil, nil, err
 	}
-	self := sisci.NodeID(a.Boot.Rank())
-	for i := range n {
+	self := b.dev.Node()
+	for i := range made {
 		mem, err := b.export(segmentID(self, i), command)
 		if err != nil {
 			return nil, nil, nil, err
@@ -146,23 +171,32 @@ func (b *base) open(a *core.Attachment, command, control int) (commands [][]byte
 	if flags, err = b.export(segmentID(self, n+controlIndex), control); err != nil {
 		return nil, nil, nil, err
 	}
-	bells, err := b.export(segmentID(self, n+bellIndex), 4*n)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	b.asleep = words(bells)
 	if a.Segment > 0 {
 		if segment, err = b.export(segmentID(self, n+longIndex), a.Segment); err != nil {
 			return nil, nil, nil, err
 		}
 	}
+	if b.model != nil {
+		return commands, flags, segment, a.Boot.Barrier() // all segments can be connected
+	}
+	return commands, flags, segment, b.openBells(a)
+}
+
+// openBells makes what wakes ranks that sleep.
+func (b *base) openBells(a *core.Attachment) error {
+	n := len(a.Group)
+	bells, err := b.export(segmentID(b.dev.Node(), n+bellIndex), 4*n)
+	if err != nil {
+		return err
+	}
+	b.asleep = words(bells)
 	if b.doorman, err = b.dev.CreateInterrupt(doorbell, true); err != nil {
-		return nil, nil, nil, err
+		return err
 	}
 	if err := b.agree(a); err != nil {
-		return nil, nil, nil, err
+		return err
 	}
-	return commands, flags, segment, b.connect()
+	return b.connect()
 }
 
 // layout returns what a node of a group of n has besides its long segment. Of all that,
@@ -170,8 +204,8 @@ func (b *base) open(a *core.Attachment, command, control int) (commands [][]byte
 func (b *base) layout(n, command, control int) sisci.Layout {
 	return sisci.Layout{
 		Memory:      n*shm.RoundUp(command) + shm.RoundUp(control) + shm.RoundUp(4*n) + b.private,
-		Segments:    n + extraSegments,
-		Connections: n * (extraSegments + 1),
+		Segments:    n + extraSegments + (perPeer*n+setSize-1)/setSize,
+		Connections: n * (extraSegments + 2),
 		Interrupts:  1,
 	}
 }
@@ -200,9 +234,9 @@ func (b *base) connect() error {
 	b.nodes = make([]remote, len(b.group))
 	for i, r := range b.group {
 		p := &b.nodes[i]
-		p.rank, p.node, p.size = r, sisci.NodeID(r), b.sizes[r]
+		p.rank, p.node, p.size = r, b.hosts.node(r), b.sizes[r]
 		var err error
-		if p.bells, err = b.importSegment(p.node, len(b.group)+bellIndex, 4*len(b.group)); err != nil {
+		if p.bells, err = b.importSegment(p, len(b.group)+bellIndex, 4*len(b.group)); err != nil {
 			return err
 		}
 		if p.door, err = b.dev.ConnectInterrupt(p.node, doorbell, connectTimeout); err != nil {
@@ -242,6 +276,9 @@ func (b *base) Close() error {
 
 // unreached ends the job because what was sent to a peer does not arrive.
 func (b *base) unreached(p *remote, why any) {
+	if b.model != nil {
+		b.dev.Service() // if its node is lost, that is why
+	}
 	b.ep.Fail(fmt.Errorf("sci: rank %d: cannot send to rank %d: %v", b.group[b.me], p.rank, why))
 }
 

@@ -200,8 +200,8 @@ func (s slow) Poll(int) int { return s.paper.Poll(1) }
 
 // forge writes message number into rank 1's memory and raises its flag.
 func (c *paper) forge(number int, flag uint8, hdr core.Header, n int, off uint32) {
-	p := &c.peers[1]
-	m := (*command)(p.cmd.Ptr(number * commandSize))
+	p := c.senders[1]
+	m := (*command)(p.command(number))
 	m.hdr, m.size, m.more, m.pointer = hdr, uint16(n), uint16(n>>16), off
 	c.raise(p, number, flag)
 }
@@ -248,7 +248,7 @@ func TestHostilePaper(t *testing.T) {
 // TestHostileDouble raises the flag of a message that is in the work queue.
 func TestHostileDouble(t *testing.T) {
 	err := attacked(t, newSlow, func(c slow, inHandler *func()) {
-		*inHandler = func() { c.raise(&c.peers[1], 1, flagShort) }
+		*inHandler = func() { c.raise(c.senders[1], 1, flagShort) }
 		c.forge(0, flagShort, core.MakeHeader(129, core.Short, false, 0), 0, 0)
 		c.forge(1, flagShort, header(core.Short, false, 0), 0, 0)
 	}, polls)

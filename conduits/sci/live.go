@@ -42,7 +42,7 @@ func (c *live) Attach(a *core.Attachment) (segment []byte, err error) {
 	defer c.closeUnless(&err)
 	n := len(a.Group)
 	command := layoutFor(pageStagger - 1).size
-	commands, hints, segment, err := c.open(a, command, hintBytes(n))
+	commands, hints, segment, err := c.open(a, n, command, hintBytes(n))
 	if err != nil {
 		return nil, err
 	}
@@ -53,10 +53,10 @@ func (c *live) Attach(a *core.Attachment) (segment []byte, err error) {
 	for i := range c.peers {
 		p := &c.peers[i]
 		p.remote, p.index = &c.nodes[i], i
-		if p.cmd, err = c.importSegment(p.node, c.me, command); err != nil {
+		if p.cmd, err = c.importSegment(p.remote, c.me, command); err != nil {
 			return nil, err
 		}
-		if p.hints, err = c.importSegment(p.node, n+controlIndex, len(hints)); err != nil {
+		if p.hints, err = c.importSegment(p.remote, n+controlIndex, len(hints)); err != nil {
 			return nil, err
 		}
 		there, here := layoutFor(c.me), layoutFor(i)

@@ -12,13 +12,17 @@ type params struct {
 	forcedScan int
 	fences     bool // publish with full barriers even if membarrier exists
 	faults     int  // one in this many operations of the network fails, for tests; 0: none
+	copied     bool // paper: a Medium's payload is copied behind its header and sent with it
+
+	hostFile string // see bootfile.go
+	jobFile  string
 }
 
 // defaultForcedScan is the published number of empty polls (GASNet sci-conduit sources).
 const defaultForcedScan = 1_000_000
 
-// parseParams reads the settings forced-scan (empty polls, or off), publish (store or
-// fence) and faults (one in how many).
+// parseParams reads the settings: forced-scan (empty polls, or off), publish (store or
+// fence), faults (one in how many), medium (transfers or copy), hosts and job (files).
 func parseParams(settings map[string]string) (params, error) {
 	p := params{forcedScan: defaultForcedScan}
 	for key, v := range settings {
@@ -38,8 +42,16 @@ func parseParams(settings map[string]string) (params, error) {
 			if p.faults, err = strconv.Atoi(v); err == nil && p.faults < 2 {
 				err = fmt.Errorf("need at least 2")
 			}
+		case key == "medium" && (v == "transfers" || v == "copy"):
+			p.copied = v == "copy"
+		case key == "medium":
+			err = fmt.Errorf("want transfers or copy")
+		case key == "hosts":
+			p.hostFile = v
+		case key == "job":
+			p.jobFile = v
 		default:
-			err = fmt.Errorf("unknown; known are forced-scan, publish and faults")
+			err = fmt.Errorf("unknown; known are faults, forced-scan, hosts, job, medium and publish")
 		}
 		if err != nil {
 			return p, fmt.Errorf("sci: setting %s=%q: %w", key, v, err)

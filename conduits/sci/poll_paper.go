@@ -16,6 +16,13 @@ type workQueue struct {
 
 func (q *workQueue) empty() bool { return q.first == 0 }
 
+// grow makes room for n messages in all.
+func (q *workQueue) grow(n int) {
+	for len(q.next) < n {
+		q.next = append(q.next, 0)
+	}
+}
+
 // push queues a message; it reports false if it is queued already.
 func (q *workQueue) push(flag int) bool {
 	x := uint32(flag + 1)
@@ -44,6 +51,10 @@ func (q *workQueue) pop() (flag int) {
 // Poll implements core.Conduit. While nothing comes it costs a look at the message exist
 // flag.
 func (c *paper) Poll(budget int) int {
+	if c.model != nil {
+		c.model.poll()
+		c.dev.Service()
+	}
 	if shm.Load8(c.exist) != 0 {
 		c.scan()
 	} else if c.queue.empty() {
@@ -65,29 +76,58 @@ func (c *paper) Poll(budget int) int {
 func (c *paper) scan() {
 	c.emptyPolls = 0
 	shm.Swap8(c.exist, 0)
-	for i := range c.flagWords {
-		if shm.Load32(&c.flagWords[i]) == 0 {
+	c.model.scanned(0, 1)
+	n := len(c.senders)
+	if c.control.bank == 0 {
+		for i := range c.sets {
+			first := i * c.control.set
+			c.scanSenders(&c.sets[i], first, min(first+c.control.set, n))
+		}
+		return
+	}
+	banks := (n + c.control.bank - 1) / c.control.bank
+	c.model.scanned((banks+3)/4, 0)
+	for i := range banks {
+		if s := &c.flags[i]; shm.Load8(s) != 0 {
+			shm.Swap8(s, 0)
+			c.model.scanned(0, 1)
+			first := i * c.control.bank
+			c.scanSenders(&c.sets[first/c.control.set], first, min(first+c.control.bank, n))
+		}
+	}
+}
+
+// scanSenders collects what is ready of the senders from first up to end, whose flags are all
+// in the set.
+func (c *paper) scanSenders(set *flagSet, first, end int) {
+	c.model.scanned(end-first, 0)
+	senders, at := c.senders[first:end], c.control.mrf(first)
+	ready := set.words[at/perPeer:][:len(senders)]
+	for i := range ready {
+		if shm.Load32(&ready[i]) == 0 {
 			continue
 		}
-		for number := range perPeer {
-			x := mrf(i, number)
-			flag := shm.Load8(&c.flags[x])
+		flags := set.flags[at+perPeer*i:][:perPeer]
+		for number := range flags {
+			flag := shm.Load8(&flags[number])
 			if flag == flagNone {
 				continue
 			}
-			shm.Store8(&c.flags[x], flagNone)
-			c.collect(&c.peers[i], number, flag, x)
+			shm.Store8(&flags[number], flagNone)
+			c.model.scanned(0, 1)
+			c.collect(senders[i], number, flag)
 		}
 	}
 }
 
 // collect queues a message that has arrived, or frees the place of a request that was
 // answered without one.
-func (c *paper) collect(p *paperPeer, number int, flag uint8, x int) {
+func (c *paper) collect(p *paperPeer, number int, flag uint8) {
 	switch {
 	case flag == flagControl && number >= pairs:
 		p.used.And(^uint32(1 << (number - pairs)))
-	case flag >= flagShort && flag <= flagLong && c.queue.push(x):
+	case flag >= flagShort && flag <= flagLong && c.queue.push(p.number*perPeer+number):
+		c.model.enqueued()
 	default:
 		c.fault(p.remote, "flag %d for message %d", flag, number)
 	}
@@ -96,8 +136,9 @@ func (c *paper) collect(p *paperPeer, number int, flag uint8, x int) {
 // handleFirst runs the handler of the work queue's first message and answers its sender.
 func (c *paper) handleFirst() {
 	x := c.queue.pop()
-	p, number := &c.peers[x/perPeer], x%perPeer
+	p, number := c.senders[x/perPeer], x%perPeer
 	m := &p.in[number]
+	c.model.dispatched()
 	hdr := m.hdr // once: its sender could change it
 	if hdr.Reply() != (number >= pairs) {
 		c.fault(p.remote, "a %v as message %d", hdr, number)
@@ -107,6 +148,7 @@ func (c *paper) handleFirst() {
 	switch {
 	case number >= pairs:
 		p.used.And(^uint32(1 << (number - pairs)))
+	case p.cmd == nil && c.meet(p.rank) == nil: // the job has failed
 	case replied:
 		c.raise(p, number+pairs, c.reply)
 	default:
@@ -124,6 +166,7 @@ func (c *paper) dispatch(p *paperPeer, m *command, hdr core.Header, number int) 
 			head, tail := ragged(off, n)
 			copy(w[:head], m.payload[:head])
 			copy(w[n-tail:], m.payload[head:head+tail])
+			c.model.copied(head + tail)
 		}
 		return c.ep.DispatchLong(p.rank, hdr, &m.args, off, uint64(n), uint64(number))
 	case core.Medium:

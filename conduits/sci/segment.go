@@ -18,14 +18,17 @@ func (b *base) openDevice(a *core.Attachment, layout sisci.Layout) error {
 	if a.Boot.Size() > 1<<16 {
 		return fmt.Errorf("sci: a job of %d ranks; SCI addresses %d nodes", a.Boot.Size(), 1<<16)
 	}
-	b.me, _ = slices.BinarySearch(a.Group, self)
+	var err error
+	if b.hosts, err = b.params.hosts(a.Boot.Size()); err != nil {
+		return err
+	}
+	node := b.hosts.node(self)
 	within, process := a.Boot.(core.ProcessSharer)
 	kind := shm.Shared
 	if process {
 		kind = shm.Local
 	}
-	var err error
-	if b.arena, err = sisci.NewArena(sisci.NodeID(self), layout, kind); err != nil {
+	if b.arena, err = sisci.NewArena(node, layout, kind); err != nil {
 		return err
 	}
 	if b.bell, err = shm.NewBell(); err != nil {
@@ -41,7 +44,7 @@ func (b *base) openDevice(a *core.Attachment, layout sisci.Layout) error {
 		return err
 	}
 	b.dev, err = sisci.Open(sisci.Config{
-		Node: sisci.NodeID(self), Arena: b.arena, Bell: b.bell, Peers: peers,
+		Node: node, Arena: b.arena, Bell: b.bell, Peers: peers,
 		Fault: b.faulty(uint64(self)),
 	})
 	if err != nil {
@@ -69,7 +72,7 @@ func (b *base) meet(a *core.Attachment, within core.ProcessSharer) ([]sisci.Peer
 	key := func(r core.Rank) string { return fmt.Sprintf("sci node %d", r) }
 	self := a.Boot.Rank()
 	within.Share(key(self), func() any {
-		return &sharedArena{peer: sisci.Peer{Node: sisci.NodeID(self), Arena: b.arena, FD: -1, Bell: b.bell}}
+		return &sharedArena{peer: sisci.Peer{Node: b.hosts.node(self), Arena: b.arena, FD: -1, Bell: b.bell}}
 	})
 	if err := a.Boot.Barrier(); err != nil {
 		return nil, err
@@ -99,7 +102,7 @@ func (b *base) receive(a *core.Attachment, share core.DescriptorSharer) ([]sisci
 	var peers []sisci.Peer
 	for _, r := range a.Group {
 		if r != a.Boot.Rank() {
-			peers = append(peers, sisci.Peer{Node: sisci.NodeID(r), FD: arenas[r], Bell: bells[r]})
+			peers = append(peers, sisci.Peer{Node: b.hosts.node(r), FD: arenas[r], Bell: bells[r]})
 		}
 	}
 	return peers, nil
@@ -141,8 +144,12 @@ func (b *base) export(id sisci.SegmentID, size int) ([]byte, error) {
 }
 
 // importSegment connects to a peer's segment and maps it.
-func (b *base) importSegment(node sisci.NodeID, index, size int) (*sisci.RemoteMap, error) {
-	s, err := b.dev.Connect(node, segmentID(node, index), connectTimeout, nil)
+func (b *base) importSegment(p *remote, index, size int) (*sisci.RemoteMap, error) {
+	var watch sisci.RemoteCallback
+	if b.model != nil {
+		watch = b.watched(p)
+	}
+	s, err := b.dev.Connect(p.node, segmentID(p.node, index), connectTimeout, watch)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +166,7 @@ func (b *base) longMap(p *remote) *sisci.RemoteMap {
 	if m := p.long.Load(); m != nil {
 		return m
 	}
-	m, err := b.importSegment(p.node, len(b.group)+longIndex, p.size)
+	m, err := b.importSegment(p, len(b.group)+longIndex, p.size)
 	if err != nil {
 		b.ep.Fail(fmt.Errorf("sci: rank %d: import the segment of rank %d: %w", b.group[b.me], p.rank, err))
 		return nil
@@ -178,4 +185,11 @@ func (b *base) longWindow(p *remote, off uint64, n int) []byte {
 		return m.Window(int(off), n)
 	}
 	return make([]byte, n)
+}
+
+// closeWindow ends the use of what longWindow returned.
+func (p *remote) closeWindow(off uint64) {
+	if m := p.long.Load(); m != nil {
+		m.Close(int(off))
+	}
 }

@@ -124,7 +124,7 @@ func (c *live) Commit(op *core.Op) {
 		cpu.PrefetchW(unsafe.Add(unsafe.Pointer(s), prefetchOut*slotSize))
 	}
 	if c.hinted {
-		p.hints.Store8(c.me, 1)
+		p.hints.Publish8(c.me, 1)
 	}
 	c.wake(p.index)
 }

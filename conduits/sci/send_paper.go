@@ -1,6 +1,7 @@
 package sci
 
 import (
+	"fmt"
 	"math/bits"
 	"unsafe"
 
@@ -12,34 +13,58 @@ import (
 // Reserve implements core.Conduit. A request takes a free place of the peer's command
 // segment; the reply to request r takes place r+pairs of the requester's.
 func (c *paper) Reserve(op *core.Op) core.Result {
-	p := c.byRank[op.Dst]
+	p := c.peer(op.Dst)
+	if p == nil {
+		return c.reserveNothing(op)
+	}
 	number, l := int(op.Slot)+pairs, replies
 	if !op.Hdr.Reply() {
 		l = requests
+		c.model.slot()
 		if number = p.place(); number < 0 {
 			return core.NoRoom
 		}
 	}
 	op.Data = nil
-	m := (*command)(p.cmd.Ptr(number * commandSize))
-	if op.Len > 0 {
-		switch op.Hdr.Kind() {
-		case core.Medium:
-			op.Data = m.payload[:op.Len]
-		case core.Long:
-			if !byDMA(op.Len) {
-				op.Data = c.longWindow(p.remote, op.Off, op.Len)
-			} else if op.Data = c.staging[l].take(op.Off, op.Len); op.Data == nil {
-				return core.NoRoom
-			}
+	if op.Len > 0 && op.Hdr.Kind() == core.Long {
+		if !byDMA(op.Len) {
+			op.Data = c.longWindow(p.remote, op.Off, op.Len)
+		} else if op.Data = c.stage(l, op); op.Data == nil {
+			return core.NoRoom
 		}
+	}
+	m := p.command(number)
+	if op.Len > 0 && op.Hdr.Kind() == core.Medium {
+		op.Data = unsafe.Slice((*byte)(unsafe.Add(m, headerSize)), op.Len)
 	}
 	if l == requests {
 		p.used.Or(1 << number)
 	}
 	op.Slot = uint64(number)
-	op.Args = &m.args
+	op.Args = (*[core.MaxArgs]uint32)(unsafe.Add(m, unsafe.Offsetof(command{}.args)))
 	return core.Reserved
+}
+
+// reserveNothing answers Reserve when the peer cannot be connected, and the job has failed: a
+// reply gets memory that nobody looks at.
+func (c *paper) reserveNothing(op *core.Op) core.Result {
+	if !op.Hdr.Reply() {
+		return core.NoRoom
+	}
+	op.Args, op.Data = new([core.MaxArgs]uint32), make([]byte, op.Len)
+	return core.Reserved
+}
+
+// stage returns staging memory for a Long, or nil if it is in use.
+func (c *paper) stage(l lane, op *core.Op) []byte {
+	s := &c.staging[l]
+	if s.mem == nil {
+		if err := c.openStaging(l); err != nil {
+			c.ep.Fail(fmt.Errorf("sci: rank %d: make memory for DMA: %w", c.group[c.me], err))
+			return make([]byte, op.Len)
+		}
+	}
+	return s.take(op.Off, op.Len)
 }
 
 // place returns the number of a free request place, or -1.
@@ -73,13 +98,18 @@ func (s *staging) take(off uint64, n int) []byte {
 // Commit implements core.Conduit: the payload and the header, each until it is certain to
 // have arrived, then the message ready flag, then the message exist flag.
 func (c *paper) Commit(op *core.Op) {
-	p := c.byRank[op.Dst]
+	p := c.byRank.At(int(op.Dst))
+	if p.cmd == nil { // see reserveNothing
+		return
+	}
 	m := commandOf(op.Args)
+	c.model.build()
 	m.hdr, m.size, m.more, m.pointer = op.Hdr, uint16(op.Len), uint16(op.Len>>16), uint32(op.Off)
 	flag := flagOf(op.Hdr.Kind())
 	if !c.send(p, m, op) {
 		flag = flagNone
 	}
+	p.cmd.Close(int(op.Slot) * commandSize)
 	if op.Hdr.Reply() {
 		// The requester may reuse the request's place as soon as it has the reply, but its
 		// handler here still reads it: the reply is announced when the handler has returned.
@@ -95,7 +125,8 @@ func (c *paper) Commit(op *core.Op) {
 // have arrived; if not, the job has failed.
 func (c *paper) send(p *paperPeer, m *command, op *core.Op) bool {
 	number := int(op.Slot)
-	staged := op.Hdr.Kind() == core.Long && byDMA(len(op.Data))
+	long := op.Hdr.Kind() == core.Long
+	staged := long && byDMA(len(op.Data))
 	if staged {
 		defer c.stagingOf(op).free(c.bell)
 	}
@@ -115,28 +146,44 @@ func (c *paper) send(p *paperPeer, m *command, op *core.Op) bool {
 	default:
 		if staged { // less is sent than was reserved
 			copy(c.longWindow(p.remote, op.Off, op.Len), op.Data[:op.Len])
+			staged = false
 		}
-		if q := c.longSequence(p, number); q == nil || !c.ensure(p, q, int(op.Off), op.Len) {
+		if q := c.longSequence(p, number); q == nil || !c.ensure(p, q, int(op.Off), op.Len, 0) {
 			return false
 		}
 	}
-	q, at := p.toCmd[number], number*commandSize
-	return c.ensure(p, q, at, headerSize) && (behind == 0 || c.ensure(p, q, at+headerSize, behind))
+	if long && !staged && len(op.Data) > 0 {
+		p.closeWindow(op.Off)
+	}
+	q, first := c.commandSequence(p, number), headerSize
+	if c.copied && behind > 0 { // one copy, one transfer
+		c.model.copied(behind)
+		first, behind = headerSize+behind, 0
+	}
+	return q != nil && c.ensure(p, q, number*commandSize, first, behind)
 }
 
-// attempts is how often a transfer is tried. Passing faults need a few; after so many the
-// peer or the link to it is taken for lost.
-const attempts = 1000
+// attempts is how often a transfer is tried, and patience how often it is asked in between
+// whether it may be: on the paper's machine for some 30 ms. Passing faults need a few of both;
+// after so many the peer or the link to it is taken for lost.
+const (
+	attempts = 1000
+	patience = 100_000
+)
 
-// ensure sends the n bytes that were stored at off until a sequence says that they have
-// arrived. Nothing of them may be announced before.
-func (c *paper) ensure(p *paperPeer, q *sisci.Sequence, off, n int) bool {
+// ensure sends what was stored at off, n bytes and then, as a transfer of its own that overlaps
+// the first, more bytes behind them, until a sequence says that all has arrived. Nothing of it
+// may be announced before.
+func (c *paper) ensure(p *paperPeer, q *sisci.Sequence, off, n, more int) bool {
 	started := false
 	for range attempts {
-		if !started && q.Start() != sisci.OK {
-			continue
+		if !started && q.Start() != sisci.OK && !insist(q) {
+			break
 		}
 		q.Push(off, n)
+		if more > 0 {
+			q.Push(off+n, more)
+		}
 		status := q.Check()
 		if status == sisci.OK {
 			return true
@@ -145,6 +192,31 @@ func (c *paper) ensure(p *paperPeer, q *sisci.Sequence, off, n int) bool {
 	}
 	c.unreached(p.remote, q.Status())
 	return false
+}
+
+// insist starts a sequence that has refused, and reports whether it said at last that stores
+// may go ahead.
+func insist(q *sisci.Sequence) bool {
+	for range patience {
+		if q.Start() == sisci.OK {
+			return true
+		}
+	}
+	return false
+}
+
+// commandSequence returns what watches the stores of a message to the peer's command segment,
+// or nil after a failure.
+func (c *paper) commandSequence(p *paperPeer, number int) *sisci.Sequence {
+	if p.toCmd[number] == nil {
+		q, err := p.cmd.CreateSequence()
+		if err != nil {
+			c.unreached(p.remote, err)
+			return nil
+		}
+		p.toCmd[number] = q
+	}
+	return p.toCmd[number]
 }
 
 // longSequence returns what watches the stores of a message to the peer's long segment, or
@@ -177,7 +249,7 @@ func (c *paper) stagingOf(op *core.Op) *staging {
 // free gives the staging memory back.
 func (s *staging) free(bell int) {
 	s.busy.Store(false)
-	if s.waits.Load() {
+	if s.waits.Load() && bell >= 0 {
 		shm.Ring(bell)
 	}
 }
@@ -187,33 +259,46 @@ func (s *staging) free(bell int) {
 // to an aligned address, as the first version of the published conduit did, overwrites
 // bytes before the destination.)
 func (c *paper) transfer(p *paperPeer, s *staging, op *core.Op, head, tail int) bool {
+	c.model.copied(op.Len)
 	long := c.longMap(p.remote)
 	if long == nil {
 		return false
 	}
-	from, to := int(op.Off&(dmaUnit-1))+head, int(op.Off)+head
-	var state sisci.DMAState
-	for range attempts {
-		err := s.queue.Enqueue(s.seg, from, long.Segment(), to, op.Len-head-tail, 0)
-		if err == nil {
-			err = s.queue.Post(nil)
-		}
-		if err == nil {
-			state, err = s.queue.Wait(sisci.Forever)
-		}
-		if err == nil {
-			err = s.queue.Reset()
-		}
-		if err != nil {
+	from, to, left := int(op.Off&(dmaUnit-1))+head, int(op.Off)+head, op.Len-head-tail
+	size := min(left, s.most)
+	for failed := 0; left > 0; {
+		n := min(size, left)
+		state, err := s.move(from, long.Segment(), to, n)
+		switch {
+		case err != nil:
 			c.unreached(p.remote, err)
 			return false
+		case state == sisci.DMADone:
+			from, to, left = from+n, to+n, left-n
+			continue
 		}
-		if state == sisci.DMADone {
-			return true
+		if failed++; failed == attempts {
+			c.unreached(p.remote, state)
+			return false
 		}
+		size = max(n/2&^(dmaUnit-1), min(n, dmaLeast)) // a shorter one fails less likely
 	}
-	c.unreached(p.remote, state)
-	return false
+	return true
+}
+
+// move carries out one transfer and returns the state that the queue came to.
+func (s *staging) move(from int, to *sisci.RemoteSegment, at, n int) (sisci.DMAState, error) {
+	if err := s.queue.Enqueue(s.seg, from, to, at, n, 0); err != nil {
+		return 0, err
+	}
+	if err := s.queue.Post(nil); err != nil {
+		return 0, err
+	}
+	state, err := s.queue.Wait(sisci.Forever)
+	if err != nil {
+		return 0, err
+	}
+	return state, s.queue.Reset()
 }
 
 // raise makes message number known to the peer: its ready flag, then the exist flag. Flags
@@ -223,14 +308,36 @@ func (c *paper) raise(p *paperPeer, number int, flag uint8) {
 	if flag == flagNone { // the job has failed
 		return
 	}
-	p.flags.Store8(mrf(c.me, number), flag)
-	mef := perPeer * len(c.group)
+	if c.model != nil {
+		c.raiseModelled(p, number, flag)
+		return
+	}
+	p.ready.Publish8(p.mrf+number, flag)
 	if c.fenced {
-		p.flags.StoreFenced8(mef, 1)
+		p.flags.StoreFenced8(c.control.exist, 1)
 	} else {
-		p.flags.Store8(mef, 1)
+		p.flags.Publish8(c.control.exist, 1)
 	}
 	c.wake(p.index)
+}
+
+// raiseModelled is raise under a model, where there may be a summary flag and nobody sleeps.
+func (c *paper) raiseModelled(p *paperPeer, number int, flag uint8) {
+	p.ready.Note8(p.mrf+number, flag)
+	if c.control.bank > 0 {
+		p.flags.Note8(p.sender/c.control.bank, 1)
+	}
+	p.flags.Store8(c.control.exist, 1)
+}
+
+// command returns where to make message number for the peer: its memory, or under a model a
+// window of it. It is no *command, since to take the address of a field of one is a load, for
+// the check against nil, of a cache line that the peer has.
+func (p *paperPeer) command(number int) unsafe.Pointer {
+	if p.out != nil {
+		return unsafe.Add(p.out, number*commandSize)
+	}
+	return unsafe.Pointer(unsafe.SliceData(p.cmd.Window(number*commandSize, commandSize)))
 }
 
 // commandOf returns the command that holds the arguments.

@@ -16,6 +16,7 @@ const (
 	paperMedium = commandSize - headerSize // 944 bytes
 	stagingSize = 1 << 20                  // bytes of a Long: the segment limit of the paper's driver
 	dmaUnit     = 8                        // DMA needs this alignment of offsets and sizes
+	dmaLeast    = 4096                     // bytes: failed transfers are not halved below
 )
 
 // Message ready flags: the value says what arrived. Zero is none.
@@ -50,8 +51,45 @@ const (
 // flagOf returns the ready flag of a message.
 func flagOf(k core.Kind) uint8 { return flagShort + uint8(k) }
 
-// mrf returns the offset of a message ready flag in the control segment.
-func mrf(sender, number int) int { return sender*perPeer + number }
+// controlLayout is a node's control segment. As published it has the message ready flags, four
+// bytes for each sender, and then the message exist flag, and all that is to be imported is
+// imported at the beginning.
+//
+// On machines with tens of thousands of nodes senders connect when they first send, and are
+// numbered in that order. Message ready flags are then in segments of their own, for some
+// senders each, which are made as senders come; and a summary flag for each bank of senders, in
+// front of the message exist flag, says which banks to scan. It is stored between the ready
+// flag and the exist flag, for the same reason as these two are in this order.
+type controlLayout struct {
+	firstUse bool // peers connect at the first use
+	set      int  // senders whose ready flags are in one segment
+	bank     int  // senders per summary flag; 0: there are none
+	exist    int  // offset of the message exist flag
+	size     int
+}
+
+// published returns the layout for n senders of the published conduit.
+func published(n int) controlLayout {
+	return controlLayout{set: n, exist: perPeer * n, size: perPeer*n + 1}
+}
+
+// setSize is the bytes of a segment of ready flags that is made on demand.
+const setSize = 4096
+
+// onDemand returns the layout for n senders that connect at the first use.
+func onDemand(n, bank int) controlLayout {
+	l := controlLayout{firstUse: true, set: setSize / perPeer}
+	if bank > 0 {
+		l.bank = min(bank, l.set)
+		l.set -= l.set % l.bank // a bank is in one segment
+		l.exist = (n + l.bank - 1) / l.bank
+	}
+	l.size = l.exist + 1
+	return l
+}
+
+// mrf returns the offset in its segment of a sender's first message ready flag.
+func (l *controlLayout) mrf(sender int) int { return sender % l.set * perPeer }
 
 // ragged splits a Long's payload into what DMA can carry and the unaligned bytes before
 // and after it, which travel in the command.

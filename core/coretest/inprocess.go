@@ -45,7 +45,7 @@ func (model) Offers() Offer { return Modelled | Unwinding }
 // Launch runs every job twice: both must be the same in their traces and outputs. Where
 // allocations are counted it runs once, without a trace.
 func (model) Launch(t testing.TB, l *Launch) *Outcome {
-	var boards [2]board
+	var boards [4]board // the last two for runs that find a difference
 	once := func(i int, cfg core.Config) error {
 		return core.RunModel(l.Ranks, cfg, func(j *core.Job) error { return run(l.Case, j, &boards[i]) })
 	}

@@ -131,7 +131,8 @@ func modelTimePasses(t *T) error {
 		return nil
 	}
 	var last core.Time
-	for i, n := range []int{0, ep.Limits().MaxMediumRequest / 2, ep.Limits().MaxMediumRequest} {
+	most := ep.Limits().MaxMediumRequest
+	for i, n := range []int{0, 0, most / 2, most} { // the first one may have to connect
 		start := t.Now()
 		if err := ep.RequestMedium(1, request, pattern(0, n)); err != nil {
 			return err
@@ -140,7 +141,7 @@ func modelTimePasses(t *T) error {
 			return err
 		}
 		took := t.Now() - start
-		if took <= last {
+		if i > 1 && took <= last {
 			t.Errorf("an exchange with %d bytes takes %v, with fewer %v", n, took, last)
 		}
 		last = took

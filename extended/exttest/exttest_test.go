@@ -36,6 +36,8 @@ func TestExtended(t *testing.T) {
 		{"loopback/native/goroutines", coretest.Goroutines, core.Config{Conduit: "loopback", Profile: "native"}},
 		{"loopback/native/single", coretest.Goroutines, core.Config{Conduit: "loopback", Profile: "native", Threads: core.Single, Debug: true}},
 		{"loopback/native/model", coretest.Model, core.Config{Conduit: "loopback", Profile: "native"}},
+		{"sci/d339", coretest.Model, core.Config{Conduit: "sci", Profile: "d339"}},
+		{"sci/scale", coretest.Model, core.Config{Conduit: "sci", Profile: "scale"}},
 		// Little room, transfers in many parts, and small ones and ends by messages.
 		{"loopback/native/narrow", coretest.Goroutines, core.Config{
 			Conduit: "loopback", Profile: "native", Sleep: 1,

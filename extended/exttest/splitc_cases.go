@@ -104,12 +104,13 @@ func splitGet(t *coretest.T) error {
 }
 
 func splitLarge(t *coretest.T) error {
-	ep, err := extended.Attach(t.Job, core.AttachSpec{Segment: "16MB"})
+	ep, err := extended.Attach(t.Job, core.AttachSpec{})
 	if err != nil {
 		return err
 	}
 	c, next := &ep.Context, t.Next()
-	const n, back, flag = 5<<20 + 11, 8 << 20, 16<<20 - 16
+	room := uint64(min(16<<20, len(ep.Segment())))
+	n, back, flag := int(room*5/16)+11, room/2, room-16
 	prev := (int(t.Rank()) + t.Size() - 1) % t.Size()
 	if err := c.SplitPut(next, 0, fill(make([]byte, n), uint64(t.Rank())), flag); err != nil {
 		return err

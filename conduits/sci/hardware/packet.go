@@ -209,7 +209,9 @@ func (p *packet) accept() {
 		p.enter(now)
 		return
 	}
-	fallible := p.kind != interrupt // of which the driver takes care itself
+	// The driver takes care of interrupts itself. Stores that nobody watches are flags, which
+	// no program could repeat: the adapters do that, at no cost here.
+	fallible := p.kind != interrupt && (p.kind != store || p.acct != nil)
 	if fallible && m.strikes(m.profile.Error.Lost) {
 		p.from.counts.Dropped++
 		if m.strikes(machine.Certain / 2) {

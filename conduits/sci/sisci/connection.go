@@ -1,6 +1,7 @@
 package sisci
 
 import (
+	"iter"
 	"sync/atomic"
 
 	"github.com/aqueduct-go/aqueduct/internal/shm"
@@ -51,14 +52,31 @@ func intact(conn *uint64, key uint64) bool {
 // claim makes a connection and returns its word, or nil if the table is full. Probing
 // begins at a place of the node's own, so that nodes seldom collide.
 func (d *directory) claim(key uint64) *uint64 {
-	n := len(d.connections)
+	if d.host != nil {
+		return d.host.claim(key)
+	}
+	table := d.connections[0]
+	n := len(table)
 	for i := range n {
-		c := &d.connections[(int(nodeOf(key))*3+i)%n]
+		c := &table[(int(nodeOf(key))*3+i)%n]
 		if shm.Load64(c) == 0 && atomic.CompareAndSwapUint64(c, 0, key|live) {
 			return c
 		}
 	}
 	return nil
+}
+
+// words yields all connection words.
+func (d *directory) words() iter.Seq[*uint64] {
+	return func(yield func(*uint64) bool) {
+		for _, table := range d.connections {
+			for i := range table {
+				if !yield(&table[i]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // update replaces a connection word w by f(w), unless f declines, and returns w.
@@ -96,8 +114,8 @@ func left(w uint64) uint64 {
 
 // mark sets a flag in every live connection to the slot and returns the importing nodes.
 func (d *directory) mark(slot int, flag uint64) (nodes []NodeID) {
-	for i := range d.connections {
-		w, ok := update(&d.connections[i], func(w uint64) (uint64, bool) {
+	for c := range d.words() {
+		w, ok := update(c, func(w uint64) (uint64, bool) {
 			return w | flag, w&live != 0 && slotOf(w) == slot
 		})
 		if ok {
@@ -109,8 +127,8 @@ func (d *directory) mark(slot int, flag uint64) (nodes []NodeID) {
 
 // drop ends every connection of a node that is lost.
 func (d *directory) drop(node NodeID) {
-	for i := range d.connections {
-		update(&d.connections[i], func(w uint64) (uint64, bool) {
+	for c := range d.words() {
+		update(c, func(w uint64) (uint64, bool) {
 			return left(w), w&live != 0 && nodeOf(w) == node
 		})
 	}
@@ -118,8 +136,8 @@ func (d *directory) drop(node NodeID) {
 
 // next takes the next change that the owner of the slot has not been told.
 func (d *directory) next(slot int) (node NodeID, connected, ok bool) {
-	for i := range d.connections {
-		w, ok := update(&d.connections[i], func(w uint64) (uint64, bool) {
+	for c := range d.words() {
+		w, ok := update(c, func(w uint64) (uint64, bool) {
 			switch {
 			case slotOf(w) != slot || w&(live|told) == live|told:
 				return 0, false
@@ -137,8 +155,8 @@ func (d *directory) next(slot int) (node NodeID, connected, ok bool) {
 
 // forget frees the connections to the slot that are over but were not asked for.
 func (d *directory) forget(slot int) {
-	for i := range d.connections {
-		update(&d.connections[i], func(w uint64) (uint64, bool) {
+	for c := range d.words() {
+		update(c, func(w uint64) (uint64, bool) {
 			return 0, w != 0 && w&live == 0 && slotOf(w) == slot
 		})
 	}
@@ -146,8 +164,8 @@ func (d *directory) forget(slot int) {
 
 // connected counts the live connections to the slot.
 func (d *directory) connected(slot int) (n int) {
-	for i := range d.connections {
-		if w := shm.Load64(&d.connections[i]); w&live != 0 && slotOf(w) == slot {
+	for c := range d.words() {
+		if w := shm.Load64(c); w&live != 0 && slotOf(w) == slot {
 			n++
 		}
 	}

@@ -3,8 +3,6 @@ package sisci
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +20,10 @@ type Config struct {
 	Bell  int         // what other nodes ring for this node; -1: none
 	Peers []Peer      // the other nodes
 
+	// Place, if not nil, says where on a modelled machine the node is. Its memory is then
+	// the machine's, and so are its peers: Arena and Peers are nil, and Bell is not used.
+	Place *Place
+
 	// Fault, if not nil, is asked at each point where hardware could fail and decides
 	// how it does. It is for tests of those who must cope.
 	Fault func(Fault) Status
@@ -37,7 +39,9 @@ type Config struct {
 // never do.
 type Device struct {
 	self  *peer
-	peers map[NodeID]*peer // self included
+	peers map[NodeID]*peer // self included; under a model those that were asked for
+	known []*peer          // the same, in the order in which they were added
+	host  *host            // nil live
 	fault func(Fault) Status
 
 	serviced atomic.Uint32 // the count of events that Service has looked at
@@ -46,8 +50,10 @@ type Device struct {
 	closed     bool
 	free       extents
 	locals     []*LocalSegment // by slot; private segments have none
+	vacant     []int           // slots whose segments have been removed
+	ids        map[SegmentID]int
 	privates   map[*LocalSegment]struct{}
-	remotes    map[*RemoteSegment]struct{}
+	remotes    []*RemoteSegment
 	queues     int
 	interrupts int // created and connected ones
 	waiting    int // calls under way that wait
@@ -61,14 +67,17 @@ type Device struct {
 // one is not that node's or a node appears twice, ErrBusy if a device is open on this arena
 // or one was terminated, ErrIllegalParameter without an arena, ErrSystem.
 func Open(cfg Config) (*Device, error) {
-	if cfg.Arena == nil {
-		return nil, ErrIllegalParameter.at("open node %d: it has no arena", cfg.Node)
-	}
 	d := &Device{
 		peers:    map[NodeID]*peer{},
 		fault:    cfg.Fault,
+		ids:      map[SegmentID]int{},
 		privates: map[*LocalSegment]struct{}{},
-		remotes:  map[*RemoteSegment]struct{}{},
+	}
+	if cfg.Place != nil {
+		return d, d.openPlace(cfg)
+	}
+	if cfg.Arena == nil {
+		return nil, ErrIllegalParameter.at("open node %d: it has no arena", cfg.Node)
 	}
 	self := Peer{Node: cfg.Node, Arena: cfg.Arena, FD: -1, Bell: cfg.Bell}
 	for _, p := range append([]Peer{self}, cfg.Peers...) {
@@ -76,7 +85,7 @@ func Open(cfg Config) (*Device, error) {
 			return nil, errors.Join(ErrIllegalNodeid.at("open node %d: node %d appears twice", cfg.Node, p.Node), d.closePeers())
 		}
 		np := &peer{Peer: p}
-		d.peers[p.Node] = np
+		d.add(np)
 		if err := np.open(); err != nil {
 			return nil, errors.Join(err, d.closePeers())
 		}
@@ -87,8 +96,33 @@ func Open(cfg Config) (*Device, error) {
 	}
 	l := d.self.layout
 	d.free = extents{{l.directorySize(), shm.RoundUp(l.Memory)}}
-	d.locals = make([]*LocalSegment, l.Segments)
 	return d, nil
+}
+
+// openPlace opens the device on a modelled machine.
+func (d *Device) openPlace(cfg Config) error {
+	if cfg.Arena != nil || cfg.Peers != nil || cfg.Fault != nil {
+		return ErrIllegalParameter.at("open node %d: a modelled node has no arena, no list of peers and no faults but its machine's", cfg.Node)
+	}
+	if err := cfg.Place.Limits.check(); err != nil {
+		return ErrIllegalParameter.at("open node %d: %v", cfg.Node, err)
+	}
+	h, err := cfg.Place.Network.place(cfg.Node, cfg.Place)
+	if err != nil {
+		return err
+	}
+	d.host, h.dev = h, d
+	d.self = h.peer()
+	d.add(d.self)
+	d.free = extents{{0, shm.RoundUp(cfg.Place.Limits.Memory)}}
+	h.dir.device = arenaOpen
+	return nil
+}
+
+// add makes a node known to the device.
+func (d *Device) add(p *peer) {
+	d.peers[p.Node] = p
+	d.known = append(d.known, p)
 }
 
 // Node returns the number of the device's node.
@@ -124,9 +158,10 @@ func (d *Device) Terminate() error {
 		return nil
 	}
 	var errs []error
-	for r := range d.remotes {
-		for m := range r.maps {
-			errs = append(errs, m.unmap())
+	for len(d.remotes) > 0 {
+		r := d.remotes[len(d.remotes)-1]
+		for len(r.maps) > 0 {
+			errs = append(errs, r.maps[0].unmap())
 		}
 		errs = append(errs, r.disconnect())
 	}
@@ -147,13 +182,7 @@ func (d *Device) Terminate() error {
 
 // resources counts what keeps the device from being closed.
 func (d *Device) resources() int {
-	n := len(d.privates) + len(d.remotes) + d.queues + d.interrupts + d.waiting
-	for _, s := range d.locals {
-		if s != nil {
-			n++
-		}
-	}
-	return n
+	return len(d.ids) + len(d.privates) + len(d.remotes) + d.queues + d.interrupts + d.waiting
 }
 
 func (d *Device) close(state uint32) error {
@@ -164,7 +193,7 @@ func (d *Device) close(state uint32) error {
 
 func (d *Device) closePeers() error {
 	var errs []error
-	for _, p := range d.peers {
+	for _, p := range d.known {
 		if err := p.close(); err != nil {
 			errs = append(errs, ErrSystem.at("unmap the directory of node %d: %v", p.Node, err))
 		}
@@ -194,7 +223,7 @@ func (d *Device) SetLink(node NodeID, works bool) error {
 	return d.setLink(node, func(p *peer) {
 		bit, concerned := remoteDown, []*peer{p}
 		if p == d.self {
-			bit, concerned = localDown, slices.Collect(maps.Values(d.peers))
+			bit, concerned = localDown, d.known
 		}
 		for _, p := range concerned {
 			if works {
@@ -214,9 +243,9 @@ func (d *Device) setLink(node NodeID, change func(*peer)) error {
 		return err
 	}
 	change(p)
-	d.self.dir.events.Notify()
-	for _, p := range d.peers { // calls of this process that wait for the node
-		p.dir.exports.Notify()
+	d.self.dir.notify(&d.self.dir.events)
+	for _, p := range d.known { // calls of this process that wait for the node
+		p.dir.notify(&p.dir.exports)
 	}
 	return nil
 }
@@ -227,6 +256,9 @@ func (d *Device) peer(node NodeID, op string) (*peer, error) {
 		return nil, d.errClosed(fmt.Sprintf("%s %d", op, node))
 	}
 	p := d.peers[node]
+	if p == nil && d.host != nil {
+		p = d.host.meet(node)
+	}
 	if p == nil {
 		return nil, ErrNoSuchNodeid.at("%s %d", op, node)
 	}

@@ -42,8 +42,8 @@ func FuzzReadLayout(f *testing.F) {
 		}
 		if len(head) <= 1<<20 && l.directorySize() <= len(head) { // the tables lie in the directory
 			d := layOut(b.Bytes(), l)
-			if len(d.segments) != l.Segments || len(d.connections) != l.Connections || len(d.interrupts) != l.Interrupts {
-				t.Fatalf("%+v laid out as %d, %d, %d", l, len(d.segments), len(d.connections), len(d.interrupts))
+			if len(d.segments) != l.Segments || len(d.connections[0]) != l.Connections || len(d.interrupts) != l.Interrupts {
+				t.Fatalf("%+v laid out as %d, %d, %d", l, len(d.segments), len(d.connections[0]), len(d.interrupts))
 			}
 		}
 	})

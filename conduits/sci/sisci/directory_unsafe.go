@@ -74,24 +74,25 @@ const (
 type directory struct {
 	*header
 	segments    []segmentEntry
-	connections []uint64
+	connections [][]uint64 // in one piece live
 	interrupts  []interruptEntry
+	host        *host // nil live
 }
 
 // headerOf returns the header at the beginning of b, which has room for it.
 func headerOf(b []byte) *header { return (*header)(unsafe.Pointer(&b[:headerSize][0])) }
 
 // layOut returns the view of a directory whose layout has been checked against b.
-func layOut(b []byte, l Layout) directory {
+func layOut(b []byte, l Layout) *directory {
 	b = b[:l.directorySize()]
-	d := directory{header: headerOf(b)}
+	d := &directory{header: headerOf(b)}
 	at := unsafe.Pointer(&b[0])
 	next := func(size int) unsafe.Pointer {
 		at = unsafe.Add(at, size)
 		return at
 	}
 	d.segments = unsafe.Slice((*segmentEntry)(next(headerSize)), l.Segments)
-	d.connections = unsafe.Slice((*uint64)(next(l.Segments*segmentEntrySize)), l.Connections)
+	d.connections = [][]uint64{unsafe.Slice((*uint64)(next(l.Segments*segmentEntrySize)), l.Connections)}
 	d.interrupts = unsafe.Slice((*interruptEntry)(next(l.Connections*connectionSize)), l.Interrupts)
 	return d
 }

@@ -2,12 +2,30 @@ package sisci
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
 
-// DMAAlignment is what DMA requires of offsets and sizes, in bytes.
+// DMAAlignment is what DMA requires live of offsets and sizes, in bytes. A modelled machine
+// may have another requirement: see QueryDMASizeAlignment.
 const DMAAlignment = 8
+
+// dmaAlignment returns what DMA requires of offsets and sizes.
+func (d *Device) dmaAlignment() int {
+	if d.host != nil {
+		return int(d.host.profile().DMA.Align)
+	}
+	return DMAAlignment
+}
+
+// dmaMost returns the bytes of the largest transfer.
+func (d *Device) dmaMost() int {
+	if d.host != nil {
+		return int(d.host.profile().DMA.Most)
+	}
+	return math.MaxInt &^ (DMAAlignment - 1) // live there is no engine to limit it
+}
 
 // DMAState is the state of a DMA queue; the numbers are the published ones.
 type DMAState uint8
@@ -33,13 +51,14 @@ func (s DMAState) String() string {
 
 // DMAQueue is a list of transfers for the DMA engine. Live there is no engine: the
 // processor that calls Post does the copying before Post returns, and only others can see
-// the queue in DMAPosted.
+// the queue in DMAPosted. Under a model the engine works beside the processor.
 type DMAQueue struct {
 	dev     *Device
 	max     int
 	state   DMAState // guarded by dev.mu, like what follows
 	entries []transfer
-	abort   bool // the posted queue shall stop
+	abort   bool    // the posted queue shall stop
+	engine  *engine // nil live
 	closed  bool
 }
 
@@ -48,22 +67,30 @@ type transfer struct {
 	local    *LocalSegment
 	remote   *RemoteSegment
 	dst, src []byte
+	to       int // offset in the remote segment
+	read     bool
 }
 
 // CreateDMAQueue makes a queue for up to max transfers.
 //
-// Errors: ErrIllegalParameter for a max that is not positive; ErrNotInitialized.
+// Errors: ErrIllegalParameter for a max that is not positive, or that the modelled machine
+// does not have; ErrNotInitialized.
 func (d *Device) CreateDMAQueue(max int) (*DMAQueue, error) {
+	d.step(callCreate)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
 	case d.closed:
 		return nil, d.errClosed("create a DMA queue")
-	case max <= 0:
+	case max <= 0 || d.host != nil && max > d.host.profile().Limit.DMAQueue:
 		return nil, ErrIllegalParameter.at("create a DMA queue of %d entries", max)
 	}
 	d.queues++
-	return &DMAQueue{dev: d, max: max}, nil
+	q := &DMAQueue{dev: d, max: max}
+	if d.host != nil {
+		q.engine = newEngine(q)
+	}
+	return q, nil
 }
 
 // enter locks the device for a call on the queue, which must be in one of the states.
@@ -93,7 +120,8 @@ func (q *DMAQueue) State() DMAState {
 //
 // Errors: ErrMaxEntries; ErrIllegalOperation unless the queue is idle or gathers, and for
 // DMARead to a DMASourceOnly segment; ErrSizeAlignment and ErrOffsetAlignment by
-// DMAAlignment; ErrOutOfRange; ErrSegmentNotPrepared; ErrSegmentNotConnected;
+// QueryDMASizeAlignment and QueryDMAOffsetAlignment, ErrSizeAlignment also beyond
+// QueryDMAMTU; ErrOutOfRange; ErrSegmentNotPrepared; ErrSegmentNotConnected;
 // ErrIllegalParameter for segments of another device; ErrIllegalFlag.
 func (q *DMAQueue) Enqueue(local *LocalSegment, from int, remote *RemoteSegment, to, size int, flags Flags) error {
 	if err := q.enter("enqueue in", DMAIdle, DMAGather); err != nil {
@@ -108,7 +136,7 @@ func (q *DMAQueue) Enqueue(local *LocalSegment, from int, remote *RemoteSegment,
 	if err != nil {
 		return err
 	}
-	t := transfer{local, remote, mem[to : to+size], local.memory(from, size)}
+	t := transfer{local, remote, mem[to : to+size], local.memory(from, size), to, flags&DMARead != 0}
 	if flags&DMARead != 0 {
 		t.dst, t.src = t.src, t.dst
 	}
@@ -138,18 +166,21 @@ func (q *DMAQueue) refuse(local *LocalSegment, from int, remote *RemoteSegment, 
 		return ErrSegmentNotConnected
 	case flags&DMARead != 0 && local.flags&DMASourceOnly != 0:
 		return ErrIllegalOperation
-	case size <= 0 || size%DMAAlignment != 0:
+	case size <= 0 || size%q.dev.dmaAlignment() != 0:
 		return ErrSizeAlignment
-	case from%DMAAlignment != 0 || to%DMAAlignment != 0:
+	case from%q.dev.dmaAlignment() != 0 || to%q.dev.dmaAlignment() != 0:
 		return ErrOffsetAlignment
 	case from < 0 || from > bytes || size > bytes-from || to < 0 || to > remote.size || size > remote.size-to:
 		return ErrOutOfRange
+	case size > q.dev.dmaMost():
+		return ErrSizeAlignment
 	}
 	return 0
 }
 
 // Post carries the transfers out, in order, up to the first that fails. callback, if not
-// nil, is called with the state that the queue comes to; live that is before Post returns.
+// nil, is called with the state that the queue comes to; live that is before Post returns,
+// under a model it is in an event of the kernel, where nothing can wait.
 //
 // Errors: ErrIllegalOperation unless the queue gathers.
 func (q *DMAQueue) Post(callback func(DMAState)) error {
@@ -158,17 +189,23 @@ func (q *DMAQueue) Post(callback func(DMAState)) error {
 	}
 	q.state = DMAPosted
 	q.dev.mu.Unlock()
+	if q.engine != nil {
+		q.engine.post(callback)
+	} else {
+		q.end(q.run(), callback)
+	}
+	return nil
+}
 
-	state := q.run()
-
+// end notes that the engine has stopped.
+func (q *DMAQueue) end(state DMAState, callback func(DMAState)) {
 	q.dev.mu.Lock()
 	q.state = state
 	q.dev.mu.Unlock()
-	q.dev.self.dir.alarms.Notify() // Wait
+	q.dev.self.dir.notify(&q.dev.self.dir.alarms) // Wait
 	if callback != nil {
 		callback(state)
 	}
-	return nil
 }
 
 // run is the engine. Nobody else touches the entries of a posted queue.
@@ -200,6 +237,9 @@ func (q *DMAQueue) Wait(timeout time.Duration) (DMAState, error) {
 		return q.State(), err
 	}
 	q.dev.mu.Unlock()
+	if q.engine != nil && timeout < 0 {
+		return q.engine.wait(), nil
+	}
 	var state DMAState
 	if !q.dev.waitOwn(&q.dev.self.dir.alarms, timeout, func() bool { state = q.State(); return state != DMAPosted }) {
 		return state, ErrTimeout.at("wait for a DMA queue")
@@ -218,6 +258,8 @@ func (q *DMAQueue) Abort() error {
 	defer q.dev.mu.Unlock()
 	if q.abort = q.state == DMAPosted; !q.abort {
 		q.state = DMAAborted
+	} else if q.engine != nil {
+		q.engine.queue.Abort()
 	}
 	return nil
 }

@@ -44,6 +44,21 @@
 // to take a mapping away, a segment that was disconnected by force keeps its memory until
 // its importers have disconnected or are lost.
 //
+// # What modelled means
+//
+// A device with a [Place] is on a modelled machine of package hardware, whose nodes share a
+// [Network], and belongs to the proc of its host. The calls and their rules are the same. A
+// call takes the machine's time (call.* of its file) and has its effect at the end of it; a wait
+// passes in virtual time. A store goes through the adapter: it changes the remote memory when
+// it arrives, a sequence waits for the answers and says what became of them, and a DMA queue
+// stays posted until the engine has stopped. What a store goes to is a buffer from Window to
+// Close. Flags, stored by Store8 and the like, arrive in order behind what was stored before
+// them and are never lost, because nothing could repeat them. The largest segment, map
+// entries, DMA alignment and queue lengths are the machine's; memory and tables are made as
+// they are used, so that an idle node takes little. Links that are cut and nodes that are lost
+// are found out by the drivers a while later, which report them as a supervisor does live.
+// What interrupts and drivers take of the processor of the other host is not modelled.
+//
 // # Events and waiting
 //
 // Connections of local segments and the state of remote ones change by the deeds of other

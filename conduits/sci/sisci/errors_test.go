@@ -17,8 +17,7 @@ type bench struct {
 	queue  *DMAQueue      // of a, two entries
 }
 
-func newBench(t *testing.T, inProcess bool) *bench {
-	nw := newNetwork(t, 2, small, inProcess, nil)
+func newBench(t testing.TB, nw *network) *bench {
 	w := &bench{network: nw, a: nw.devs[0], b: nw.devs[1]}
 	w.seg = must(w.b.CreateSegment(7, 2*page, 0, nil))
 	ok(t, w.seg.Prepare(0))
@@ -448,12 +447,15 @@ func TestEveryError(t *testing.T) {
 		}},
 		{"terminated: no device can follow", ErrBusy, func(w *bench) error {
 			must(0, w.a.Terminate())
-			return second(Open(Config{Node: 0, Arena: w.arenas[0]}))
+			return second(w.open(0))
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			eachPlacement(t, func(t *testing.T, inProcess bool) {
-				is(t, tc.call(newBench(t, inProcess)), tc.want)
+				is(t, tc.call(newBench(t, newNetwork(t, 2, small, inProcess, nil))), tc.want)
+			})
+			t.Run("modelled", func(t *testing.T) {
+				modelled(t, 2, small, func(nw *network) { is(t, tc.call(newBench(t, nw)), tc.want) })
 			})
 		})
 	}
@@ -525,7 +527,7 @@ func TestDamagedDirectory(t *testing.T) {
 			{0, 8}, {uint64(page), 1 << 40}, {1 << 62, 8}, {uint64(small.Size()), 8}, {uint64(small.Size() - page), uint64(page) + 1},
 			{^uint64(0), 8}, {uint64(small.directorySize()), 0}, {uint64(small.directorySize()), 1 << 63},
 		} {
-			w := newBench(t, inProcess)
+			w := newBench(t, newNetwork(t, 2, small, inProcess, nil))
 			e := &w.b.self.dir.segments[w.seg.slot]
 			shm.Store64(&e.off, at[0])
 			shm.Store64(&e.size, at[1])

@@ -66,7 +66,8 @@ func (s *LocalSegment) nextEvent() (LocalEvent, bool) {
 		return LocalEvent{}, false
 	case connected:
 		return LocalEvent{EventConnect, node}, true
-	case s.dev.peers[node] != nil && s.dev.peers[node].state.Load()&nodeLost != 0:
+	}
+	if p := s.dev.peers[node]; p != nil && p.state.Load()&nodeLost != 0 {
 		return LocalEvent{EventLost, node}, true
 	}
 	return LocalEvent{EventDisconnect, node}, true
@@ -163,7 +164,10 @@ func (d *Device) waitEvent(timeout time.Duration, closed *bool, next func() bool
 
 // wait is the only way in which this package blocks. The caller is counted in d.waiting,
 // so that the device cannot be closed meanwhile.
-func (d *Device) wait(e *shm.EventCount, timeout time.Duration, ready func() bool) bool {
+func (d *Device) wait(dir *directory, e *shm.EventCount, timeout time.Duration, ready func() bool) bool {
+	if d.host != nil {
+		return d.host.wait(dir.host, timeout, ready)
+	}
 	return e.Wait(timeout, ready)
 }
 
@@ -172,7 +176,7 @@ func (d *Device) waitOwn(e *shm.EventCount, timeout time.Duration, ready func() 
 	d.mu.Lock()
 	d.waiting++
 	d.mu.Unlock()
-	ok := d.wait(e, timeout, ready)
+	ok := d.wait(d.self.dir, e, timeout, ready)
 	d.mu.Lock()
 	d.waiting--
 	d.mu.Unlock()
@@ -206,7 +210,7 @@ func (d *Device) withCallbacks() (locals []*LocalSegment, remotes []*RemoteSegme
 			locals = append(locals, s)
 		}
 	}
-	for s := range d.remotes {
+	for _, s := range d.remotes {
 		if s.callback != nil {
 			remotes = append(remotes, s)
 		}

@@ -20,6 +20,7 @@ type LocalInterrupt struct {
 // Errors: ErrIntnoUsed; ErrIllegalParameter for a number that the node does not have;
 // ErrNoSpace if none is free.
 func (d *Device) CreateInterrupt(number int, fixed bool) (*LocalInterrupt, error) {
+	d.step(callCreate)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	entries := d.self.dir.interrupts
@@ -42,7 +43,7 @@ func (d *Device) CreateInterrupt(number int, fixed bool) (*LocalInterrupt, error
 	shm.Store32(&e.pending, 0)
 	shm.Swap32(&e.state, shm.Load32(&e.state)+1)
 	d.interrupts++
-	d.self.dir.exports.Notify()
+	d.self.dir.notify(&d.self.dir.exports)
 	return &LocalInterrupt{dev: d, number: number, entry: e}, nil
 }
 
@@ -95,7 +96,7 @@ func (i *LocalInterrupt) Remove() error {
 	i.closed = true
 	d.interrupts--
 	i.entry.retire()
-	d.self.dir.alarms.Notify()
+	d.self.dir.notify(&d.self.dir.alarms)
 	return nil
 }
 
@@ -115,6 +116,7 @@ type RemoteInterrupt struct {
 // node does not have, else ErrTimeout; ErrNoLinkAccess and ErrNoRemoteLinkAccess as for
 // Connect.
 func (d *Device) ConnectInterrupt(node NodeID, number int, timeout time.Duration) (*RemoteInterrupt, error) {
+	d.step(callConnect)
 	d.mu.Lock()
 	p, err := d.peer(node, "connect to node")
 	if err == nil && uint(number) >= uint(len(p.dir.interrupts)) {
@@ -129,7 +131,7 @@ func (d *Device) ConnectInterrupt(node NodeID, number int, timeout time.Duration
 	}
 	r := &RemoteInterrupt{dev: d, peer: p, number: number}
 	why := ErrNoSuchIntno
-	d.wait(&p.dir.exports, timeout, func() bool {
+	d.wait(p.dir, &p.dir.exports, timeout, func() bool {
 		if why = p.access(); why != 0 {
 			return true
 		}
@@ -167,8 +169,11 @@ func (r *RemoteInterrupt) Trigger() error {
 	if shm.Load32(&e.state) != r.state {
 		return fail(ErrNotConnected)
 	}
+	if h := r.dev.host; h != nil {
+		return h.trigger(r)
+	}
 	shm.Swap32(&e.pending, 1)
-	r.peer.dir.alarms.Notify()
+	r.peer.dir.notify(&r.peer.dir.alarms)
 	if r.peer.Bell >= 0 {
 		shm.Ring(r.peer.Bell)
 	}

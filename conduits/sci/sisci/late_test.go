@@ -145,7 +145,7 @@ func TestConnectAgainstForce(t *testing.T) {
 	}
 	each(func(round uint32) {
 		for range round % 32 * 16 { // sweeps over the call of Connect
-			shm.Load64(&a.self.dir.connections[0])
+			shm.Load64(&a.self.dir.connections[0][0])
 		}
 		if err := seg.SetUnavailable(ForceDisconnect); err != nil {
 			t.Error(err)

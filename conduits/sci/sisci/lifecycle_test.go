@@ -484,7 +484,7 @@ func (m *model) takeApart(t *rapid.T) {
 		if n := d.free.largest(); n != small.Memory {
 			t.Fatalf("%d of %d bytes are free", n, small.Memory)
 		}
-		for _, w := range d.self.dir.connections {
+		for _, w := range d.self.dir.connections[0] {
 			if w != 0 {
 				t.Fatalf("a connection is left: %#x", w)
 			}

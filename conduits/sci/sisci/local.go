@@ -2,7 +2,6 @@ package sisci
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
@@ -12,7 +11,8 @@ import (
 type LocalSegment struct {
 	dev      *Device
 	id       SegmentID
-	off      int // in the arena
+	off      int    // in the arena
+	mem      []byte // under a model; nil live
 	size     int
 	slot     int // in the directory; -1 for a private segment
 	flags    Flags
@@ -23,7 +23,7 @@ type LocalSegment struct {
 	available bool
 	closed    bool
 	cancelled bool // by the callback's answer
-	maps      map[*LocalMap]struct{}
+	maps      []*LocalMap
 	queued    int // DMA transfers that name it
 }
 
@@ -35,6 +35,7 @@ type LocalSegment struct {
 // if the arena or its directory is full; ErrIllegalFlag; ErrNotInitialized.
 func (d *Device) CreateSegment(id SegmentID, size int, flags Flags, callback LocalCallback) (*LocalSegment, error) {
 	fail := func(e Errno) (*LocalSegment, error) { return nil, e.at("create segment %#x", id) }
+	d.step(callCreate)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
@@ -45,32 +46,27 @@ func (d *Device) CreateSegment(id SegmentID, size int, flags Flags, callback Loc
 	case size <= 0:
 		return fail(ErrSizeAlignment)
 	}
-	s := &LocalSegment{
-		dev: d, id: id, size: size, slot: -1, flags: flags, callback: callback,
-		maps: map[*LocalMap]struct{}{},
-	}
+	s := &LocalSegment{dev: d, id: id, size: size, slot: -1, flags: flags, callback: callback}
 	if flags&Private == 0 {
-		if slices.ContainsFunc(d.locals, func(o *LocalSegment) bool { return o != nil && o.id == id }) {
+		if _, used := d.ids[id]; used {
 			return fail(ErrSegmentidUsed)
 		}
-		if s.slot = slices.Index(d.locals, nil); s.slot < 0 {
-			return nil, ErrNoSpace.at("create segment %#x: the node has room for %d segments", id, len(d.locals))
+		if len(d.ids) == d.self.layout.Segments {
+			return nil, ErrNoSpace.at("create segment %#x: the node has room for %d segments", id, len(d.ids))
 		}
 	}
 	if flags&Empty == 0 {
-		var ok bool
-		if size <= d.self.layout.Size() { // so that it can be rounded up
-			s.off, ok = d.free.take(shm.RoundUp(size))
-		}
-		if !ok {
-			return nil, ErrNoSpace.at("create segment %#x of %d bytes; the largest free piece has %d", id, size, d.free.largest())
+		if err := s.takeMemory(); err != nil {
+			return nil, err
 		}
 	}
-	if s.slot < 0 {
+	if flags&Private != 0 {
 		d.privates[s] = struct{}{}
 		return s, nil
 	}
+	s.slot = d.takeSlot()
 	d.locals[s.slot] = s
+	d.ids[id] = s.slot
 	e := &d.self.dir.segments[s.slot]
 	shm.Store32(&e.id, uint32(id))
 	shm.Store64(&e.off, uint64(s.off))
@@ -79,12 +75,55 @@ func (d *Device) CreateSegment(id SegmentID, size int, flags Flags, callback Loc
 	return s, nil
 }
 
+// takeMemory gives the segment its memory. Preconditions: dev.mu is held.
+func (s *LocalSegment) takeMemory() error {
+	d := s.dev
+	if d.host != nil {
+		if most := int(d.host.Network.machine.Profile().Limit.Segment); s.size > most {
+			return ErrNoSpace.at("create segment %#x of %d bytes; the machine's driver makes %d at most", s.id, s.size, most)
+		}
+	}
+	ok := false
+	if s.size <= d.self.layout.Size() { // so that it can be rounded up
+		s.off, ok = d.free.take(shm.RoundUp(s.size))
+	}
+	if !ok {
+		return ErrNoSpace.at("create segment %#x of %d bytes; the largest free piece has %d", s.id, s.size, d.free.largest())
+	}
+	if d.host != nil {
+		s.mem = d.host.Network.memory.take(s.size)
+	}
+	return nil
+}
+
+// giveMemory takes it back. Preconditions: dev.mu is held.
+func (s *LocalSegment) giveMemory() {
+	s.dev.free.give(s.off, shm.RoundUp(s.size))
+	if s.mem != nil {
+		s.dev.host.Network.memory.give(s.mem)
+	}
+}
+
+// takeSlot returns a free slot of the directory, which has one. Preconditions: d.mu is held.
+func (d *Device) takeSlot() int {
+	if last := len(d.vacant) - 1; last >= 0 {
+		slot := d.vacant[last]
+		d.vacant = d.vacant[:last]
+		return slot
+	}
+	d.locals = append(d.locals, nil)
+	if d.host != nil {
+		d.self.dir.segments = append(d.self.dir.segments, segmentEntry{})
+	}
+	return len(d.locals) - 1
+}
+
 // publish stores a segment's state in the directory, in a new generation, with a full
 // barrier, and tells who waits for it. Preconditions: d.mu is held.
 func (d *Device) publish(slot int, state uint32) {
 	e := &d.self.dir.segments[slot]
 	shm.Swap32(&e.state, (shm.Load32(&e.state)>>2+1)<<2|state)
-	d.self.dir.exports.Notify()
+	d.self.dir.notify(&d.self.dir.exports)
 }
 
 // retract makes a segment hidden or free and marks its connections. Preconditions: d.mu is
@@ -95,8 +134,8 @@ func (d *Device) retract(slot int, state uint32, mark uint64) {
 		return
 	}
 	for _, node := range d.self.dir.mark(slot, mark) {
-		if p := d.peers[node]; p != nil {
-			p.dir.events.Notify()
+		if p, err := d.peer(node, "tell node"); err == nil {
+			p.dir.notify(&p.dir.events)
 		}
 	}
 }
@@ -121,6 +160,7 @@ func (s *LocalSegment) Size() int { return s.size }
 //
 // Errors: ErrIllegalOperation if it is prepared already.
 func (s *LocalSegment) Prepare(flags Flags) error {
+	s.dev.step(callPrepare)
 	if err := s.enter("prepare"); err != nil {
 		return err
 	}
@@ -141,6 +181,7 @@ func (s *LocalSegment) Prepare(flags Flags) error {
 // Errors: ErrSegmentNotPrepared; ErrIllegalOperation for a private segment, or one that
 // serves only as a DMA source, or is available.
 func (s *LocalSegment) SetAvailable() error {
+	s.dev.step(callShort)
 	if err := s.enter("make available"); err != nil {
 		return err
 	}
@@ -161,6 +202,7 @@ func (s *LocalSegment) SetAvailable() error {
 //
 // Errors: ErrIllegalOperation if the segment is not available.
 func (s *LocalSegment) SetUnavailable(flags Flags) error {
+	s.dev.step(callShort)
 	if err := s.enter("make unavailable"); err != nil {
 		return err
 	}
@@ -190,6 +232,7 @@ func (s *LocalSegment) SetUnavailable(flags Flags) error {
 // Errors: ErrBusy while the segment is mapped, available, connected to or named by a DMA
 // queue.
 func (s *LocalSegment) Remove() error {
+	s.dev.step(callDisconnect)
 	if err := s.enter("remove"); err != nil {
 		return err
 	}
@@ -204,12 +247,14 @@ func (s *LocalSegment) Remove() error {
 	} else {
 		d.retract(s.slot, entryFree, 0)
 		d.locals[s.slot] = nil
+		d.vacant = append(d.vacant, s.slot)
+		delete(d.ids, s.id)
 		d.self.dir.forget(s.slot)
 	}
 	if s.flags&Empty == 0 {
-		d.free.give(s.off, shm.RoundUp(s.size))
+		s.giveMemory()
 	}
-	d.self.dir.events.Notify() // whoever waits for an event of this segment
+	d.self.dir.notify(&d.self.dir.events) // whoever waits for an event of this segment
 	return nil
 }
 
@@ -217,7 +262,8 @@ func (s *LocalSegment) Remove() error {
 func (s *LocalSegment) terminate() error {
 	s.closed = true
 	var errs []error
-	for m := range s.maps {
+	for len(s.maps) > 0 {
+		m := s.maps[0]
 		errs = append(errs, m.unmap())
 	}
 	return errors.Join(errs...)

@@ -76,6 +76,7 @@ const (
 type network struct {
 	devs   []*Device
 	arenas []*shm.Region
+	open   func(i int) (*Device, error) // opens node i's device
 }
 
 func newNetwork(t testing.TB, n int, l Layout, inProcess bool, fault func(Fault) Status) *network {
@@ -102,11 +103,14 @@ func newNetwork(t testing.TB, n int, l Layout, inProcess bool, fault func(Fault)
 			peers[i].Arena = arena
 		}
 	}
-	for i := range n {
+	nw.open = func(i int) (*Device, error) {
 		cfg := Config{Node: NodeID(i), Arena: nw.arenas[i], Bell: peers[i].Bell, Fault: fault}
 		cfg.Peers = append(cfg.Peers, peers[:i]...)
 		cfg.Peers = append(cfg.Peers, peers[i+1:]...)
-		d, err := Open(cfg)
+		return Open(cfg)
+	}
+	for i := range n {
+		d, err := nw.open(i)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,10 @@
 package sisci
 
-import "github.com/aqueduct-go/aqueduct/internal/shm"
+import (
+	"slices"
+
+	"github.com/aqueduct-go/aqueduct/internal/shm"
+)
 
 // LocalMap is local memory of a segment.
 type LocalMap struct {
@@ -39,19 +43,22 @@ func (s *LocalSegment) Map(off, size int, flags Flags) (*LocalMap, error) {
 		return fail(e)
 	}
 	m := &LocalMap{seg: s, mem: s.memory(off, size)}
-	if arena := s.dev.self.Arena; flags&ReadOnly != 0 && arena.FD() >= 0 {
+	if arena := s.dev.self.Arena; flags&ReadOnly != 0 && arena != nil && arena.FD() >= 0 {
 		var err error
 		if m.region, err = shm.MapReadOnly(arena.FD(), int64(s.off+off), size); err != nil {
 			return nil, ErrSystem.at("map segment %#x: %v", s.id, err)
 		}
 		m.mem = m.region.Bytes()
 	}
-	s.maps[m] = struct{}{}
+	s.maps = append(s.maps, m)
 	return m, nil
 }
 
 // memory returns a part of the segment, which must lie in it.
 func (s *LocalSegment) memory(off, size int) []byte {
+	if s.mem != nil {
+		return s.mem[off : off+size : off+size]
+	}
 	at := s.off + off
 	return s.dev.self.Arena.Bytes()[at : at+size : at+size]
 }
@@ -77,7 +84,7 @@ func (m *LocalMap) Unmap() error {
 		return err
 	}
 	defer m.seg.dev.mu.Unlock()
-	if _, ok := m.seg.maps[m]; !ok {
+	if !slices.Contains(m.seg.maps, m) {
 		return ErrIllegalOperation.at("unmap segment %#x: it is not mapped", m.seg.id)
 	}
 	return m.unmap()
@@ -85,7 +92,7 @@ func (m *LocalMap) Unmap() error {
 
 // unmap ends the access. Preconditions: dev.mu is held.
 func (m *LocalMap) unmap() error {
-	delete(m.seg.maps, m)
+	m.seg.maps = slices.DeleteFunc(m.seg.maps, func(o *LocalMap) bool { return o == m })
 	m.mem = nil
 	if m.region == nil {
 		return nil
@@ -104,6 +111,7 @@ func (m *RemoteMap) Size() int { return m.size }
 // Errors: ErrBusy while a Sequence of the map exists; ErrIllegalOperation if the access
 // has ended; ErrNotConnected if the connection has.
 func (m *RemoteMap) Unmap() error {
+	m.seg.dev.step(callDisconnect)
 	if err := m.enter("unmap"); err != nil {
 		return err
 	}
@@ -119,7 +127,7 @@ func (m *RemoteMap) enter(op string) error {
 	if err := m.seg.enter(op); err != nil {
 		return err
 	}
-	if _, ok := m.seg.maps[m]; !ok {
+	if !slices.Contains(m.seg.maps, m) {
 		m.seg.dev.mu.Unlock()
 		return ErrIllegalOperation.at("%s segment %#x of node %d: it is not mapped", op, m.seg.id, m.seg.peer.Node)
 	}
@@ -128,8 +136,9 @@ func (m *RemoteMap) enter(op string) error {
 
 // unmap ends the access. Preconditions: dev.mu is held.
 func (m *RemoteMap) unmap() error {
-	delete(m.seg.maps, m)
+	m.seg.maps = slices.DeleteFunc(m.seg.maps, func(o *RemoteMap) bool { return o == m })
 	m.base, m.stage, m.size = nil, nil, 0
+	m.model.unmap()
 	if m.region == nil {
 		return nil
 	}
@@ -144,6 +153,8 @@ func (m *RemoteMap) transfer(q *Sequence, b []byte, off int, flags Flags) bool {
 		return false
 	}
 	switch {
+	case m.model != nil:
+		return m.modelled(q, b, off, flags)
 	case flags&BlockRead != 0:
 		copy(b, m.remote(off, len(b)))
 	case checked:

@@ -12,9 +12,11 @@ import (
 // that the caller has checked against Size. (MemCpy checks.)
 //
 // Window and Push are how larger stores are made: fill what Window returned, then Push
-// it, or have a Sequence push it. Live, Window is the remote memory itself and Push has
-// nothing left to do. On a device with Config.Fault, Window is memory of the map's own and
-// Push carries it over, so that a packet can be lost and what was filled in be pushed again.
+// it, or have a Sequence push it; then Close the window. Live, Window is the remote memory
+// itself and Push has nothing left to do. On a device with Config.Fault, Window is memory of
+// the map's own and Push carries it over, so that a packet can be lost and what was filled in
+// be pushed again. Under a model, Window is a buffer until it is closed, and Push hands what
+// is in it to the adapter, as stores of the processor.
 //
 // A flag is stored after everything that was stored before it, through whatever map of the
 // same node.
@@ -25,10 +27,11 @@ type RemoteMap struct {
 	size      int
 	region    *shm.Region // the mapping; nil when the memory belongs to this process
 	readOnly  bool
-	sequences int // guarded by dev.mu
+	sequences int          // guarded by dev.mu
+	model     *remoteModel // nil live
 }
 
-func newRemoteMap(s *RemoteSegment, mem []byte, region *shm.Region, readOnly bool) *RemoteMap {
+func newRemoteMap(s *RemoteSegment, at int, mem []byte, region *shm.Region, readOnly bool) *RemoteMap {
 	m := &RemoteMap{
 		base: unsafe.Pointer(unsafe.SliceData(mem)), seg: s, size: len(mem),
 		region: region, readOnly: readOnly,
@@ -37,15 +40,39 @@ func newRemoteMap(s *RemoteSegment, mem []byte, region *shm.Region, readOnly boo
 	if s.dev.fault != nil {
 		m.stage = unsafe.Pointer(unsafe.SliceData(make([]uint64, (m.size+7)/8)))
 	}
+	if s.dev.host != nil {
+		m.model = &remoteModel{from: s.dev.host, to: s.peer.dir.host, at: at, mem: mem}
+	}
 	return m
 }
 
-// Ptr returns where to store what goes to off.
+// alignedBytes returns n bytes, aligned to a power of two.
+func alignedBytes(n, align int) []byte {
+	b := make([]byte, n+align)
+	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) & (align - 1)
+	return b[skip : skip+n : skip+n]
+}
+
+// Ptr returns where to store what goes to off, not under a model: there is no memory to
+// point at before a Window is opened.
 func (m *RemoteMap) Ptr(off int) unsafe.Pointer { return unsafe.Add(m.stage, off) }
 
-// Window returns n bytes to store what goes to off and after it.
+// Window returns n bytes to store what goes to off and after it. Any number of windows may be
+// open at a time. What two windows with the same off become is as if both were one piece of
+// memory, or not.
 func (m *RemoteMap) Window(off, n int) []byte {
+	if m.model != nil {
+		return m.model.window(off, n)
+	}
 	return unsafe.Slice((*byte)(unsafe.Add(m.stage, off)), n)
+}
+
+// Close ends the use of the window that was opened at off, the newest if there are several;
+// if there is none it does nothing.
+func (m *RemoteMap) Close(off int) {
+	if m.model != nil {
+		m.model.close(off)
+	}
 }
 
 // remote returns the remote memory that Window(off, n) goes to.
@@ -54,34 +81,78 @@ func (m *RemoteMap) remote(off, n int) []byte {
 }
 
 // staged reports that Push has something to do.
-func (m *RemoteMap) staged() bool { return m.stage != m.base }
+func (m *RemoteMap) staged() bool { return m.stage != m.base || m.model != nil }
 
 // Push sends n bytes from off that were stored by Ptr or Window, unwatched.
 func (m *RemoteMap) Push(off, n int) {
-	if m.staged() {
+	switch {
+	case m.model != nil:
+		m.store(off, m.model.staged(off, n), nil)
+	case m.staged():
 		copy(m.remote(off, n), m.Window(off, n))
 	}
 }
 
-// Publish64 stores a flag at p, which Ptr returned, on a device without Config.Fault.
+// Publish64 stores a flag at p, which Ptr returned, on a live device without Config.Fault.
 func (m *RemoteMap) Publish64(p *uint64, v uint64) { shm.Publish64(p, v) }
 
 // PublishFenced64 is Publish64, seen before any later load.
 func (m *RemoteMap) PublishFenced64(p *uint64, v uint64) { shm.Swap64(p, v) }
 
+// Publish8 stores a flag of a byte on a live device.
+func (m *RemoteMap) Publish8(off int, v uint8) { shm.Store8((*uint8)(unsafe.Add(m.base, off)), v) }
+
 // Store8 stores a flag of a byte.
-func (m *RemoteMap) Store8(off int, v uint8) { shm.Store8((*uint8)(unsafe.Add(m.base, off)), v) }
+func (m *RemoteMap) Store8(off int, v uint8) {
+	if m.model != nil {
+		m.flag(off, uint64(v), 1, m.model.to.Proc)
+		return
+	}
+	shm.Store8((*uint8)(unsafe.Add(m.base, off)), v)
+}
+
+// Note8 is Store8 for a flag at which the owner looks only when it has seen another one,
+// stored after it: under a model it does not wake the owner.
+func (m *RemoteMap) Note8(off int, v uint8) {
+	if m.model != nil {
+		m.flag(off, uint64(v), 1, nil)
+		return
+	}
+	shm.Store8((*uint8)(unsafe.Add(m.base, off)), v)
+}
 
 // StoreFenced8 is Store8, seen before any later load.
-func (m *RemoteMap) StoreFenced8(off int, v uint8) { shm.Swap8((*uint8)(unsafe.Add(m.base, off)), v) }
+func (m *RemoteMap) StoreFenced8(off int, v uint8) {
+	if m.model != nil {
+		m.Store8(off, v)
+		return
+	}
+	shm.Swap8((*uint8)(unsafe.Add(m.base, off)), v)
+}
 
 // Store64 stores a flag of an aligned double word.
-func (m *RemoteMap) Store64(off int, v uint64) { shm.Store64((*uint64)(unsafe.Add(m.base, off)), v) }
+func (m *RemoteMap) Store64(off int, v uint64) {
+	if m.model != nil {
+		m.flag(off, v, 8, m.model.to.Proc)
+		return
+	}
+	shm.Store64((*uint64)(unsafe.Add(m.base, off)), v)
+}
 
 // StoreFenced64 is Store64, seen before any later load.
 func (m *RemoteMap) StoreFenced64(off int, v uint64) {
+	if m.model != nil {
+		m.Store64(off, v)
+		return
+	}
 	shm.Swap64((*uint64)(unsafe.Add(m.base, off)), v)
 }
 
 // Store32 stores a flag of an aligned word.
-func (m *RemoteMap) Store32(off int, v uint32) { shm.Store32((*uint32)(unsafe.Add(m.base, off)), v) }
+func (m *RemoteMap) Store32(off int, v uint32) {
+	if m.model != nil {
+		m.flag(off, uint64(v), 4, m.model.to.Proc)
+		return
+	}
+	shm.Store32((*uint32)(unsafe.Add(m.base, off)), v)
+}

@@ -25,7 +25,7 @@ type Peer struct {
 // peer is a node as a device sees it; the device's own node is one too.
 type peer struct {
 	Peer
-	dir    directory
+	dir    *directory
 	layout Layout
 	mapped *shm.Region   // the directory's mapping; nil in one process
 	state  atomic.Uint32 // 0: reachable; else what is wrong, as below
@@ -75,7 +75,7 @@ func (p *peer) close() error {
 	if p.mapped == nil {
 		return nil
 	}
-	p.dir = directory{}
+	p.dir = nil
 	return p.mapped.Close()
 }
 

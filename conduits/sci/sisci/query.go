@@ -1,10 +1,6 @@
 package sisci
 
-import (
-	"math"
-
-	"github.com/aqueduct-go/aqueduct/internal/shm"
-)
+import "github.com/aqueduct-go/aqueduct/internal/shm"
 
 // Query names a property of the node.
 type Query uint8
@@ -16,6 +12,7 @@ const (
 	QueryDMAOffsetAlignment                  // bytes
 	QueryDMAMTU                              // bytes of the largest transfer
 	QueryMaxSegment                          // bytes of the largest segment that can be made now
+	QueryDMASuggested                        // bytes from which DMA is faster than stores, as the driver sees it
 	QueryLink                                // 1 if the node's own link works
 )
 
@@ -23,6 +20,7 @@ const (
 //
 // Errors: ErrIllegalQuery; ErrNotInitialized.
 func (d *Device) Query(q Query) (int, error) {
+	d.step(callShort)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
@@ -32,11 +30,20 @@ func (d *Device) Query(q Query) (int, error) {
 	case QueryNodeID:
 		return int(d.self.Node), nil
 	case QueryDMASizeAlignment, QueryDMAOffsetAlignment:
-		return DMAAlignment, nil
+		return d.dmaAlignment(), nil
 	case QueryDMAMTU:
-		return math.MaxInt &^ (DMAAlignment - 1), nil // live there is no engine to limit it
+		return d.dmaMost(), nil
+	case QueryDMASuggested:
+		if d.host != nil {
+			return int(d.host.profile().DMA.Suggested), nil
+		}
+		return 0, nil // live both are copies
 	case QueryMaxSegment:
-		return d.free.largest(), nil
+		most := d.free.largest()
+		if d.host != nil {
+			most = min(most, int(d.host.profile().Limit.Segment))
+		}
+		return most, nil
 	case QueryLink:
 		if d.self.state.Load()&localDown == 0 {
 			return 1, nil
@@ -51,6 +58,7 @@ func (d *Device) Query(q Query) (int, error) {
 // Errors: ErrNoSuchNodeid; ErrNoLinkAccess; ErrNoRemoteLinkAccess; ErrNodeNotResponding if
 // no device is open on it.
 func (d *Device) Probe(node NodeID) error {
+	d.step(callConnect)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	p, err := d.peer(node, "probe node")

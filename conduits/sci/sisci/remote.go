@@ -13,12 +13,14 @@ type RemoteSegment struct {
 	id       SegmentID
 	off      int
 	size     int
+	mem      []byte // all of it, under a model; nil live
 	key      uint64
 	conn     *uint64 // the connection's word in the owner's directory
 	callback RemoteCallback
 
 	// guarded by dev.mu
-	maps   map[*RemoteMap]struct{}
+	at     int // in dev.remotes
+	maps   []*RemoteMap
 	queued int    // DMA transfers that name it
 	dma    []byte // the whole segment, for DMA; nil before the first transfer
 	region *shm.Region
@@ -38,6 +40,7 @@ type RemoteSegment struct {
 // else ErrTimeout; ErrNoLinkAccess and ErrNoRemoteLinkAccess if a link is down or the node
 // is lost; ErrNoSpace if the owner has no room for a connection.
 func (d *Device) Connect(node NodeID, id SegmentID, timeout time.Duration, callback RemoteCallback) (*RemoteSegment, error) {
+	d.step(callConnect)
 	d.mu.Lock()
 	p, err := d.peer(node, "connect to node")
 	if err == nil {
@@ -49,7 +52,7 @@ func (d *Device) Connect(node NodeID, id SegmentID, timeout time.Duration, callb
 	}
 	var s *RemoteSegment
 	var why Errno
-	d.wait(&p.dir.exports, timeout, func() bool {
+	d.wait(p.dir, &p.dir.exports, timeout, func() bool {
 		s, why = d.connect(p, id, callback)
 		return why != ErrNoSuchSegment && why != ErrConnectionRefused
 	})
@@ -58,8 +61,9 @@ func (d *Device) Connect(node NodeID, id SegmentID, timeout time.Duration, callb
 	d.waiting--
 	switch {
 	case s != nil:
-		d.remotes[s] = struct{}{}
-		d.self.dir.events.Notify() // Service may have missed what has befallen it since
+		s.at = len(d.remotes)
+		d.remotes = append(d.remotes, s)
+		d.self.dir.notify(&d.self.dir.events) // Service may have missed what has befallen it since
 		return s, nil
 	case timeout != 0 && (why == ErrNoSuchSegment || why == ErrConnectionRefused):
 		return nil, ErrTimeout.at("connect to segment %#x of node %d: %v", id, node, why)
@@ -73,6 +77,9 @@ func (d *Device) connect(p *peer, id SegmentID, callback RemoteCallback) (*Remot
 		return nil, e
 	}
 	slot, e := p.find(id)
+	if e == ErrNoSuchSegment && p.dir.host.provide(id, d.self.Node) {
+		slot, e = p.find(id)
+	}
 	if e != 0 {
 		return nil, e
 	}
@@ -89,7 +96,6 @@ func (d *Device) connect(p *peer, id SegmentID, callback RemoteCallback) (*Remot
 	s := &RemoteSegment{
 		dev: d, peer: p, id: id, key: key, conn: conn, callback: callback,
 		off: int(shm.Load64(&entry.off)), size: int(shm.Load64(&entry.size)),
-		maps: map[*RemoteMap]struct{}{},
 	}
 	// The claim comes before this look at the state, as retracting does before marking
 	// the connections: one of the two sees the other.
@@ -97,16 +103,21 @@ func (d *Device) connect(p *peer, id SegmentID, callback RemoteCallback) (*Remot
 		release(conn, key)
 		return nil, ErrConnectionRefused
 	}
-	if s.size <= 0 || s.off < p.layout.directorySize() || s.off > p.layout.Size() || s.size > p.layout.Size()-s.off {
+	if p.dir.host != nil {
+		s.mem = p.dir.host.dev.locals[slot].mem
+	} else if s.size <= 0 || s.off < p.layout.directorySize() || s.off > p.layout.Size() || s.size > p.layout.Size()-s.off {
 		release(conn, key)
 		return nil, ErrSystem
 	}
-	p.dir.events.Notify()
+	p.dir.notify(&p.dir.events)
 	return s, 0
 }
 
 // find returns the directory slot of an available segment.
 func (p *peer) find(id SegmentID) (slot int, why Errno) {
+	if h := p.dir.host; h != nil {
+		return h.find(id)
+	}
 	for i := range p.dir.segments {
 		e := &p.dir.segments[i]
 		if shm.Load32(&e.id) != uint32(id) {
@@ -151,8 +162,10 @@ func (s *RemoteSegment) enter(op string) error {
 //
 // Errors: ErrOffsetAlignment; ErrSizeAlignment for a size that is not positive;
 // ErrOutOfRange; ErrIllegalFlag; ErrNotConnected if the segment is disconnected, by this
-// node or its owner, or cannot be reached.
+// node or its owner, or cannot be reached; ErrHWNoSpace if a modelled adapter has no map
+// entries left.
 func (s *RemoteSegment) Map(off, size int, flags Flags) (*RemoteMap, error) {
+	s.dev.step(callMap)
 	if err := s.enter("map"); err != nil {
 		return nil, err
 	}
@@ -169,12 +182,15 @@ func (s *RemoteSegment) Map(off, size int, flags Flags) (*RemoteMap, error) {
 	if e := mappable(off, size, s.size); e != 0 {
 		return fail(e)
 	}
-	mem, region, err := s.peer.view(s.off+off, size, flags&ReadOnly != 0)
+	if !s.dev.host.takeEntries(size) {
+		return fail(ErrHWNoSpace)
+	}
+	mem, region, err := s.view(off, size, flags&ReadOnly != 0)
 	if err != nil {
 		return nil, ErrSystem.at("map segment %#x of node %d: %v", s.id, s.peer.Node, err)
 	}
-	m := newRemoteMap(s, mem, region, flags&ReadOnly != 0)
-	s.maps[m] = struct{}{}
+	m := newRemoteMap(s, off, mem, region, flags&ReadOnly != 0)
+	s.maps = append(s.maps, m)
 	return m, nil
 }
 
@@ -183,6 +199,7 @@ func (s *RemoteSegment) Map(off, size int, flags Flags) (*RemoteMap, error) {
 // Errors: ErrBusy while the segment is mapped or named by a DMA queue; ErrNotConnected if
 // it is over.
 func (s *RemoteSegment) Disconnect() error {
+	s.dev.step(callDisconnect)
 	if err := s.enter("disconnect"); err != nil {
 		return err
 	}
@@ -196,25 +213,42 @@ func (s *RemoteSegment) Disconnect() error {
 // disconnect ends the connection. Preconditions: dev.mu is held, nothing is mapped.
 func (s *RemoteSegment) disconnect() error {
 	s.closed = true
-	delete(s.dev.remotes, s)
+	s.dev.forget(s)
 	release(s.conn, s.key)
-	s.peer.dir.events.Notify()
-	s.dev.self.dir.events.Notify() // whoever waits for an event of this connection
+	s.peer.dir.notify(&s.peer.dir.events)
+	s.dev.self.dir.notify(&s.dev.self.dir.events) // whoever waits for an event of this connection
 	if s.region == nil {
 		return nil
 	}
 	return s.region.Close()
 }
 
+// forget takes a connection out of the list. Preconditions: d.mu is held.
+func (d *Device) forget(s *RemoteSegment) {
+	last := len(d.remotes) - 1
+	d.remotes[s.at] = d.remotes[last]
+	d.remotes[s.at].at = s.at
+	d.remotes[last] = nil
+	d.remotes = d.remotes[:last]
+}
+
 // whole returns all of the segment's memory, which stays mapped until it is disconnected.
 // Preconditions: dev.mu is held.
 func (s *RemoteSegment) whole() ([]byte, error) {
 	if s.dma == nil {
-		mem, region, err := s.peer.view(s.off, s.size, false)
+		mem, region, err := s.view(0, s.size, false)
 		if err != nil {
 			return nil, ErrSystem.at("map segment %#x of node %d: %v", s.id, s.peer.Node, err)
 		}
 		s.dma, s.region = mem, region
 	}
 	return s.dma, nil
+}
+
+// view returns size bytes at off of the segment's memory, and the mapping if one was made.
+func (s *RemoteSegment) view(off, size int, readOnly bool) ([]byte, *shm.Region, error) {
+	if s.mem != nil {
+		return s.mem[off : off+size : off+size], nil, nil
+	}
+	return s.peer.view(s.off+off, size, readOnly)
 }

@@ -1,6 +1,9 @@
 package sisci
 
-import "github.com/aqueduct-go/aqueduct/internal/shm"
+import (
+	"github.com/aqueduct-go/aqueduct/conduits/sci/hardware"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
+)
 
 // Status is the answer of a Sequence; the numbers are the published ones.
 type Status uint8
@@ -59,8 +62,9 @@ type Fault struct {
 type Sequence struct {
 	m       *RemoteMap
 	status  Status
-	lost    Status // what Check has to say of packets since Start or Check
-	removed bool   // guarded by dev.mu
+	lost    Status            // what Check has to say of packets since Start or Check
+	removed bool              // guarded by dev.mu
+	acct    *hardware.Account // under a model
 }
 
 // CreateSequence makes a sequence for the map.
@@ -73,7 +77,11 @@ func (m *RemoteMap) CreateSequence() (*Sequence, error) {
 	}
 	defer m.seg.dev.mu.Unlock()
 	m.sequences++
-	return &Sequence{m: m}, nil
+	q := &Sequence{m: m}
+	if m.model != nil {
+		q.acct = new(hardware.Account)
+	}
+	return q, nil
 }
 
 // Remove ends the sequence.
@@ -94,6 +102,9 @@ func (q *Sequence) Remove() error {
 
 // Start begins a transfer.
 func (q *Sequence) Start() Status {
+	if q.acct != nil {
+		return q.start()
+	}
 	q.lost = OK
 	return q.ask(FaultStart)
 }
@@ -106,6 +117,9 @@ func (q *Sequence) Push(off, n int) {
 		return
 	case q.status == NotRetriable, q.status == Pending:
 		q.lost = q.status
+		return
+	case q.acct != nil:
+		q.m.store(off, q.m.model.staged(off, n), q)
 		return
 	}
 	for n > 0 {
@@ -121,6 +135,9 @@ func (q *Sequence) Push(off, n int) {
 
 // Check orders the stores since Start before all later accesses and tells how they fared.
 func (q *Sequence) Check() Status {
+	if q.acct != nil {
+		return q.check()
+	}
 	shm.Fence()
 	if q.lost != OK {
 		q.status, q.lost = q.lost, OK

@@ -1,0 +1,240 @@
+package sci
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/aqueduct-go/aqueduct/conduits/sci/hardware"
+	"github.com/aqueduct-go/aqueduct/conduits/sci/sisci"
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// model is a rank's part of a modelled machine. Live it is nil, and its methods, which charge
+// what the conduit's software does to the rank's processor, do nothing.
+type model struct {
+	proc    *vtime.Proc
+	profile *hardware.Profile
+	host    *hardware.Node
+}
+
+// site is what the ranks of a modelled job share.
+type site struct {
+	machine *hardware.Machine
+	network *sisci.Network
+	hosts   *hosts
+	err     error
+}
+
+// models are the machines that come with the project, the default first, and other names for
+// them.
+var models = []string{"d339-2003", "scale", "ntb", "d339"}
+
+// They are read once.
+var builtin sync.Map // name → *hardware.Profile
+
+// loadMachine returns a machine: one that comes with the project by name, or a user's own by
+// path.
+func loadMachine(name string) (*hardware.Profile, error) {
+	if p, ok := builtin.Load(name); ok {
+		return p.(*hardware.Profile), nil
+	}
+	p, err := hardware.Load(name)
+	if err != nil {
+		return nil, fmt.Errorf("sci: %w", err)
+	}
+	if slices.Contains(models, name) {
+		builtin.Store(name, p)
+	}
+	return p, nil
+}
+
+// openModel places the rank on the machine that all ranks of the job share, and opens its
+// device.
+func (b *base) openModel(a *core.Attachment, limits sisci.Layout) error {
+	if b.faults > 0 {
+		return errors.New("sci: setting faults: a modelled machine has faults of its own; give error.lost and error.busy in a machine file")
+	}
+	within, ok := a.Boot.(core.ProcessSharer)
+	if !ok {
+		return errors.New("sci: the ranks of a modelled job share a process; these do not")
+	}
+	s := within.Share("sci machine", func() any { return b.newSite(a) }).(*site)
+	if s.err != nil {
+		return s.err
+	}
+	b.hosts = s.hosts
+	limits.Memory *= 2 // a limit costs nothing here, and sets of flags round it up
+	index, _ := s.hosts.place(a.Boot.Rank(), a.Boot.Size())
+	b.model = &model{a.Proc, s.machine.Profile(), s.machine.Node(index)}
+	var err error
+	b.dev, err = sisci.Open(sisci.Config{Node: b.hosts.node(a.Boot.Rank()), Place: &sisci.Place{
+		Network: s.network, Index: index, Proc: a.Proc, Limits: limits, Provide: b.provide,
+	}})
+	if err != nil {
+		return err
+	}
+	return a.Boot.Barrier() // every device is open before anybody connects
+}
+
+func (b *base) newSite(a *core.Attachment) *site {
+	s := &site{}
+	var p *hardware.Profile
+	if p, s.err = loadMachine(b.machine); s.err != nil {
+		return s
+	}
+	n := a.Boot.Size()
+	if s.hosts, s.err = b.params.hosts(n); s.err != nil {
+		return s
+	}
+	_, all := s.hosts.place(0, n)
+	if s.machine, s.err = hardware.New(a.Proc.Kernel(), p, all); s.err == nil {
+		s.network = sisci.NewNetwork(s.machine)
+	}
+	return s
+}
+
+// Lost implements core.LossDetector: this rank's node crashes.
+func (c *paper) Lost() { c.model.host.Machine().Lose(c.model.host.ID()) }
+
+// MaxSegment implements core.SegmentLimiter.
+func (c *paper) MaxSegment(map[string]string) (int, error) {
+	if c.machine == "" {
+		return 1 << 32, nil // what a header can address
+	}
+	p, err := loadMachine(c.machine)
+	if err != nil {
+		return 0, err
+	}
+	return int(p.Limit.Segment), nil
+}
+
+// watched returns what is told of a connection to a peer: when it is lost, so is the job. A
+// peer that has closed its device disconnects too, but that is told by its bootstrap.
+func (b *base) watched(p *remote) sisci.RemoteCallback {
+	return func(ev sisci.RemoteEvent) sisci.Action {
+		switch {
+		case ev.Reason == sisci.EventLost:
+			b.ep.Fail(&core.ExitError{Status: lostStatus, Reason: fmt.Sprintf("sci: rank %d: the node of rank %d is lost", b.group[b.me], p.rank)})
+		case ev.Reason == sisci.EventDisconnect && !errors.Is(b.dev.Probe(p.node), sisci.ErrNodeNotResponding):
+			b.unreached(p, "it has disconnected its segment")
+		default:
+			return sisci.Continue
+		}
+		return sisci.Cancel
+	}
+}
+
+// lostStatus is the status of a job that has lost a rank, as if that had been killed.
+const lostStatus = 128 + 9
+
+// layOut returns the layout of the control segment for n senders.
+func (c *paper) layOut(n int) (controlLayout, error) {
+	if c.machine == "" {
+		return published(n), nil
+	}
+	p, err := loadMachine(c.machine)
+	if err != nil {
+		return controlLayout{}, err
+	}
+	bank := 0
+	if p.Layout.Flags == "summary" {
+		bank = p.Layout.Bank
+	}
+	switch {
+	case p.Layout.Connect == "first-use":
+		return onDemand(n, bank), nil
+	case bank > 0:
+		return controlLayout{}, fmt.Errorf("sci: machine %s: layout.flags summary needs layout.connect first-use", c.machine)
+	}
+	return published(n), nil
+}
+
+// admit makes the command segment of a node that connects for the first time. It is called
+// while that node waits, by the driver of this one.
+func (c *paper) admit(id sisci.SegmentID, from sisci.NodeID) {
+	position := int(id - segmentID(c.dev.Node(), 0))
+	if position >= len(c.group) || c.hosts.node(c.group[position]) != from {
+		return
+	}
+	mem, err := c.export(id, perPeer*commandSize)
+	if err != nil {
+		c.ep.Fail(fmt.Errorf("sci: rank %d: make the command segment of rank %d: %w", c.group[c.me], c.group[position], err))
+		return
+	}
+	if len(c.senders) == c.control.set*len(c.sets) {
+		flags, err := c.export(segmentID(c.dev.Node(), len(c.group)+extraSegments+len(c.sets)), setSize)
+		if err != nil {
+			c.ep.Fail(fmt.Errorf("sci: rank %d: make message ready flags: %w", c.group[c.me], err))
+			return
+		}
+		c.sets = append(c.sets, newFlagSet(flags))
+	}
+	p := c.introduce(position)
+	c.enlist(p, mem)
+	words(mem)[0] = uint32(p.number) // for readNumber; the first message overwrites it
+}
+
+// readNumber reads, through the map of its command segment, the number that the owner has
+// given this rank as a sender.
+func readNumber(cmd *sisci.RemoteMap) (int, error) {
+	var b [4]byte
+	if err := cmd.MemCpy(nil, b[:], 0, sisci.BlockRead); err != nil {
+		return 0, err
+	}
+	return int(binary.NativeEndian.Uint32(b[:])), nil
+}
+
+// poll brings the kernel to the rank's time, so that it sees what has arrived, and charges the
+// look at a flag.
+func (m *model) poll() {
+	m.proc.Charge(m.profile.Host.Call + m.profile.Host.Test)
+	m.proc.Sync()
+}
+
+// slot charges the look for a free message location.
+func (m *model) slot() {
+	if m != nil {
+		m.proc.Charge(m.profile.Host.Slot)
+	}
+}
+
+// build charges the making of a header and the look-up of where it goes.
+func (m *model) build() {
+	if m != nil {
+		h := &m.profile.Host
+		m.proc.Charge(h.Build + h.LookUp)
+	}
+}
+
+// copied charges a copy of n bytes in memory.
+func (m *model) copied(n int) {
+	if m != nil && n > 0 {
+		m.proc.Charge(m.profile.Host.Copy + m.profile.Host.CopyRate.Time(n))
+	}
+}
+
+// scanned charges a look at words of flags, of which some were set and have been cleared.
+func (m *model) scanned(words, cleared int) {
+	if m != nil {
+		h := &m.profile.Host
+		m.proc.Charge(vtime.Time(words)*h.Scan + vtime.Time(cleared)*h.Clear)
+	}
+}
+
+// enqueued charges the queueing of a message that was found.
+func (m *model) enqueued() {
+	if m != nil {
+		m.proc.Charge(m.profile.Host.Enqueue)
+	}
+}
+
+// dispatched charges the way from the work queue into a handler.
+func (m *model) dispatched() {
+	if m != nil {
+		m.proc.Charge(m.profile.Host.Dispatch)
+	}
+}

@@ -1,0 +1,244 @@
+package sisci
+
+import (
+	"encoding/binary"
+
+	"github.com/aqueduct-go/aqueduct/conduits/sci/hardware"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// remoteModel is what a map has under a model.
+type remoteModel struct {
+	from, to *host
+	at       int      // of the map in its segment
+	mem      []byte   // the remote memory; only events store to it
+	open     []window // oldest first
+}
+
+// window is staging memory for what goes to off of the map.
+type window struct {
+	off int
+	mem []byte
+}
+
+func (m *remoteModel) window(off, n int) []byte {
+	b := m.from.Network.buffer(n)
+	m.open = append(m.open, window{off, b})
+	return b
+}
+
+// staged returns what was stored for n bytes at off, which lie in an open window.
+func (m *remoteModel) staged(off, n int) []byte {
+	w := &m.open[m.find(off, n)]
+	return w.mem[off-w.off:][:n]
+}
+
+// find returns the newest open window with the n bytes at off, or -1.
+func (m *remoteModel) find(off, n int) int {
+	for i := len(m.open) - 1; i >= 0; i-- {
+		if w := &m.open[i]; off >= w.off && off+n <= w.off+len(w.mem) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (m *remoteModel) close(off int) {
+	i := m.find(off, 0)
+	if i < 0 {
+		return
+	}
+	m.from.Network.recycle(m.open[i].mem)
+	last := len(m.open) - 1
+	copy(m.open[i:], m.open[i+1:])
+	m.open[last] = window{}
+	m.open = m.open[:last]
+}
+
+// unmap ends the use of all windows and of the map entries.
+func (m *remoteModel) unmap() {
+	if m == nil {
+		return
+	}
+	for len(m.open) > 0 {
+		m.close(m.open[0].off)
+	}
+	m.from.entries -= m.from.entriesFor(len(m.mem))
+}
+
+// entriesFor returns how many of the adapter's map entries a map of size bytes takes.
+func (h *host) entriesFor(size int) int {
+	page := int(h.profile().Limit.Map)
+	return (size + page - 1) / page
+}
+
+// takeEntries takes the map entries for size bytes, if there are so many. Live, h is nil, and
+// there always are.
+func (h *host) takeEntries(size int) bool {
+	if h == nil {
+		return true
+	}
+	n := h.entriesFor(size)
+	if h.entries+n > h.profile().Limit.Maps {
+		return false
+	}
+	h.entries += n
+	return true
+}
+
+// store hands b to the adapter as stores to off of the map, watched by q if it is not nil. What
+// cannot reach the segment is not sent.
+func (m *RemoteMap) store(off int, b []byte, q *Sequence) {
+	if m.seg.status() != OK || len(b) == 0 {
+		return
+	}
+	var acct *hardware.Account
+	if q != nil {
+		acct = q.acct
+	}
+	x := m.model
+	x.from.adapter.Store(x.to.adapter, x.mem[off:off+len(b)], b, x.at+off, acct, nil)
+}
+
+// flag stores the n low bytes of v at off, and wakes told, if it is not nil, when they are
+// there.
+func (m *RemoteMap) flag(off int, v uint64, n int, told *vtime.Proc) {
+	if m.seg.status() != OK {
+		return
+	}
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], v)
+	x := m.model
+	x.from.adapter.Store(x.to.adapter, x.mem[off:off+n], b[:n], x.at+off, nil, told)
+}
+
+// modelled carries out a MemCpy that is in order; see transfer.
+func (m *RemoteMap) modelled(q *Sequence, b []byte, off int, flags Flags) bool {
+	checked := flags&ErrorCheck != 0
+	if checked && q.Start() != OK {
+		return false
+	}
+	if !checked {
+		q = nil
+	}
+	if flags&BlockRead != 0 {
+		return m.load(b, off) && (!checked || q.Check() == OK)
+	}
+	m.store(off, b, q)
+	return !checked || q.Check() == OK
+}
+
+// load reads len(b) bytes at off, and reports whether they came.
+func (m *RemoteMap) load(b []byte, off int) bool {
+	x := m.model
+	return m.seg.status() == OK &&
+		x.from.adapter.LoadBlocks(x.to.adapter, b, x.mem[off:off+len(b)], x.at+off) == hardware.Delivered
+}
+
+// start is Start under a model.
+func (q *Sequence) start() Status {
+	q.lost = OK
+	h := q.m.model.from
+	h.Proc.Charge(h.profile().Host.Sequence)
+	if q.status = q.m.seg.status(); q.status == OK {
+		q.status = statusOf(h.adapter.Start(q.acct))
+	}
+	return q.status
+}
+
+// check is Check under a model: it waits until every store has been answered.
+func (q *Sequence) check() Status {
+	h := q.m.model.from
+	h.Proc.Charge(h.profile().Host.Sequence)
+	q.status = statusOf(h.adapter.Check(q.acct))
+	if q.lost != OK {
+		q.status, q.lost = q.lost, OK
+	}
+	if st := q.m.seg.status(); st != OK {
+		q.status = st
+	}
+	return q.status
+}
+
+// statusOf returns the answer that the library gives of an outcome.
+func statusOf(o hardware.Outcome) Status {
+	switch o {
+	case hardware.Delivered:
+		return OK
+	case hardware.Busy:
+		return Retriable
+	case hardware.Unknown:
+		return Pending
+	}
+	return NotRetriable
+}
+
+// trigger sends the interrupt. It arrives unless a link fails on the way.
+func (h *host) trigger(r *RemoteInterrupt) error {
+	to := r.peer.dir.host
+	if h.adapter.Interrupt(to.adapter, to, uint64(r.number), uint64(r.state)) != hardware.Delivered {
+		return ErrNoRemoteLinkAccess.at("trigger interrupt %d of node %d", r.number, r.peer.Node)
+	}
+	return nil
+}
+
+// Fire implements vtime.Target: an interrupt has come.
+func (h *host) Fire(number, state uint64) {
+	if e := &h.dir.interrupts[number]; e.state == uint32(state) {
+		e.pending = 1
+		h.dir.notify(&h.dir.alarms)
+	}
+}
+
+// engine is a queue of the modelled DMA engine.
+type engine struct {
+	q         *DMAQueue
+	queue     *hardware.Queue
+	transfers []hardware.Transfer
+	callback  func(DMAState)
+	done      func(hardware.Outcome) // called by an event when the engine has stopped
+}
+
+func newEngine(q *DMAQueue) *engine {
+	e := &engine{q: q, queue: q.dev.host.adapter.NewQueue()}
+	e.done = e.stopped
+	return e
+}
+
+// wait waits until the engine has stopped, as long as that takes.
+func (e *engine) wait() DMAState {
+	p := e.q.dev.host.Proc
+	p.SetWaiting("a DMA queue")
+	p.Sync()
+	for e.q.State() == DMAPosted {
+		p.Park(0)
+	}
+	p.SetWaiting("")
+	return e.q.State()
+}
+
+// post starts the engine on the queue's transfers.
+func (e *engine) post(callback func(DMAState)) {
+	e.callback, e.transfers = callback, e.transfers[:0]
+	for i := range e.q.entries {
+		t := &e.q.entries[i]
+		e.transfers = append(e.transfers, hardware.Transfer{
+			Peer: t.remote.peer.dir.host.adapter, Dst: t.dst, Src: t.src, Off: t.to, Read: t.read,
+		})
+	}
+	if err := e.queue.Post(e.transfers, e.done); err != nil {
+		panic(err) // Enqueue has checked them
+	}
+}
+
+// stopped notes how the engine has stopped.
+func (e *engine) stopped(o hardware.Outcome) {
+	state := DMAError
+	switch o {
+	case hardware.Delivered:
+		state = DMADone
+	case hardware.Aborted:
+		state = DMAAborted
+	}
+	e.q.end(state, e.callback)
+}
