@@ -6,10 +6,11 @@
 //	aqbench tune [options]    algorithms of collectives, and the table that chooses among them
 //	aqbench sim [options]     the speed of simulation, beside SimGrid
 //	aqbench schedule [options]  a collective of many ranks by its schedule, on a cost model
+//	aqbench paper EXPERIMENT  published experiments, repeated on models of their machines
 //
 // aqbench VERB --help lists the options of a verb; docs/benchmarks.md says how to read the
 // figures. Exit status: 0 when everything was measured, 1 when something failed, 2 for
-// misuse.
+// misuse, 3 when a model is not within the tolerance of what was published.
 package main
 
 import (
@@ -52,6 +53,7 @@ func usage() string {
 	for _, v := range verbs {
 		fmt.Fprintf(&b, "  %-8s %s\n", v.name, v.about)
 	}
+	b.WriteString("  paper    published experiments, repeated on models of their machines\n")
 	b.WriteString("\naqbench VERB --help lists the options of a verb.\n")
 	return b.String()
 }
@@ -65,6 +67,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case "-h", "--help", "help":
 		fmt.Fprint(stdout, usage())
 		return 0
+	case "paper":
+		return runPaper(args[1:], stdout, stderr)
 	}
 	for i := range verbs {
 		if verbs[i].name == args[0] {

@@ -1,0 +1,129 @@
+package paper
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aqueduct-go/aqueduct/bench/plot"
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/machine"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// An Experiment repeats something that was published.
+type Experiment struct {
+	Name  string // on the command line
+	About string // one line for people
+	Run   func(*Setting) (*Outcome, error)
+}
+
+// A Setting is what an experiment runs with.
+type Setting struct {
+	Conduit string        // whose model runs
+	Profile string        // the machine, by the name that the conduit knows it by
+	Machine *machine.File // the same machine's file
+	Seed    uint64        // of the model's random numbers
+	Full    bool          // all sizes and repetitions, instead of what a test has time for
+
+	Progress func(Cost) // if not nil, called when a job of an experiment of many has ended
+}
+
+// An Outcome is what came out.
+type Outcome struct {
+	Numbers []Number
+	Claims  []Claim
+	Figures []Figure
+	Costs   []Cost   // what the simulation cost the host
+	Notes   []string // what the reader must know, such as what could not run
+}
+
+// A Number is a single result.
+type Number struct {
+	Name  string // that of the published number, if there is one
+	About string
+	Value float64
+	Unit  string // as in machine files: "us", "MB/s", "count"
+}
+
+// A Claim is a statement about shapes, for which the source gives no number.
+type Claim struct {
+	Text   string
+	Source string // who states it; "" if it follows from the model's own constants
+	Holds  bool
+	Shown  string // the figures that decide it
+}
+
+// A Figure is a chart with the name that its file gets.
+type Figure struct {
+	Name string
+	plot.Figure
+}
+
+// A Cost is what simulating a job took. It is measured on the host, so that it differs from
+// run to run; it is in no figure and no file.
+type Cost struct {
+	What    string
+	Ranks   int
+	Seconds float64
+	Bytes   uint64 // the most memory that was resident in the process until then
+}
+
+// all are the experiments in the order of a report.
+var all = []*Experiment{
+	{"sci-pio-dma", "raw SISCI: PIO against DMA, stores against loads", pioDMA},
+	{"sci-short", "half round trip of Short active messages, over raw stores and over MPI", short},
+	{"sci-medium", "Medium active messages: two transfers against a copy, and against MPI", medium},
+	{"sci-long", "Long active messages against raw DMA and against MPI", long},
+	{"sci-scaling", "barrier, broadcast, all-reduce and random updates, by the number of ranks", scaling},
+}
+
+// All returns the experiments, in the order of a report.
+func All() []*Experiment { return slices.Clone(all) }
+
+// ByName returns the experiment of that name.
+func ByName(name string) (*Experiment, error) {
+	var names []string
+	for _, e := range all {
+		if e.Name == name {
+			return e, nil
+		}
+		names = append(names, e.Name)
+	}
+	return nil, fmt.Errorf("paper: no experiment %q; there are %s", name, strings.Join(names, ", "))
+}
+
+// number adds a number.
+func (o *Outcome) number(name, about string, value float64, unit string) {
+	o.Numbers = append(o.Numbers, Number{name, about, value, unit})
+}
+
+// claim adds a claim. shown is a format.
+func (o *Outcome) claim(text, source string, holds bool, shown string, args ...any) {
+	o.Claims = append(o.Claims, Claim{text, source, holds, fmt.Sprintf(shown, args...)})
+}
+
+func (o *Outcome) note(format string, args ...any) {
+	o.Notes = append(o.Notes, fmt.Sprintf(format, args...))
+}
+
+// micros returns a time in microseconds.
+func micros(t vtime.Time) float64 { return float64(t) / float64(vtime.Microsecond) }
+
+// repeats returns a number of repetitions: the paper's with Full. Under a model all
+// repetitions are alike but the first ones, so a few give the same mean.
+func (s *Setting) repeats(paper int) int {
+	if s.Full {
+		return paper
+	}
+	return min(paper, 20)
+}
+
+// job runs body as a job of n ranks on the machine. Conduit settings are the caller's.
+func (s *Setting) job(n int, cfg core.Config, body func(*core.Job) error) error {
+	cfg.Conduit, cfg.Profile, cfg.Seed, cfg.Threads = s.Conduit, s.Profile, s.Seed, core.Single
+	if err := core.RunModel(n, cfg, body); err != nil {
+		return fmt.Errorf("paper: %d ranks on %s/%s: %w", n, s.Conduit, s.Profile, err)
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+package paper
+
+import (
+	"fmt"
+
+	"github.com/aqueduct-go/aqueduct/bench/plot"
+	"github.com/aqueduct-go/aqueduct/internal/machine"
+)
+
+// goal returns what was published under a name, or nil.
+func (s *Setting) goal(name string) *machine.Goal {
+	if g := s.Machine.Fit(name); g != nil {
+		return g
+	}
+	return s.Machine.Prediction(name)
+}
+
+// published returns the published numbers of the given names as marks of a figure, each at
+// its place; those that the machine's file does not have are left out.
+func (s *Setting) published(x float64, names ...string) []plot.Series {
+	var marks []plot.Series
+	for _, name := range names {
+		if g := s.goal(name); g != nil {
+			marks = append(marks, plot.Series{
+				Name: "published: " + name, Kind: plot.Published, Points: []plot.Point{{X: x, Y: g.Number()}},
+			})
+		}
+	}
+	return marks
+}
+
+// reproduce is the note under a figure.
+func (s *Setting) reproduce(e string) string {
+	command := "aqbench paper " + e + " --machine " + s.Machine.Name
+	if s.Seed != 0 {
+		command += fmt.Sprint(" --seed ", s.Seed)
+	}
+	if s.Full {
+		command += " --full"
+	}
+	return "Model of the machine " + s.Machine.Name + ", virtual time. Reproduce: " + command
+}

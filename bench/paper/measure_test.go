@@ -1,0 +1,168 @@
+package paper
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	_ "github.com/aqueduct-go/aqueduct" // registers the conduits
+	"github.com/aqueduct-go/aqueduct/bench/plot"
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/extended/coll/cost"
+	"github.com/aqueduct-go/aqueduct/internal/machine"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// loopback is the smallest modelled network: a latency and a rate.
+func loopback() *Setting {
+	return &Setting{Conduit: "loopback", Machine: &machine.File{Name: "loopback"}, Seed: 1}
+}
+
+// grain is what a poll of the modelled loopback takes, in microseconds: times may be off by
+// one at each end.
+const grain = 0.011
+
+// TestRoundTrips measures a network whose latency and rate are known.
+func TestRoundTrips(t *testing.T) {
+	measure := func(kind core.Kind, latency string, ranks int, sizes ...int) []plot.Point {
+		t.Helper()
+		r := roundTrips{kind: kind, sizes: sizes, ranks: ranks, repeats: 4}
+		r.config.Settings = map[string]string{"latency": latency, "rate": "1e8"}
+		r.config.Segment = "65536"
+		points, err := r.points(loopback())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return points
+	}
+	for _, kind := range []core.Kind{core.Short, core.Medium, core.Long} {
+		one, three := measure(kind, "1us", 2, 0), measure(kind, "3us", 8, 0)
+		if d := three[0].Y - one[0].Y; math.Abs(d-2) > grain {
+			t.Errorf("%v: 2 µs more latency make %g µs", kind, d)
+		}
+		if kind == core.Short {
+			continue
+		}
+		l := leastSquares(measure(kind, "1us", 2, 0, 1000, 2000, 5000))
+		if math.Abs(l.slope-0.01) > 1e-5 || l.intercept < 1 {
+			t.Errorf("%v: at 10 ns per byte a byte takes %g µs, none %g µs", kind, l.slope, l.intercept)
+		}
+	}
+}
+
+// TestRoundTripsFail wants the reason.
+func TestRoundTripsFail(t *testing.T) {
+	r := roundTrips{kind: core.Medium, sizes: []int{1 << 30}, ranks: 2, repeats: 1}
+	if _, err := r.points(loopback()); err == nil || !strings.Contains(err.Error(), "1073741824 bytes") {
+		t.Errorf("a Medium of a gigabyte: %v", err)
+	}
+	r = roundTrips{ranks: 2, repeats: 1, config: core.Config{Settings: map[string]string{"fly": "1"}}}
+	if _, err := r.points(loopback()); err == nil || !strings.Contains(err.Error(), "fly") {
+		t.Errorf("an unknown setting: %v", err)
+	}
+}
+
+// TestGrowth runs every collective on growing jobs: on a network without contention all but
+// random updates follow the formula closely.
+func TestGrowth(t *testing.T) {
+	l := &layout{Setting: loopback(), ranks: []int{2, 4, 8, 32}}
+	for i := range collectives {
+		c := &collectives[i]
+		points, err := l.times(c, l.ranks, new(Outcome))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.IsSortedFunc(points, func(a, b cost.Point) int { return int(a.End - b.End) }) {
+			t.Errorf("%s: more ranks take less time: %v", c.name, points)
+		}
+		if f, worst := cost.Fit(points, cost.Ranks); worst > 0.1 || f.A < float64(vtime.Microsecond) {
+			t.Errorf("%s: a = %g ps, off by %.1f %%: %v", c.name, f.A, 100*worst, points)
+		}
+	}
+	o, told := new(Outcome), 0
+	l.Progress = func(Cost) { told++ }
+	points, err := l.times(&updates, l.ranks, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := l.times(&updates, l.ranks, new(Outcome)); err != nil || !slices.Equal(points, again) {
+		t.Errorf("%v, then %v, %v", points, again, err)
+	}
+	l.Seed++
+	if other, err := l.times(&updates, l.ranks, new(Outcome)); err != nil || slices.Equal(points, other) {
+		t.Errorf("another seed makes the same updates: %v, %v", other, err)
+	}
+	if told != 3*len(l.ranks) {
+		t.Errorf("told of %d jobs, want %d", told, 3*len(l.ranks))
+	}
+	if len(o.Costs) != len(l.ranks) || o.Costs[0].Ranks != 2 || o.Costs[0].Bytes == 0 {
+		t.Errorf("costs %+v", o.Costs)
+	}
+}
+
+// TestSchedules has schedules alone follow the formula that gives them their constants.
+func TestSchedules(t *testing.T) {
+	l := &layout{Setting: loopback(), ranks: []int{16}, most: 1 << 12}
+	f := cost.Formula{A: 5e6, B: 1e3, Scan: cost.Ranks}
+	for i := range collectives {
+		s, err := schedules(&collectives[i], f, l, new(Outcome))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range s.Points {
+			if want := f.Time(int(p.X)) / 1e6; math.Abs(p.Y-want) > 0.001*want {
+				t.Errorf("%s: %g ranks take %g µs, by the formula %g", collectives[i].name, p.X, p.Y, want)
+			}
+		}
+		if n := len(s.Points); n != 3 {
+			t.Errorf("%s: %d points", collectives[i].name, n)
+		}
+	}
+}
+
+func TestLeastSquares(t *testing.T) {
+	l := leastSquares([]plot.Point{{X: 0, Y: 3}, {X: 1, Y: 5}, {X: 2, Y: 7}})
+	if math.Abs(l.intercept-3) > 1e-12 || math.Abs(l.slope-2) > 1e-12 {
+		t.Errorf("%+v", l)
+	}
+	// Deviations that cancel: the line stays.
+	l = leastSquares([]plot.Point{{X: -1, Y: 2}, {X: -1, Y: 0}, {X: 1, Y: 4}, {X: 1, Y: 2}})
+	if math.Abs(l.intercept-2) > 1e-12 || math.Abs(l.slope-1) > 1e-12 {
+		t.Errorf("%+v", l)
+	}
+}
+
+func TestCrossing(t *testing.T) {
+	a := []plot.Point{{X: 1, Y: 1}, {X: 2, Y: 2}, {X: 4, Y: 4}}
+	for _, c := range []struct {
+		b  []float64
+		x  float64
+		ok bool
+	}{
+		{[]float64{3, 3, 3}, 3, true},
+		{[]float64{0, 0, 0}, 1, true},
+		{[]float64{5, 5, 5}, 0, false},
+		{[]float64{0, 3, 3}, 3, true}, // ahead at first, behind, and ahead for good
+		{[]float64{2, 2, 3}, 2, true},
+	} {
+		var b []plot.Point
+		for i, y := range c.b {
+			b = append(b, plot.Point{X: a[i].X, Y: y})
+		}
+		if x, ok := crossing(a, b); ok != c.ok || math.Abs(x-c.x) > 1e-12 {
+			t.Errorf("%v: %g, %v; want %g, %v", c.b, x, ok, c.x, c.ok)
+		}
+	}
+}
+
+func TestFigures(t *testing.T) {
+	for _, c := range []struct {
+		v    float64
+		want string
+	}{{0, "0"}, {5, "5"}, {1 << 20, "1048576"}, {0.1 - 1e-17, "0.1000"}, {0.09999999, "0.1000"}, {3.16049, "3.160"}, {-12345.6, "-12346"}, {0.00123456, "0.001235"}} {
+		if got := figures(c.v); got != c.want {
+			t.Errorf("%g: %s, want %s", c.v, got, c.want)
+		}
+	}
+}

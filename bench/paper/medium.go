@@ -1,0 +1,78 @@
+package paper
+
+import (
+	"github.com/aqueduct-go/aqueduct/bench/plot"
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+// mostMedium is the largest payload of a Medium in the paper: 1024 bytes less the header.
+const mostMedium = 1024 - headerBytes
+
+// medium compares the two ways in which the conduit can send a header and a payload.
+func medium(s *Setting) (*Outcome, error) {
+	o := new(Outcome)
+	step := 118 // an eighth of the range
+	if s.Full {
+		step = 16
+	}
+	var sizes []int
+	for n := 0; n < mostMedium; n += step {
+		sizes = append(sizes, n)
+	}
+	sizes = append(sizes, mostMedium)
+	two, err := s.mediums(sizes, map[string]string{"medium": "transfers"})
+	if err != nil {
+		return nil, err
+	}
+	one, err := s.mediums(sizes, map[string]string{"medium": "copy"})
+	if err != nil {
+		return nil, err
+	}
+	o.number("medium-slope", "growth with the payload, two transfers", 1000*leastSquares(two).slope, "ns/B")
+	o.number("medium-slope-copy", "growth with the payload, one copy", 1000*leastSquares(one).slope, "ns/B")
+	o.number("medium-944", "half round trip of the largest Medium, two transfers", valueAt(two, mostMedium), "us")
+	o.claimAhead("two transfers without a copy are faster than one transfer with a copy", "Su et al.", two[1:], one[1:])
+	series := []plot.Series{
+		{Name: "0 copies, 2 transfers", Points: two},
+		{Name: "1 copy, 1 transfer", Points: one},
+	}
+	if mpi := s.overMPI(o); mpi != nil {
+		over, err := mpi.mediums(sizes, nil)
+		if err != nil {
+			return nil, err
+		}
+		series = append(series, plot.Series{Name: "MPI conduit over ScaMPI", Points: over})
+		slope := 1000 * leastSquares(over).slope
+		o.number("mpi-medium-slope", "growth with the payload, MPI conduit", slope, "ns/B")
+		o.claimAhead("Mediums of the SCI conduit are faster than those of the MPI conduit", "Su et al.", two, over)
+		o.claim("and grow more slowly with the payload than those of the MPI conduit", "Su et al.", leastSquares(two).slope < leastSquares(over).slope,
+			"%s and %s ns/B", figures(1000*leastSquares(two).slope), figures(slope))
+	}
+	o.Figures = append(o.Figures, Figure{"payload", plot.Figure{
+		Title:  "Medium active messages: half round trip, by payload",
+		Note:   s.reproduce("sci-medium"),
+		X:      plot.Axis{Label: "payload, bytes"},
+		Y:      plot.Axis{Label: "µs"},
+		Series: series,
+	}})
+	return o, nil
+}
+
+// mediums returns half of the mean round trip of Mediums by payload.
+func (s *Setting) mediums(sizes []int, settings map[string]string) ([]plot.Point, error) {
+	r := roundTrips{kind: core.Medium, sizes: sizes, ranks: torusNodes, repeats: s.repeats(5000), config: small}
+	r.config.Settings = settings
+	return r.points(s)
+}
+
+// claimAhead adds that a takes less time than b at every point.
+func (o *Outcome) claimAhead(text, source string, a, b []plot.Point) {
+	behind, least := 0, b[0].Y/a[0].Y
+	for i := range a {
+		least = min(least, b[i].Y/a[i].Y)
+		if a[i].Y >= b[i].Y {
+			behind++
+		}
+	}
+	o.claim(text, source, behind == 0, "behind at %d of %d sizes; the other takes %s times as long, or more", behind, len(a), figures(least))
+}

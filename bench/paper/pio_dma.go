@@ -1,0 +1,98 @@
+package paper
+
+import "github.com/aqueduct-go/aqueduct/bench/plot"
+
+// pioDMA measures the hardware below the conduit: figure 7 of the paper, and its remark on
+// remote loads.
+func pioDMA(s *Setting) (*Outcome, error) {
+	o := new(Outcome)
+	small := []int{8, 16, 32, 64, 80, 128, 256, 512, 1 << 10, 2 << 10, 4 << 10, 8 << 10}
+	large := []int{64, 80, 128, 256, 512, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10}
+	if s.Full {
+		large = append(large, 128<<10, 256<<10, 512<<10, 1<<20)
+	}
+	pingPong, err := s.pioPingPong(small)
+	if err != nil {
+		return nil, err
+	}
+	stores, err := s.pioStream(large)
+	if err != nil {
+		return nil, err
+	}
+	transfers, err := s.dma(large)
+	if err != nil {
+		return nil, err
+	}
+	loads, err := s.pioRead(large[:8], 8)
+	if err != nil {
+		return nil, err
+	}
+	blocks, err := s.pioRead(large[:8], 64)
+	if err != nil {
+		return nil, err
+	}
+	o.number("raw-pio-80", "half round trip of 80 bytes by stores", valueAt(pingPong, 80), "us")
+	o.number("read-over-write", "80 bytes by loads of words, over the half round trip by stores", valueAt(loads, headerBytes)/valueAt(pingPong, headerBytes), "count")
+	last := float64(large[len(large)-1])
+	o.number("pio-rate", "stores, at the largest size", last/valueAt(stores, last), "MB/s")
+	o.number("dma-rate", "DMA, at the largest size", last/valueAt(transfers, last), "MB/s")
+	o.claimCrossover(stores, transfers)
+	o.Figures = append(o.Figures,
+		Figure{"latency", plot.Figure{
+			Title: "Raw SCI: half round trip by stores, and one transfer by DMA",
+			Note:  s.reproduce("sci-pio-dma"),
+			X:     plot.Axis{Label: "bytes", Scale: plot.Log2},
+			Y:     plot.Axis{Label: "µs", Scale: plot.Log10},
+			Series: append([]plot.Series{
+				{Name: "stores, half round trip", Points: pingPong},
+				{Name: "stores, with check", Points: stores},
+				{Name: "DMA: post and wait", Points: transfers},
+				{Name: "loads of 8 bytes", Points: loads},
+				{Name: "loads of 64-byte blocks", Points: blocks},
+			}, s.published(headerBytes, "raw-pio-80")...),
+		}},
+		Figure{"bandwidth", plot.Figure{
+			Title: "Raw SCI: bandwidth of stores, DMA and loads",
+			Note:  s.reproduce("sci-pio-dma"),
+			X:     plot.Axis{Label: "bytes", Scale: plot.Log2},
+			Y:     plot.Axis{Label: "MB/s (10⁶ bytes)"},
+			Series: []plot.Series{
+				{Name: "stores, with check", Points: rates(stores)},
+				{Name: "DMA: post and wait", Points: rates(transfers)},
+				{Name: "loads of 8 bytes", Points: rates(loads)},
+				{Name: "loads of 64-byte blocks", Points: rates(blocks)},
+			},
+		}},
+	)
+	return o, nil
+}
+
+// claimCrossover adds what the paper says about figure 7: PIO for small messages, up to a
+// kilobyte at least, and DMA for large ones.
+func (o *Outcome) claimCrossover(stores, transfers []plot.Point) {
+	x, ok := crossing(stores, transfers)
+	o.claim("stores are faster than DMA up to 1 KB, and DMA is for large transfers", "Su et al., figure 7",
+		ok && x > 1<<10, "DMA is ahead from %s bytes on", figures(x))
+	if ok {
+		o.number("pio-dma-crossover", "size from which DMA takes less time than stores", x, "B")
+	}
+}
+
+// rates turns times in microseconds by size in bytes into rates, in megabytes per second.
+func rates(points []plot.Point) []plot.Point {
+	var r []plot.Point
+	for _, p := range points {
+		r = append(r, plot.Point{X: p.X, Y: p.X / p.Y})
+	}
+	return r
+}
+
+// valueAt returns the value of the point at x, which there must be.
+func valueAt(points []plot.Point, x float64) float64 {
+	for _, p := range points {
+		if p.X == x {
+			return p.Y
+		}
+	}
+	panic("paper: no point there")
+}

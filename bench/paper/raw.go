@@ -1,0 +1,241 @@
+package paper
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/aqueduct-go/aqueduct/bench/plot"
+	"github.com/aqueduct-go/aqueduct/conduits/sci/hardware"
+	"github.com/aqueduct-go/aqueduct/conduits/sci/sisci"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// torusNodes is how many nodes the paper's torus of one driver has: four by two.
+const torusNodes = 8
+
+// rawSegment is the segment that each raw node exports: as much as the paper's has.
+const rawSegment = 1 << 20
+
+// neighbour returns the node of a machine of n that exchanges messages with node 0. In a torus
+// of up to eight nodes, the numbers running along the rows, it is the next in the column, whose
+// ring has two nodes: one hop there and one back. Rings lead one way only, so that a neighbour
+// in the row is nearer in one direction than in the other.
+func neighbour(n int) int { return n / 2 }
+
+// rawNode is one of two neighbouring nodes that use SISCI itself, without a conduit.
+type rawNode struct {
+	*vtime.Proc
+	profile *hardware.Profile
+	dev     *sisci.Device
+	local   *sisci.LocalSegment
+	mem     []byte // of the local segment
+	remote  *sisci.RemoteSegment
+	window  *sisci.RemoteMap // of all of it
+}
+
+// raw runs two programs side by side, each on a node of its own. It returns when both have
+// ended.
+func (s *Setting) raw(programs [2]func(*rawNode) error) error {
+	profile, err := hardware.NewProfile(s.Machine)
+	if err != nil {
+		return err
+	}
+	k := vtime.New(s.Seed)
+	m, err := hardware.New(k, profile, torusNodes)
+	if err != nil {
+		return err
+	}
+	network := sisci.NewNetwork(m)
+	var nodes [2]rawNode
+	var failed [2]error
+	for i := range nodes {
+		k.Spawn(fmt.Sprintf("node %d", i), func(p *vtime.Proc) {
+			n := &nodes[i]
+			n.Proc, n.profile = p, profile
+			if failed[i] = n.open(network, i); failed[i] == nil {
+				failed[i] = programs[i](n)
+			}
+			if failed[i] != nil {
+				k.Unwind(failed[i]) // the other one would wait for ever
+			}
+		})
+	}
+	err = k.Run()
+	for i := range nodes {
+		if nodes[i].dev != nil {
+			err = errors.Join(err, nodes[i].dev.Terminate())
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("paper: raw SISCI on %s: %w", s.Machine.Name, err)
+	}
+	return nil
+}
+
+// open exports a segment and connects to the other node's.
+func (n *rawNode) open(network *sisci.Network, i int) (err error) {
+	n.dev, err = sisci.Open(sisci.Config{Node: nodeID(i), Bell: -1, Place: &sisci.Place{
+		Network: network, Index: i * neighbour(torusNodes), Proc: n.Proc,
+		Limits: sisci.Layout{Memory: rawSegment, Segments: 1, Connections: 1},
+	}})
+	if err != nil {
+		return err
+	}
+	if n.local, err = n.dev.CreateSegment(1, rawSegment, 0, nil); err != nil {
+		return err
+	}
+	if err = n.local.Prepare(0); err != nil {
+		return err
+	}
+	local, err := n.local.Map(0, rawSegment, 0)
+	if err != nil {
+		return err
+	}
+	n.mem = local.Bytes()
+	if err = n.local.SetAvailable(); err != nil {
+		return err
+	}
+	if n.remote, err = n.dev.Connect(nodeID(1-i), 1, sisci.Forever, nil); err != nil {
+		return err
+	}
+	n.window, err = n.remote.Map(0, rawSegment, 0)
+	return err
+}
+
+// nodeID returns the SCI id of node i: they are multiples of four, as Dolphin's are.
+func nodeID(i int) sisci.NodeID { return sisci.NodeID(4 * (i + 1)) }
+
+// send stores b at the beginning of the other node's segment. The caller may go on at once.
+func (n *rawNode) send(b []byte) error { return n.window.MemCpy(nil, b, 0, 0) }
+
+// await looks at a byte of the own segment until it has the value.
+func (n *rawNode) await(at int, value byte) {
+	for n.Sync(); n.mem[at] != value; n.Sync() {
+		n.Charge(n.profile.Host.Test)
+	}
+}
+
+// pioPingPong returns half of the mean round trip of stores of each size: the paper's own
+// program for raw PIO, 1000 repetitions.
+func (s *Setting) pioPingPong(sizes []int) ([]plot.Point, error) {
+	repeats := s.repeats(1000)
+	points := make([]plot.Point, len(sizes))
+	exchange := func(n *rawNode, first bool) error {
+		mark := byte(0)
+		for i, size := range sizes {
+			b := make([]byte, size)
+			start := n.Now()
+			for range repeats {
+				mark++
+				b[size-1] = mark
+				if !first {
+					n.await(size-1, mark)
+				}
+				if err := n.send(b); err != nil {
+					return err
+				}
+				if first {
+					n.await(size-1, mark)
+				}
+			}
+			if first {
+				points[i] = plot.Point{X: float64(size), Y: micros(n.Now()-start) / float64(2*repeats)}
+			}
+		}
+		return nil
+	}
+	return points, s.raw([2]func(*rawNode) error{
+		func(n *rawNode) error { return exchange(n, true) },
+		func(n *rawNode) error { return exchange(n, false) },
+	})
+}
+
+// timed returns the mean time that f takes node 0, for each size, with node 1 idle.
+func (s *Setting) timed(sizes []int, repeats int, prepare func(*rawNode) (f func(size int) error, err error)) ([]plot.Point, error) {
+	points := make([]plot.Point, len(sizes))
+	return points, s.raw([2]func(*rawNode) error{
+		func(n *rawNode) error {
+			f, err := prepare(n)
+			if err != nil {
+				return err
+			}
+			for i, size := range sizes {
+				n.Sync()
+				start := n.Now()
+				for range repeats {
+					if err := f(size); err != nil {
+						return err
+					}
+				}
+				points[i] = plot.Point{X: float64(size), Y: micros(n.Now()-start) / float64(repeats)}
+			}
+			return nil
+		},
+		func(*rawNode) error { return nil },
+	})
+}
+
+// dma returns the time of one transfer by DMA among many: post, wait, and again, as
+// Dolphin's dmabench does.
+func (s *Setting) dma(sizes []int) ([]plot.Point, error) {
+	return s.timed(sizes, s.repeats(1000), func(n *rawNode) (func(int) error, error) {
+		q, err := n.dev.CreateDMAQueue(1)
+		if err != nil {
+			return nil, err
+		}
+		return func(size int) error {
+			if err := q.Enqueue(n.local, 0, n.remote, 0, size, 0); err != nil {
+				return err
+			}
+			if err := q.Post(nil); err != nil {
+				return err
+			}
+			state, err := q.Wait(sisci.Forever)
+			if err == nil && state != sisci.DMADone {
+				err = fmt.Errorf("a transfer of %d bytes by DMA: %v", size, state)
+			}
+			if err != nil {
+				return err
+			}
+			return q.Reset()
+		}, nil
+	})
+}
+
+// pioStream returns the time of copying each size to the other node by stores, with the check
+// that they have arrived.
+func (s *Setting) pioStream(sizes []int) ([]plot.Point, error) {
+	return s.timed(sizes, s.repeats(1000), func(n *rawNode) (func(int) error, error) {
+		q, err := n.window.CreateSequence()
+		if err != nil {
+			return nil, err
+		}
+		if st := q.Start(); st != sisci.OK { // once: a clean check begins the next transfer
+			return nil, fmt.Errorf("a sequence starts with %v", st)
+		}
+		return func(size int) error {
+			n.window.Window(0, size)
+			q.Push(0, size)
+			n.window.Close(0)
+			if st := q.Check(); st != sisci.OK {
+				return fmt.Errorf("a store of %d bytes: %v", size, st)
+			}
+			return nil
+		}, nil
+	})
+}
+
+// pioRead returns the time of copying each size from the other node by loads of so many bytes.
+func (s *Setting) pioRead(sizes []int, at int) ([]plot.Point, error) {
+	return s.timed(sizes, s.repeats(1000), func(n *rawNode) (func(int) error, error) {
+		b := make([]byte, rawSegment)
+		return func(size int) error {
+			for off := 0; off < size; off += at {
+				if err := n.window.MemCpy(nil, b[off:min(off+at, size)], off, sisci.BlockRead); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, nil
+	})
+}

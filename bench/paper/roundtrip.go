@@ -1,0 +1,124 @@
+package paper
+
+import (
+	"fmt"
+
+	"github.com/aqueduct-go/aqueduct/bench/plot"
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// Handlers of the experiments.
+const (
+	onPing  core.HandlerIndex = core.ClientHandlers + iota // a request that is answered alike
+	onPong                                                 // the answer
+	onWord                                                 // GUPS: a word to be changed
+	onWrote                                                // its answer
+)
+
+// roundTrips is the paper's measurement of active messages: each send is timed and waits for
+// a reply of equal size; half of the mean counts (section 5.6 of the reference; chapter 5 of
+// the GASNet/SCI paper).
+type roundTrips struct {
+	kind    core.Kind
+	sizes   []int // payload bytes; 0 of a Short
+	ranks   int   // of the job: 0 and its neighbour exchange, the others wait for the end
+	repeats int
+	config  core.Config
+}
+
+// warmUp is how many exchanges go before those that count: connections and credits settle.
+const warmUp = 3
+
+// halves returns half of the mean round trip for each size.
+func (r *roundTrips) halves(s *Setting) ([]vtime.Time, error) {
+	times := make([]vtime.Time, len(r.sizes))
+	err := s.job(r.ranks, r.config, func(job *core.Job) error {
+		p := &pinger{roundTrips: r}
+		ep, err := job.Attach(core.AttachSpec{Handlers: p.handlers()})
+		if err != nil || job.Rank() != 0 {
+			return err // returning serves the others until all have
+		}
+		p.ep = ep
+		for i, size := range r.sizes {
+			if times[i], err = p.half(size); err != nil {
+				return fmt.Errorf("%v of %d bytes: %w", r.kind, size, err)
+			}
+		}
+		return nil
+	})
+	return times, err
+}
+
+// points returns half of the mean round trip by size, in microseconds.
+func (r *roundTrips) points(s *Setting) ([]plot.Point, error) {
+	times, err := r.halves(s)
+	if err != nil {
+		return nil, err
+	}
+	points := make([]plot.Point, len(times))
+	for i, t := range times {
+		points[i] = plot.Point{X: float64(r.sizes[i]), Y: micros(t)}
+	}
+	return points, nil
+}
+
+// pinger is a rank's part.
+type pinger struct {
+	*roundTrips
+	ep      *core.Endpoint
+	answers int
+}
+
+func (p *pinger) handlers() []core.HandlerEntry {
+	return []core.HandlerEntry{
+		{Index: onPing, Name: "ping", Func: p.answer},
+		{Index: onPong, Name: "pong", Func: func(*core.Token, []uint32, []byte) { p.answers++ }},
+	}
+}
+
+// answer replies with what came. A Long's payload lies in the segment already.
+func (p *pinger) answer(t *core.Token, _ []uint32, data []byte) {
+	var err error
+	switch p.kind {
+	case core.Short:
+		err = t.ReplyShort(onPong)
+	case core.Medium:
+		err = t.ReplyMedium(onPong, data)
+	default:
+		err = t.ReplyLong(onPong, data, t.Offset())
+	}
+	if err != nil {
+		t.Endpoint().Fail(err)
+	}
+}
+
+// half returns half of the mean round trip with a payload of size bytes.
+func (p *pinger) half(size int) (vtime.Time, error) {
+	data := make([]byte, size)
+	var sum vtime.Time
+	for i := range warmUp + p.repeats {
+		start, want := p.ep.Job().Now(), p.answers+1
+		if err := p.send(data); err != nil {
+			return 0, err
+		}
+		if err := p.ep.WaitUntil(func() bool { return p.answers >= want }); err != nil {
+			return 0, err
+		}
+		if i >= warmUp {
+			sum += p.ep.Job().Now() - start
+		}
+	}
+	return sum / vtime.Time(2*p.repeats), nil
+}
+
+func (p *pinger) send(data []byte) error {
+	to := core.Rank(neighbour(p.ranks))
+	switch p.kind {
+	case core.Short:
+		return p.ep.RequestShort(to, onPing)
+	case core.Medium:
+		return p.ep.RequestMedium(to, onPing, data)
+	}
+	return p.ep.RequestLong(to, onPing, data, 0)
+}

@@ -1,0 +1,160 @@
+package paper
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/aqueduct-go/aqueduct/bench/plot"
+	"github.com/aqueduct-go/aqueduct/extended/coll"
+	"github.com/aqueduct-go/aqueduct/extended/coll/cost"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// scaling measures how collectives grow with the number of ranks.
+func scaling(s *Setting) (*Outcome, error) {
+	dir, err := os.MkdirTemp("", "aqbench")
+	if err != nil {
+		return nil, fmt.Errorf("paper: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	list, err := layouts(s, dir)
+	if err != nil {
+		return nil, err
+	}
+	o := new(Outcome)
+	for i := range collectives {
+		if err := o.growth(s, &collectives[i], list); err != nil {
+			return nil, err
+		}
+	}
+	return o, o.gups(s, list)
+}
+
+// growth adds the figure of a collective: for each layout its times, and the formula that
+// they would follow without contention.
+func (o *Outcome) growth(s *Setting, c *collective, list []layout) error {
+	figure := plot.Figure{
+		Title: "Growth of " + c.forms,
+		Note:  s.reproduce("sci-scaling"),
+		X:     plot.Axis{Label: "ranks", Scale: plot.Log2},
+		Y:     plot.Axis{Label: "µs", Scale: plot.Log10},
+	}
+	for i := range list {
+		l := &list[i]
+		points, err := l.times(c, l.ranks, o)
+		if err != nil {
+			return err
+		}
+		formula := l.formula(points[0].End)
+		o.claimBound(c, l, formula, points)
+		figure.Series = append(figure.Series, growthSeries(l.name, points), l.formulaSeries(formula))
+		if l.most > 0 {
+			alone, err := schedules(c, formula, l, o)
+			if err != nil {
+				return err
+			}
+			figure.Series = append(figure.Series, alone)
+		}
+	}
+	o.Figures = append(o.Figures, Figure{c.name, figure})
+	return nil
+}
+
+// times runs the collective at numbers of ranks.
+func (l *layout) times(c *collective, ranks []int, o *Outcome) ([]cost.Point, error) {
+	var points []cost.Point
+	for _, n := range ranks {
+		t, err := c.run(l.Setting, n, o)
+		if err != nil {
+			return nil, err
+		}
+		points = append(points, cost.Point{Ranks: n, Result: cost.Result{End: t}})
+	}
+	return points, nil
+}
+
+// claimBound adds that no number of ranks is faster than the formula, but for a twentieth,
+// and by how much contention and distance make it slower.
+func (o *Outcome) claimBound(c *collective, l *layout, f cost.Formula, points []cost.Point) {
+	least, most := 1.0, 0.0
+	for _, p := range points {
+		ratio := float64(p.End) / f.Time(p.Ranks)
+		least, most = min(least, ratio), max(most, ratio)
+	}
+	o.claim(fmt.Sprintf("%s, %s: ⌈log₂ P⌉·(a + b·words(P)) is a lower bound", c.name, l.name), "",
+		least >= 0.95, "a = %s µs, b = %v; contention and distance make it up to %.1f times as long, up to %d ranks",
+		figures(f.A/float64(vtime.Microsecond)), l.profile.Host.Scan, most, points[len(points)-1].Ranks)
+}
+
+func growthSeries(name string, points []cost.Point) plot.Series {
+	s := plot.Series{Name: name}
+	for _, p := range points {
+		s.Points = append(s.Points, plot.Point{X: float64(p.Ranks), Y: micros(p.End)})
+	}
+	return s
+}
+
+func (l *layout) formulaSeries(f cost.Formula) plot.Series {
+	s := plot.Series{Name: l.name + ": formula", Kind: plot.Formula}
+	for _, n := range powers(2, max(l.most, l.ranks[len(l.ranks)-1])) {
+		s.Points = append(s.Points, plot.Point{X: float64(n), Y: f.Time(n) / float64(vtime.Microsecond)})
+	}
+	return s
+}
+
+// schedules runs the collective's schedules alone, on a cost model with the formula's
+// constants, which does not know contention either: every message of up to millions of
+// ranks, but no rank that executes.
+func schedules(c *collective, f cost.Formula, l *layout, o *Outcome) (plot.Series, error) {
+	forced, err := coll.ParseForced(c.forms)
+	if err != nil {
+		return plot.Series{}, err
+	}
+	var points []cost.Point
+	for n := l.ranks[len(l.ranks)-1]; n <= l.most; n *= 16 {
+		model := cost.LogGP{Latency: vtime.Time(f.A), RecvOverhead: vtime.Time(f.B * f.Scan(n))}
+		start := time.Now()
+		p, err := cost.Growth(c.call, forced[c.call.Op], model, []int{n})
+		if err != nil {
+			return plot.Series{}, err
+		}
+		l.cost(o, c.name+", schedules alone", n, start)
+		points = append(points, p...)
+	}
+	return growthSeries("schedules alone", points), nil
+}
+
+// mostUpdating is the largest job of random updates. Every rank connects to updatesEach others,
+// again and again, and each connection takes a command segment of 4 KB at either end.
+const mostUpdating = 4096
+
+// upTo returns the numbers that are at most most.
+func upTo(numbers []int, most int) []int {
+	return slices.DeleteFunc(slices.Clone(numbers), func(n int) bool { return n > most })
+}
+
+// gups adds the figure of random updates.
+func (o *Outcome) gups(s *Setting, list []layout) error {
+	figure := plot.Figure{
+		Title: fmt.Sprintf("Random updates: %d by every rank, a Short each", updatesEach),
+		Note:  s.reproduce("sci-scaling"),
+		X:     plot.Axis{Label: "ranks", Scale: plot.Log2},
+		Y:     plot.Axis{Label: "updates per µs, all ranks together", Scale: plot.Log10},
+	}
+	for i := range list {
+		l := &list[i]
+		points, err := l.times(&updates, upTo(l.ranks, mostUpdating), o)
+		if err != nil {
+			return err
+		}
+		series := plot.Series{Name: l.name}
+		for _, p := range points {
+			series.Points = append(series.Points, plot.Point{X: float64(p.Ranks), Y: float64(p.Ranks*updatesEach) / micros(p.End)})
+		}
+		figure.Series = append(figure.Series, series)
+	}
+	o.Figures = append(o.Figures, Figure{updates.name, figure})
+	return nil
+}

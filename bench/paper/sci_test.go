@@ -1,0 +1,164 @@
+package paper_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aqueduct-go/aqueduct/bench/paper"
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+// standIn says that the smallest modelled network stands in for the MPI conduit, since this
+// build has none: what compares with it is tested, but what comes out says nothing.
+var standIn bool
+
+func init() {
+	if _, err := core.DriverByName("mpi"); err == nil {
+		return
+	}
+	d, err := core.DriverByName("loopback")
+	if err != nil {
+		panic(err)
+	}
+	d.Name, d.Models = "mpi", []string{"scampi"}
+	core.Register(d)
+	standIn = true
+}
+
+func sci(t *testing.T, name string) *paper.Setting {
+	t.Helper()
+	s, err := paper.SCI(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func run(t *testing.T, name string, s *paper.Setting) *paper.Outcome {
+	t.Helper()
+	e, err := paper.ByName(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := e.Run(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// written returns all of an outcome that must not differ between runs.
+func written(t *testing.T, name string, s *paper.Setting, o *paper.Outcome) string {
+	t.Helper()
+	e, err := paper.ByName(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := paper.NewCSV(&b).Write(e, s, o); err != nil {
+		t.Fatal(err)
+	}
+	for i := range o.Figures {
+		if err := o.Figures[i].WriteSVG(&b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fmt.Fprint(&b, o.Claims, o.Notes)
+	return b.String()
+}
+
+// TestPaper runs the experiments on the paper's machine: every number is within its tolerance,
+// every claim holds, and a second run gives the same to the last byte.
+func TestPaper(t *testing.T) {
+	for _, e := range paper.All() {
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			s := sci(t, "d339-2003")
+			o := run(t, e.Name, s)
+			failures, err := o.Failures(s.Machine)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, line := range failures {
+				if !standIn || !strings.Contains(line, "MPI") {
+					t.Error(line)
+				}
+			}
+			if len(o.Claims) == 0 || len(o.Figures) == 0 {
+				t.Error("nothing is claimed or drawn")
+			}
+			if first, second := written(t, e.Name, s, o), written(t, e.Name, s, run(t, e.Name, s)); first != second {
+				t.Errorf("first\n%s\nthen\n%s", first, second)
+			}
+		})
+	}
+}
+
+// TestGoals wants every number that the paper's machine has to be produced by some
+// experiment, lest one is predicted and never looked at.
+func TestGoals(t *testing.T) {
+	s := sci(t, "d339")
+	var produced []string
+	for _, name := range []string{"sci-pio-dma", "sci-short", "sci-medium", "sci-long"} {
+		for _, n := range run(t, name, s).Numbers {
+			produced = append(produced, n.Name)
+		}
+	}
+	for _, g := range slices.Concat(s.Machine.Fits, s.Machine.Predictions) {
+		if !slices.Contains(produced, g.Name) {
+			t.Errorf("%s: no experiment gives %s; there are %v", g.Where, g.Name, produced)
+		}
+	}
+}
+
+// TestOwnMachine changes a constant of the paper's machine in a file of its own: what depends
+// on it moves, and what was published about the other machine judges nothing.
+func TestOwnMachine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "fast.machine")
+	text := "about faster stores\nbase d339-2003\npio.word 1 ns assumed for the test\nlink.rate 0.1 ns/B assumed for the test\n"
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	fast, paperMachine := sci(t, path), sci(t, "d339-2003")
+	for _, name := range []string{"sci-pio-dma", "sci-short"} {
+		a, b := run(t, name, fast), run(t, name, paperMachine)
+		if got, was := value(t, a, "raw-pio-80"), value(t, b, "raw-pio-80"); got >= was {
+			t.Errorf("%s: faster stores take %g µs, the others %g", name, got, was)
+		}
+		list, err := paper.Compare(a, fast.Machine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range list {
+			if c.Verdict != paper.Unjudged {
+				t.Errorf("%s: %s is judged by %s", name, c.Name, c.Goal.Where)
+			}
+		}
+	}
+}
+
+func value(t *testing.T, o *paper.Outcome, name string) float64 {
+	t.Helper()
+	for _, n := range o.Numbers {
+		if n.Name == name {
+			return n.Value
+		}
+	}
+	t.Fatalf("no number %s in %v", name, o.Numbers)
+	return 0
+}
+
+// TestUnknownMachine wants the machines that there are.
+func TestUnknownMachine(t *testing.T) {
+	if _, err := paper.SCI("fly"); err == nil || !strings.Contains(err.Error(), "d339-2003") {
+		t.Error(err)
+	}
+	if names := paper.SCIMachines(); !slices.Contains(names, "d339-2003") {
+		t.Errorf("machines %v", names)
+	}
+}

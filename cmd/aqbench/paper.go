@@ -1,0 +1,166 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/aqueduct-go/aqueduct/bench/paper"
+)
+
+// deviates is the exit status if a number of a model is outside its tolerance, or a claim
+// does not hold.
+const deviates = 3
+
+// paperOptions are those of the verb paper, checked.
+type paperOptions struct {
+	experiments []*paper.Experiment
+	setting     *paper.Setting
+	svg, csv    string
+	list        bool
+}
+
+// runPaper is the verb paper.
+func runPaper(args []string, stdout, stderr io.Writer) int {
+	var o paperOptions
+	err := o.parse(args, stdout)
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		return 0
+	case err != nil:
+		fmt.Fprintf(stderr, "aqbench paper: %v\n", err)
+		return 2
+	case o.list:
+		listExperiments(stdout)
+		return 0
+	}
+	failures, err := o.run(stdout, stderr)
+	if err != nil {
+		fmt.Fprintf(stderr, "aqbench paper: %v\n", err)
+		return 1
+	}
+	for _, line := range failures {
+		fmt.Fprintf(stderr, "aqbench paper: %s\n", line)
+	}
+	if len(failures) > 0 {
+		return deviates
+	}
+	return 0
+}
+
+// parse reads the command line. Help goes to stdout.
+func (o *paperOptions) parse(args []string, stdout io.Writer) (err error) {
+	f := pflag.NewFlagSet("aqbench paper", pflag.ContinueOnError)
+	f.SetOutput(stdout)
+	f.Usage = func() {
+		fmt.Fprintf(stdout, "usage: aqbench paper EXPERIMENT... [options]\n\nexperiments:\n")
+		listExperiments(stdout)
+		fmt.Fprintf(stdout, "\n%s\nexit status: 0 all numbers are within their tolerances and all claims hold, 1 something failed, 2 misuse, %d a number deviates or a claim does not hold\n", f.FlagUsages(), deviates)
+	}
+	name := f.String("machine", "d339-2003", "SCI machine: "+strings.Join(paper.SCIMachines(), ", ")+", or the path of a machine file")
+	seed := f.Uint64("seed", 0, "seed of the model's random numbers")
+	full := f.Bool("full", false, "all sizes and repetitions; takes a while")
+	f.StringVar(&o.svg, "svg", "", "write the figures as SVG: the first to a name that ends in .svg, or all into a directory")
+	f.StringVar(&o.csv, "csv", "", "also write numbers and points as CSV to this file")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if o.experiments, o.list, err = chooseExperiments(f.Args()); err != nil || o.list {
+		return err
+	}
+	if len(o.experiments) > 1 && strings.HasSuffix(o.svg, paper.SVGSuffix) {
+		return fmt.Errorf("--svg %s takes the figure of one experiment; give a directory", o.svg)
+	}
+	if o.setting, err = paper.SCI(*name); err != nil {
+		return err
+	}
+	o.setting.Seed, o.setting.Full = *seed, *full
+	return nil
+}
+
+// chooseExperiments reads the operands: list, all, or names.
+func chooseExperiments(names []string) (chosen []*paper.Experiment, list bool, err error) {
+	switch {
+	case len(names) == 0:
+		return nil, false, errors.New("which experiment? Give names, all, or list")
+	case slices.Equal(names, []string{"list"}):
+		return nil, true, nil
+	case slices.Equal(names, []string{"all"}):
+		return paper.All(), false, nil
+	}
+	for _, name := range names {
+		e, err := paper.ByName(name)
+		if err != nil {
+			return nil, false, err
+		}
+		chosen = append(chosen, e)
+	}
+	return chosen, false, nil
+}
+
+func listExperiments(w io.Writer) {
+	for _, e := range paper.All() {
+		fmt.Fprintf(w, "  %-12s %s\n", e.Name, e.About)
+	}
+}
+
+// run runs the experiments and writes what comes out. It returns a line for each number that
+// deviates and each claim that does not hold.
+func (o *paperOptions) run(stdout, stderr io.Writer) (failures []string, err error) {
+	table := paper.NewCSV(io.Discard)
+	if o.csv != "" {
+		file, err := os.Create(o.csv)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		table = paper.NewCSV(file)
+	}
+	for _, e := range o.experiments {
+		lines, err := o.one(e, table, stdout, stderr)
+		if err != nil {
+			return failures, fmt.Errorf("%s: %w", e.Name, err)
+		}
+		failures = append(failures, lines...)
+	}
+	return failures, nil
+}
+
+// one runs one experiment.
+func (o *paperOptions) one(e *paper.Experiment, table *paper.CSV, stdout, stderr io.Writer) ([]string, error) {
+	if o.setting.Full {
+		o.setting.Progress = func(c paper.Cost) {
+			fmt.Fprintf(stderr, "aqbench paper: %s: %s of %d ranks: %.1f s\n", e.Name, c.What, c.Ranks, c.Seconds)
+		}
+	}
+	out, err := e.Run(o.setting)
+	if err != nil {
+		return nil, err
+	}
+	if err := paper.WriteText(stdout, e, o.setting, out); err != nil {
+		return nil, err
+	}
+	if err := table.Write(e, o.setting, out); err != nil {
+		return nil, err
+	}
+	if o.svg != "" {
+		names, err := paper.WriteSVG(o.svg, e, out)
+		for _, name := range names {
+			fmt.Fprintf(stderr, "aqbench paper: wrote %s\n", name)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	var lines []string
+	failed, err := out.Failures(o.setting.Machine)
+	for _, line := range failed {
+		lines = append(lines, e.Name+": "+line)
+	}
+	return lines, err
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/xml"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aqueduct-go/aqueduct/bench/paper"
+)
+
+// aqbench runs a command line.
+func aqbench(t *testing.T, args ...string) (status int, out, errs string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	status = run(t.Context(), args, &stdout, &stderr)
+	return status, stdout.String(), stderr.String()
+}
+
+// TestPaper repeats two experiments, with figures and points in files.
+func TestPaper(t *testing.T) {
+	dir := t.TempDir()
+	table, figures := filepath.Join(dir, "points.csv"), filepath.Join(dir, "figures")
+	status, out, errs := aqbench(t, "paper", "sci-short", "sci-pio-dma", "--csv", table, "--svg", figures)
+	if status != 0 || !strings.Contains(out, "am-short") || !strings.Contains(out, "predicted, ±10 %") {
+		t.Fatalf("status %d: %s%s", status, out, errs)
+	}
+	file, err := os.Open(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	rows, err := csv.NewReader(file).ReadAll()
+	if err != nil || len(rows) < 50 || rows[0][0] != "experiment" || rows[1][0] != "sci-short" || rows[len(rows)-1][0] != "sci-pio-dma" {
+		t.Errorf("%d rows, %v", len(rows), err)
+	}
+	for _, name := range []string{"sci-short-ranks.svg", "sci-pio-dma-latency.svg", "sci-pio-dma-bandwidth.svg"} {
+		if !strings.Contains(errs, name) {
+			t.Errorf("%s is not announced in %q", name, errs)
+		}
+		text, err := os.ReadFile(filepath.Join(figures, name))
+		if err == nil {
+			err = xml.Unmarshal(text, new(struct{ XMLName xml.Name }))
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestPaperDeviates wants status 3 for a machine of which something else was published.
+func TestPaperDeviates(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "other.machine")
+	text := "about another one\nbase d339-2003\npredict am-short 1 us 10% the author of this test\n"
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	status, out, errs := aqbench(t, "paper", "sci-short", "--machine", path)
+	if status != deviates || !strings.Contains(out, "DEVIATES") || !strings.Contains(errs, "sci-short: am-short") {
+		t.Errorf("status %d: %s%s", status, out, errs)
+	}
+}
+
+// TestPaperFails wants status 1 where a file cannot be written.
+func TestPaperFails(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing", "file")
+	for _, args := range [][]string{{"--csv", missing}, {"--svg", missing + paper.SVGSuffix}} {
+		status, _, errs := aqbench(t, append([]string{"paper", "sci-short"}, args...)...)
+		if status != 1 || !strings.Contains(errs, "missing") {
+			t.Errorf("%v: status %d: %s", args, status, errs)
+		}
+	}
+}
+
+func TestPaperList(t *testing.T) {
+	status, out, _ := aqbench(t, "paper", "list")
+	for _, e := range paper.All() {
+		if status != 0 || !strings.Contains(out, e.Name) {
+			t.Errorf("status %d, no %s in %s", status, e.Name, out)
+		}
+	}
+	status, out, _ = aqbench(t, "paper", "--help")
+	if status != 0 || !strings.Contains(out, "exit status") || !strings.Contains(out, "d339-2003") {
+		t.Errorf("status %d: %s", status, out)
+	}
+}
+
+func TestPaperMisuse(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{nil, "which experiment"},
+		{[]string{"fly"}, "no experiment"},
+		{[]string{"list", "sci-short"}, "no experiment"},
+		{[]string{"sci-short", "--machine", "fly"}, "d339-2003"},
+		{[]string{"all", "--svg", "one.svg"}, "directory"},
+		{[]string{"sci-short", "--fly"}, "unknown flag"},
+	} {
+		status, _, errs := aqbench(t, append([]string{"paper"}, c.args...)...)
+		if status != 2 || !strings.Contains(errs, c.says) {
+			t.Errorf("%v: status %d; want 2 and %q in %q", c.args, status, c.says, errs)
+		}
+	}
+}
