@@ -16,7 +16,8 @@ build: setup
 	@mkdir -p $(BIN)
 	$(GO) build -o $(BIN)/ ./cmd/... ./examples/...
 
-# The main job: a real SPMD job of several processes, then the quick benchmark.
+# The main job: real SPMD jobs of several processes, one on a modelled machine and what its
+# model predicts, then the quick benchmark.
 run: build
 	$(BIN)/aqrun -n $(NP) $(BIN)/ring 1000
 	$(BIN)/aqrun -n $(NP) $(BIN)/wordcount --check core docs
@@ -25,6 +26,8 @@ run: build
 	$(BIN)/aqrun -n $(NP) $(BIN)/samplesort
 	$(BIN)/aqrun -n $(NP) $(BIN)/cg
 	$(BIN)/aqrun -n $(NP) $(BIN)/gups
+	$(BIN)/aqrun -n 16 --model sci/d339 $(BIN)/stencil
+	$(BIN)/aqbench paper sci-short
 	$(BIN)/aqbench am --quick
 
 # Unprivileged tests; what was skipped is listed at the end.
