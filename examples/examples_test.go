@@ -2,6 +2,7 @@
 package examples_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -47,6 +48,40 @@ var kinds = []struct {
 	{"goroutines", []string{"-n", "4", "--goroutines"}},
 	{"goroutines-loopback", []string{"-n", "4", "--goroutines", "--conduit", "loopback"}},
 	{"model", []string{"-n", "4", "--model", "loopback"}},
+	{"sci-d339", []string{"-n", "4", "--model", "sci/d339"}},
+	{"sci-scale", []string{"-n", "4", "--model", "sci/scale"}},
+}
+
+// modelled are the jobs of TestTraces.
+var modelled = []string{"loopback", "sci/d339"}
+
+// TestTraces has every program do the same twice in virtual time, to the picosecond.
+func TestTraces(t *testing.T) {
+	for _, prog := range []string{"ring", "wordcount core", "stencil --steps 20", "hashtable --keys 2000", "samplesort --lines 5000", "cg", "gups --log2 10"} {
+		for _, model := range modelled {
+			t.Run(strings.Fields(prog)[0]+"/"+model, func(t *testing.T) {
+				t.Parallel()
+				args := strings.Fields(prog)
+				var traces [2][]byte
+				for i := range traces {
+					file := filepath.Join(t.TempDir(), "trace")
+					cmd := exec.Command(filepath.Join(bin, "aqrun"), slices.Concat([]string{"-n", "4", "--model", model,
+						"--trace", file, filepath.Join(bin, args[0])}, args[1:])...)
+					cmd.Dir = ".."
+					out, err := cmd.CombinedOutput()
+					if err != nil {
+						t.Fatalf("%v\n%s", err, out)
+					}
+					if traces[i], err = os.ReadFile(file); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if len(traces[0]) == 0 || !bytes.Equal(traces[0], traces[1]) {
+					t.Errorf("traces of %d and %d bytes differ", len(traces[0]), len(traces[1]))
+				}
+			})
+		}
+	}
 }
 
 // each runs the program with its arguments as every kind of job, and checks its output.

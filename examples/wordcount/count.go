@@ -106,8 +106,8 @@ func (c *counter) countFiles(files []string) (bytes uint64, err error) {
 			return 0, err
 		}
 	}
-	for w, k := range local {
-		if err := c.put(onCounts, owner(w, n), w, k); err != nil {
+	for _, w := range slices.Sorted(maps.Keys(local)) { // in one order, so that every run is the same in virtual time
+		if err := c.put(onCounts, owner(w, n), w, local[w]); err != nil {
 			return 0, err
 		}
 	}
@@ -121,8 +121,8 @@ func (c *counter) countFiles(files []string) (bytes uint64, err error) {
 
 // collect brings all counts to rank 0.
 func (c *counter) collect(bytes uint64) (result, error) {
-	for w, k := range c.own {
-		if err := c.put(onTotals, 0, w, k); err != nil {
+	for _, w := range slices.Sorted(maps.Keys(c.own)) {
+		if err := c.put(onTotals, 0, w, c.own[w]); err != nil {
 			return result{}, err
 		}
 	}
