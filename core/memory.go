@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
@@ -56,9 +57,9 @@ func (ep *Endpoint) segmentLimit() (int, error) {
 	return shm.RoundDown(n), nil
 }
 
-// segmentSize turns what was asked for into a whole number of pages, limit at most, as the
-// default is without asking. A percentage is of the rank's share of what the host has left
-// beside the conduit.
+// segmentSize turns what was asked for into a whole number of pages. More than the limit is an
+// error; the default, and a percentage, which is of the rank's share of what the host has left
+// beside the conduit, are cut to it.
 func (j *Job) segmentSize(s string, conduit, limit int) (int, error) {
 	if s == "" {
 		s = j.cfg.Segment
@@ -77,6 +78,9 @@ func (j *Job) segmentSize(s string, conduit, limit int) (int, error) {
 	}
 	if uint64(n) > whole { // and so that sums do not overflow
 		return 0, fmt.Errorf("core: rank %d: a segment of %d MB, but %d MB are available; lower --segment", j.rank, n>>20, whole>>20)
+	}
+	if strings.HasSuffix(strings.TrimSpace(s), "%") {
+		n = min(n, limit)
 	}
 	if n > limit {
 		return 0, fmt.Errorf("core: rank %d: a segment of %d bytes, but conduit %s leaves a program at most %d; lower --segment", j.rank, n, j.cfg.Conduit, limit)

@@ -7,6 +7,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/coretest"
 	"github.com/aqueduct-go/aqueduct/extended/exttest"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/spawner"
 	"github.com/aqueduct-go/aqueduct/spawner/spawntest"
 
@@ -49,6 +50,9 @@ func TestExtended(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if shm.RaceEnabled && c.cfg.Conduit == "sci" && c.l == coretest.Model {
+				t.Skip("the race detector has nothing to find among coroutines that take turns, and takes minutes over it")
+			}
 			for _, x := range exttest.Cases() {
 				t.Run(x.Name, func(t *testing.T) { coretest.RunCase(t, c.l, c.cfg, x) })
 			}
