@@ -12,39 +12,46 @@
 //	            bursts have no answer yet
 //	inject      the host's bus: bus.write cycles and the data's; the adapter's sending
 //	            half: adapter.send per packet; then adapter.forward
-//	depart      every link of the route in turn: link.rate for the packet, link.hop
-//	            to the next, link.turn onto another ring; then adapter.accept
-//	accept      the adapter's receiving half: adapter.receive per packet; when there is
-//	            a buffer (adapter.buffers) the answer goes back along the rest of the
-//	            rings, and takes adapter.answer; the burst goes on across the bus
+//	depart, hop every link of the route in turn: link.rate for the packet, link.hop
+//	            to the next, link.turn onto another ring or for every stage of a switch;
+//	            then adapter.accept
+//	accept      the adapter's receiving half: adapter.receive per packet
+//	enter       when there is a buffer (adapter.buffers) the answer goes back along the
+//	            rest of the rings, link by link, and takes adapter.answer; the burst goes
+//	            on across the bus, and then the buffer is free again
 //	land        memory.visible later the bytes are in memory, where a CPU that polls
 //	            finds them
 //
 // So a store is answered before it can be seen: [Node.Check], the store barrier, says that all
-// bytes are in the hands of the remote adapter, which keeps their order. Bus, adapter halves
-// and links do one thing at a time, in the order in which they were asked. Loads make the same
+// bytes are in the hands of the remote adapter, which keeps their order. Loads make the same
 // way with a round trip for each word, during which the CPU stalls. A DMA engine sends bursts
 // of dma.burst bytes, each a train of packets, as fast as the bus gives them and as long as
 // not too many answers are missing.
+//
+// Buses, adapter halves and links do one thing at a time, in the order in which it comes to
+// them: each is asked by an event at the time at which the packet, request or answer, is
+// there. So whatever has most to do can work all the time, and what a machine carries follows
+// from that alone (docs/machines.md has figures).
 //
 // # What goes wrong
 //
 // With a chance per burst, bursts are refused (Busy), or they or their answers are lost
 // (Unknown until the driver has looked into it); a lost answer leaves the bytes delivered, so
-// that repeating stores them twice, as on the real thing. On a cut link, or when the peer is
-// lost, stores are Dead after error.timeout. [Machine.SetLink] and [Machine.Lose] make that
-// happen; hosts learn of it error.detect later ([Machine.Watch]).
+// that repeating stores them twice, as on the real thing. Stores without an account are flags,
+// which no program could repeat: the adapters are taken to do that, at no cost. A store of
+// which the request or the answer comes to a cut link, or to a lost peer, is Dead after
+// error.timeout; what has passed before is not affected. [Machine.SetLink] and [Machine.Lose]
+// make that happen; hosts learn of it error.detect later ([Machine.Watch]).
 //
 // # Approximations
 //
 //   - The gather buffer collects within one call of Store. Its last, partial block leaves at
 //     once; on a real processor it may stay until something pushes it out.
-//   - A packet takes its links in the order in which packets leave their adapters, all at that
-//     moment. Another that reaches a link further on a little earlier, but left later, waits for
-//     it. The receiving half and its bus are asked when a packet is there.
 //   - Links and switches have no buffers that could fill: what cannot go on waits where it costs
 //     nobody else. At most pio.outstanding bursts per host wait in this way. SCI's retries of
 //     busy packets are waiting for a buffer here, and cost no link time.
+//   - A switch blocks nothing inside, however many stages it has, and all ways through it are
+//     equally long: hosts compete for the links to and from it alone.
 //   - Echo packets, flow control and idle symbols are not modelled by themselves; the answer goes
 //     around the rest of the ring for all of them.
 //   - Memory has no bandwidth of its own, and the CPU's own work does not slow anything down.

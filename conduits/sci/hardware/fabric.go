@@ -13,13 +13,15 @@ import (
 //   - torus: hosts in rows and columns, each a ring; requests go along the row first. What
 //     changes from row to column passes through the adapter at the corner. A ring is a torus
 //     of one row. The last row may be incomplete in hosts, not in adapters.
-//   - switch: rings of a few hosts and one port of a switch that blocks nothing. With one host
-//     per port, the ring is that host's cable: one link to the switch and one back.
+//   - switch: rings of a few hosts and one port of a switch that blocks nothing inside. With one
+//     host per port, the ring is that host's cable: one link to the switch and one back, and
+//     these are all that hosts compete for. Up to topology.radix ports are one switch; more
+//     are a multistage network, through which every way is equally long.
 type fabric struct {
-	width, height int  // torus: hosts per row and rows; switch: hosts per port and ports
-	switched      bool // the rings meet in a switch
+	width, height int        // torus: hosts per row and rows; switch: hosts per port and ports
+	switched      bool       // the rings meet in a switch
+	turn          vtime.Time // from one ring to the next
 	links         []link
-	path          []hop // scratch
 }
 
 // link is one cable in one direction.
@@ -28,14 +30,8 @@ type link struct {
 	cut bool
 }
 
-// hop is a step of a route.
-type hop struct {
-	link int
-	turn bool // onto another ring than the step before
-}
-
 func newFabric(p *Profile, nodes int) fabric {
-	f := fabric{width: p.Topology.Width, switched: p.Topology.Shape == "switch"}
+	f := fabric{width: p.Topology.Width, switched: p.Topology.Shape == "switch", turn: p.Link.Turn}
 	switch {
 	case p.Topology.Shape == "ring":
 		f.width = nodes
@@ -44,6 +40,8 @@ func newFabric(p *Profile, nodes int) fabric {
 	}
 	f.height = (nodes + f.width - 1) / f.width
 	if f.switched {
+		n := vtime.Time(stages(f.height, p.Topology.Radix))
+		f.turn = n*p.Link.Turn + (n-1)*p.Link.Hop
 		f.links = make([]link, (f.width+1)*f.height)
 	} else {
 		f.links = make([]link, 2*f.width*f.height)
@@ -60,90 +58,120 @@ func squareWidth(nodes int) int {
 	return (nodes + rows - 1) / rows
 }
 
-// request returns the route from one node to another. The slice is valid until the next call.
-func (f *fabric) request(from, to int) []hop {
-	f.path = f.path[:0]
-	fx, fy, tx, ty := from%f.width, from/f.width, to%f.width, to/f.width
+// stages returns how many switches of radix ports lie on the way between ports: the logarithm
+// of their number, rounded up.
+func stages(ports, radix int) int {
+	n := 1
+	for reached := radix; reached < ports; reached *= radix {
+		n++
+	}
+	return n
+}
+
+// arc is a way along one ring: from place at to place end of a ring of size places, whose links
+// are numbered first, first+stride, and so on. The zero arc is no way at all.
+type arc struct{ first, stride, size, at, end int32 }
+
+// route is what is left of a packet's way: the rest of one ring, and perhaps another.
+type route struct{ now, then arc }
+
+// link returns the link that is next.
+func (r *route) link() int { return int(r.now.first + r.now.at*r.now.stride) }
+
+// step passes the next link. It tells whether there is another one, and whether that belongs
+// to the other ring.
+func (r *route) step() (more, turn bool) {
+	if r.now.at++; r.now.at == r.now.size {
+		r.now.at = 0
+	}
+	if r.now.at != r.now.end {
+		return true, false
+	}
+	r.now, r.then = r.then, arc{}
+	turn = r.now.at != r.now.end
+	return turn, turn
+}
+
+// join returns the route over two arcs, of which one may be empty.
+func join(a, b arc) route {
+	if a.at == a.end {
+		return route{now: b}
+	}
+	return route{now: a, then: b}
+}
+
+// place returns the column and the row of a host; with a switch, its place at a port and that
+// port. Dividing 32 bits takes a fraction of the time that 64 take.
+func (f *fabric) place(host int) (x, y int) {
+	i, width := uint32(host), uint32(f.width)
+	return int(i % width), int(i / width)
+}
+
+// request returns the route from one node to another, which must not be the same.
+func (f *fabric) request(from, to int) route {
+	fx, fy := f.place(from)
+	tx, ty := f.place(to)
 	switch {
 	case !f.switched:
-		f.row(fy, fx, tx)
-		f.column(tx, fy, ty)
+		return join(f.row(fy, fx, tx), f.column(tx, fy, ty))
 	case fy == ty:
-		f.port(fy, fx, tx)
+		return route{now: f.port(fy, fx, tx)}
 	default:
-		f.port(fy, fx, f.width)
-		f.port(ty, f.width, tx)
+		return join(f.port(fy, fx, f.width), f.port(ty, f.width, tx))
 	}
-	return f.path
 }
 
 // answer returns the route that the answer to a request takes: the rest of each ring, the
-// last ring first. The slice is valid until the next call.
-func (f *fabric) answer(from, to int) []hop {
-	f.path = f.path[:0]
-	fx, fy, tx, ty := from%f.width, from/f.width, to%f.width, to/f.width
+// last ring first.
+func (f *fabric) answer(from, to int) route {
+	fx, fy := f.place(from)
+	tx, ty := f.place(to)
 	switch {
 	case !f.switched:
-		f.column(tx, ty, fy)
-		f.row(fy, tx, fx)
+		return join(f.column(tx, ty, fy), f.row(fy, tx, fx))
 	case fy == ty:
-		f.port(fy, tx, fx)
+		return route{now: f.port(fy, tx, fx)}
 	default:
-		f.port(ty, tx, f.width)
-		f.port(fy, f.width, fx)
+		return join(f.port(ty, tx, f.width), f.port(fy, f.width, fx))
 	}
-	return f.path
 }
 
-// row appends the way from column x to column end of a torus's row y. The link that leaves
+// row returns the way from column x to column end of a torus's row y. The link that leaves
 // (x, y) along the row has the number of that host.
-func (f *fabric) row(y, x, end int) { f.travel(y*f.width, 1, f.width, x, end) }
+func (f *fabric) row(y, x, end int) arc { return newArc(y*f.width, 1, f.width, x, end) }
 
-// column appends the way from row y to row end of column x. The links along columns are
+// column returns the way from row y to row end of column x. The links along columns are
 // numbered after those along rows.
-func (f *fabric) column(x, y, end int) {
-	f.travel(f.width*f.height+x, f.width, f.height, y, end)
+func (f *fabric) column(x, y, end int) arc {
+	return newArc(f.width*f.height+x, f.width, f.height, y, end)
 }
 
-// port appends the way from place i to place end of the ring at a port of the switch, which
+// port returns the way from place i to place end of the ring at a port of the switch, which
 // itself has the last place.
-func (f *fabric) port(ring, i, end int) { f.travel(ring*(f.width+1), 1, f.width+1, i, end) }
-
-// travel appends the way from place i to place end of a ring of n, whose links are numbered
-// first, first+stride, and so on.
-func (f *fabric) travel(first, stride, n, i, end int) {
-	for turn := len(f.path) > 0; i != end; turn = false {
-		f.path = append(f.path, hop{first + i*stride, turn})
-		i = next(i, n)
-	}
+func (f *fabric) port(ring, i, end int) arc {
+	return newArc(ring*(f.width+1), 1, f.width+1, i, end)
 }
 
-func next(i, n int) int {
-	if i++; i == n {
-		return 0
-	}
-	return i
+func newArc(first, stride, size, at, end int) arc {
+	return arc{int32(first), int32(stride), int32(size), int32(at), int32(end)}
 }
 
-// carry takes bytes along a path, from time at on, and returns when the last of them has
-// arrived. Each link passes a packet on as soon as it has its head (cut-through), and is taken
-// for the whole packet. It returns false if a link is cut.
-func (m *Machine) carry(path []hop, at vtime.Time, bytes int) (vtime.Time, bool) {
-	p := m.profile
-	length := p.Link.Rate.Time(bytes)
-	head, tail := at, at
-	for _, h := range path {
-		l := &m.fabric.links[h.link]
-		if l.cut {
-			return 0, false
-		}
-		if h.turn {
-			head += p.Link.Turn
-		}
-		end := l.use(head, length)
-		head, tail = end-length+p.Link.Hop, end+p.Link.Hop
+// links appends the links of a route.
+func (r route) links(to []int) []int {
+	for more := true; more; more, _ = r.step() {
+		to = append(to, r.link())
 	}
-	return tail, true
+	return to
+}
+
+// works tells whether no link of a route is cut.
+func (f *fabric) works(r route) bool {
+	for more := true; more; more, _ = r.step() {
+		if f.links[r.link()].cut {
+			return false
+		}
+	}
+	return true
 }
 
 // reaches tells whether requests of one node to another, and their answers, come through.
@@ -151,20 +179,8 @@ func (m *Machine) reaches(from, to *Node) bool {
 	if from.lost || to.lost {
 		return false
 	}
-	if from == to {
-		return true
-	}
-	for _, h := range m.fabric.request(from.id, to.id) {
-		if m.fabric.links[h.link].cut {
-			return false
-		}
-	}
-	for _, h := range m.fabric.answer(from.id, to.id) {
-		if m.fabric.links[h.link].cut {
-			return false
-		}
-	}
-	return true
+	f := &m.fabric
+	return from == to || f.works(f.request(from.id, to.id)) && f.works(f.answer(from.id, to.id))
 }
 
 // Links returns how many links the machine has.
@@ -188,11 +204,8 @@ func (m *Machine) LinkName(i int) string {
 
 // Route returns the links of a request from one node to another and those of its answer.
 func (m *Machine) Route(from, to int) (request, answer []int) {
-	for _, h := range m.fabric.request(from, to) {
-		request = append(request, h.link)
+	if from == to {
+		return nil, nil
 	}
-	for _, h := range m.fabric.answer(from, to) {
-		answer = append(answer, h.link)
-	}
-	return request, answer
+	return m.fabric.request(from, to).links(nil), m.fabric.answer(from, to).links(nil)
 }

@@ -109,6 +109,44 @@ func TestCutLink(t *testing.T) {
 	}
 }
 
+// scissors is an event that cuts a link.
+type scissors struct{ m *hardware.Machine }
+
+func (s scissors) Fire(link, _ uint64) { s.m.SetLink(int(link), false) }
+
+// TestCutUnderWay cuts one link of a long way at different times: what is on it already, or
+// past it, arrives.
+func TestCutUnderWay(t *testing.T) {
+	const from, to, nodes = 0, 6, 9
+	p := load(t, "d339", "topology.shape", "ring", "word")
+	depart := block/8*p.PIO.Word + bus(p) + p.Adapter.Send + p.Adapter.Forward
+	accepted := depart + way(p, make([]int, to-from), 0, block) + p.Adapter.Accept + p.Adapter.Receive
+	for link := range nodes {
+		there := depart + vtime.Time(link-from)*p.Link.Hop // the head of the request, or of the answer
+		if link >= to {
+			there = accepted + vtime.Time(link-to)*p.Link.Hop
+		}
+		for _, c := range []struct {
+			cut  vtime.Time
+			want hardware.Outcome
+		}{{there - 1, hardware.Dead}, {there + 1, hardware.Delivered}} {
+			memory := make([]byte, block)
+			run(t, p, nodes, func(proc *vtime.Proc, m *hardware.Machine) {
+				proc.Kernel().At(c.cut, scissors{m}, uint64(link), 0)
+				var a hardware.Account
+				if o := attempt(m.Node(from), m.Node(to), memory, &a); o != c.want {
+					t.Errorf("link %d cut at %v: %v, want %v", link, c.cut, o, c.want)
+				}
+				proc.Charge(vtime.Millisecond)
+				proc.Sync()
+			})
+			if arrived, want := memory[0] == 1, link >= to || c.want == hardware.Delivered; arrived != want {
+				t.Errorf("link %d cut at %v: the bytes have arrived: %v, want %v", link, c.cut, arrived, want)
+			}
+		}
+	}
+}
+
 func TestLostNode(t *testing.T) {
 	profile := load(t, "d339")
 	memory := make([]byte, 8)
@@ -137,6 +175,19 @@ func TestLostNode(t *testing.T) {
 	}
 }
 
+// TestLostRefuses has a lost host that would refuse bursts: it does not even that.
+func TestLostRefuses(t *testing.T) {
+	run(t, load(t, "d339", "error.busy", "400000", "ppm"), 2, func(_ *vtime.Proc, m *hardware.Machine) {
+		m.Lose(1)
+		for range 20 {
+			var a hardware.Account
+			if o := attempt(m.Node(0), m.Node(1), make([]byte, block), &a); o != hardware.Dead {
+				t.Errorf("to a lost node: %v", o)
+			}
+		}
+	})
+}
+
 // TestLostInFlight loses the receiver after the bytes have been accepted.
 func TestLostInFlight(t *testing.T) {
 	memory := make([]byte, 8)
@@ -155,7 +206,7 @@ func TestLostInFlight(t *testing.T) {
 }
 
 func TestDMARefusals(t *testing.T) {
-	profile := load(t, "ntb")
+	profile := load(t, "d339")
 	run(t, profile, 2, func(p *vtime.Proc, m *hardware.Machine) {
 		q := m.Node(0).NewQueue()
 		bytes := func(n int) []byte { return make([]byte, n) }

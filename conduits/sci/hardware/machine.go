@@ -65,8 +65,7 @@ type Node struct {
 
 	window   []vtime.Time // ring: when the last transactions are answered, or notYet
 	oldest   int          // place in window that is taken next
-	arriving []vtime.Time // ring: when the last bursts that came in have crossed the bus
-	crossed  int          // place in arriving that is taken next
+	buffers  buffers      // for bursts that come in
 	channels []channel    // of the DMA engine; made with the first queue
 	queues   int          // made so far
 
@@ -81,10 +80,10 @@ const notYet vtime.Time = math.MaxInt64
 func newNode(m *Machine, id int) *Node {
 	p := m.profile
 	return &Node{
-		m:        m,
-		id:       id,
-		window:   make([]vtime.Time, p.PIO.Outstanding),
-		arriving: make([]vtime.Time, p.Adapter.Buffers),
+		m:       m,
+		id:      id,
+		window:  make([]vtime.Time, p.PIO.Outstanding),
+		buffers: buffers{free: make([]vtime.Time, p.Adapter.Buffers)},
 	}
 }
 
@@ -123,6 +122,14 @@ func (n *Node) Counts() Counts {
 
 // LinkBusy returns how long link i has carried packets.
 func (m *Machine) LinkBusy(i int) vtime.Time { return m.fabric.links[i].busy }
+
+// next returns the place after i in a ring of n.
+func next(i, n int) int {
+	if i++; i == n {
+		return 0
+	}
+	return i
+}
 
 // strikes tells whether something of that chance happens now.
 func (m *Machine) strikes(c machine.Chance) bool {

@@ -14,8 +14,13 @@ type packet struct {
 	m        *Machine
 	from, to *Node
 	kind     kind
-	events   int // DMA: how many are still to come
+	parts    int // how much of it goes on: its way and its answer's are one, its landing is another
 	outcome  Outcome
+
+	route     route      // what is left of its way, or of its answer's
+	length    vtime.Time // that it takes up a link
+	answering bool       // it is the answer that is on the way
+	behind    *packet    // waits for a buffer of the same adapter
 
 	place int      // of a store in from.window
 	acct  *Account // of a store; may be nil
@@ -54,17 +59,21 @@ func (k kind) reads() bool { return k == dmaRead || k == load || k == fetchAdd }
 // isDMA tells whether the engine made the packet.
 func (k kind) isDMA() bool { return k == dmaWrite || k == dmaRead }
 
-// The stages of a packet, which are its events.
+// The stages of a packet, which are its events. Each asks for a bus, a half of an adapter or a
+// link at the time at which the packet is there, so that these serve in the order of arrival.
 const (
 	inject uint64 = iota // the burst is due on the local bus
-	depart               // the adapter has it ready for the link
+	depart               // the adapter has it ready for the first link
+	hop                  // its head, or its answer's, is at another link
 	accept               // it is at the remote adapter
+	enter                // the receiving half has taken it in
+	board                // it was first to wait for a buffer, and one is free
 	fetch                // reads: the remote memory has given the data
 	land                 // the bytes are in the memory that they go to
 	answer               // reads and DMA: the answer is back, or will not come
 )
 
-var stageNames = [...]string{"inject", "depart", "accept", "fetch", "land", "answer"}
+var stageNames = [...]string{"inject", "depart", "hop", "accept", "enter", "board", "fetch", "land", "answer"}
 
 // packet returns an idle packet.
 func (m *Machine) packet(k kind, from, to *Node) *packet {
@@ -74,8 +83,15 @@ func (m *Machine) packet(k kind, from, to *Node) *packet {
 	} else {
 		p = &packet{m: m}
 	}
-	p.kind, p.from, p.to = k, from, to
+	p.kind, p.from, p.to, p.parts = k, from, to, 1
 	return p
+}
+
+// over says that one part of p is, and puts it back if that was the last.
+func (p *packet) over() {
+	if p.parts--; p.parts == 0 {
+		p.recycle()
+	}
 }
 
 // recycle puts p back when nothing is to come of it.
@@ -96,8 +112,14 @@ func (p *packet) Fire(stage, _ uint64) {
 		p.inject()
 	case depart:
 		p.depart()
+	case hop:
+		p.travel()
 	case accept:
 		p.accept()
+	case enter:
+		p.enter()
+	case board:
+		p.to.board()
 	case fetch:
 		p.fetch()
 	case land:
@@ -188,25 +210,43 @@ func (p *packet) inject() {
 
 // depart sends the burst along the links.
 func (p *packet) depart() {
-	m, now := p.m, p.m.kernel.Now()
-	path := m.fabric.request(p.from.id, p.to.id)
-	arrived, ok := m.carry(path, now, m.wire(p.kind, p.out()))
-	if !ok || p.from.lost {
-		p.fail(now, Dead)
+	m := p.m
+	if p.from.lost {
+		p.fail(Dead)
 		return
 	}
-	p.at(arrived+m.profile.Adapter.Accept, accept)
+	p.route = m.fabric.request(p.from.id, p.to.id)
+	p.length = m.profile.Link.Rate.Time(m.wire(p.kind, p.out()))
+	p.travel()
+}
+
+// travel has the next link of the route carry the packet as soon as it is free. The head goes
+// on to the link after that before the rest has come (cut-through).
+func (p *packet) travel() {
+	m := p.m
+	l := &m.fabric.links[p.route.link()]
+	if l.cut {
+		p.fail(Dead)
+		return
+	}
+	tail := l.use(m.kernel.Now(), p.length) + m.profile.Link.Hop
+	switch more, turn := p.route.step(); {
+	case turn:
+		p.at(tail-p.length+m.fabric.turn, hop)
+	case more:
+		p.at(tail-p.length, hop)
+	case p.answering:
+		p.conclude(tail+m.profile.Adapter.Answer, p.outcome)
+	default:
+		p.at(tail+m.profile.Adapter.Accept, accept)
+	}
 }
 
 // accept takes the burst into the remote adapter, where it may meet an error.
 func (p *packet) accept() {
-	m, now := p.m, p.m.kernel.Now()
-	if p.to.lost {
-		p.fail(now, Dead)
-		return
-	}
+	m := p.m
 	if p.from == p.to {
-		p.enter(now)
+		p.enter()
 		return
 	}
 	// The driver takes care of interrupts itself. Stores that nobody watches are flags, which
@@ -215,42 +255,54 @@ func (p *packet) accept() {
 	if fallible && m.strikes(m.profile.Error.Lost) {
 		p.from.counts.Dropped++
 		if m.strikes(machine.Certain / 2) {
-			p.fail(now, Unknown)
+			p.fail(Unknown)
 			return
 		}
 		p.outcome = Unknown // its answer is to be lost
 	}
-	work := vtime.Time(m.packets(p.kind, p.out())) * m.profile.Adapter.Receive
-	taken := p.to.receives.use(now, work)
 	if fallible && p.outcome == Delivered && m.strikes(m.profile.Error.Busy) {
 		p.from.counts.Refused++
 		p.outcome = Busy
-		p.reply(taken, 0)
-		return
 	}
-	p.enter(taken)
+	work := vtime.Time(m.packets(p.kind, p.out())) * m.profile.Adapter.Receive
+	p.at(p.to.receives.use(m.kernel.Now(), work), enter)
 }
 
-// enter takes the burst from the remote adapter, when that has a buffer for it, across the
-// bus. A write is answered as soon as it has the buffer.
-func (p *packet) enter(taken vtime.Time) {
+// enter finds the burst a buffer in the remote adapter, unless it is refused.
+func (p *packet) enter() {
+	switch {
+	case p.to.lost:
+		p.fail(Dead)
+	case p.outcome == Busy:
+		p.reply(0)
+	default:
+		p.to.admit(p)
+	}
+}
+
+// cross takes the burst, which has a buffer, across the bus of the remote host, and returns
+// when the buffer is free again. A write is answered as soon as it has the buffer.
+func (p *packet) cross() (free vtime.Time) {
 	m, n := p.m, p.to
-	buffer := &n.arriving[n.crossed]
-	n.crossed = next(n.crossed, len(n.arriving))
-	accepted := max(taken, *buffer)
-	if p.kind.reads() {
-		*buffer = n.bus.use(accepted, m.profile.Memory.Read+m.read(p.back()))
-		p.at(*buffer, fetch)
-		return
+	now := m.kernel.Now()
+	switch {
+	case n.lost: // while the burst waited
+		p.fail(Dead)
+		return now
+	case p.kind.reads():
+		free = n.bus.use(now, m.profile.Memory.Read+m.read(p.back()))
+		p.at(free, fetch)
+		return free
 	}
-	*buffer = n.bus.use(accepted, m.incoming(p.kind, p.out()))
+	free = n.bus.use(now, m.incoming(p.kind, p.out()))
 	if p.kind == interrupt {
-		p.at(*buffer+m.profile.Interrupt.Latency, land)
-		return
+		p.at(free+m.profile.Interrupt.Latency, land)
+		return free
 	}
-	p.events++
-	p.at(*buffer+m.profile.Memory.Visible, land)
-	p.reply(accepted, 0)
+	p.parts++
+	p.at(free+m.profile.Memory.Visible, land)
+	p.reply(0)
+	return free
 }
 
 // fetch reads the remote memory and sends the data back.
@@ -261,35 +313,32 @@ func (p *packet) fetch() {
 	} else {
 		p.data = append(p.data[:0], p.src...)
 	}
-	p.reply(p.m.kernel.Now(), p.back())
+	p.reply(p.back())
 }
 
-// reply sends the answer, with n bytes of data, which leaves the remote adapter at a time.
-func (p *packet) reply(at vtime.Time, n int) {
+// reply sends the answer, with n bytes of data.
+func (p *packet) reply(n int) {
 	m := p.m
-	if p.outcome == Unknown {
-		p.fail(at, Unknown)
-		return
+	switch {
+	case p.outcome == Unknown:
+		p.fail(Unknown)
+	case p.from == p.to:
+		p.conclude(m.kernel.Now(), p.outcome)
+	default:
+		p.route = m.fabric.answer(p.from.id, p.to.id)
+		p.length = m.profile.Link.Rate.Time(m.wire(p.kind, n))
+		p.answering = true
+		p.travel()
 	}
-	back := at
-	if p.from != p.to {
-		arrived, ok := m.carry(m.fabric.answer(p.from.id, p.to.id), at, m.wire(p.kind, n))
-		if !ok {
-			p.fail(at, Dead)
-			return
-		}
-		back = arrived + m.profile.Adapter.Answer
-	}
-	p.conclude(back, p.outcome)
 }
 
 // fail says that no answer will come, which is known when it is overdue.
-func (p *packet) fail(at vtime.Time, o Outcome) {
+func (p *packet) fail(o Outcome) {
 	if p.kind == interrupt {
-		p.recycle()
+		p.over()
 		return
 	}
-	p.conclude(at+p.m.profile.Error.Timeout, o)
+	p.conclude(p.m.kernel.Now()+p.m.profile.Error.Timeout, o)
 }
 
 // conclude says when it is known how the packet fared. The CPU that stored takes that time
@@ -297,19 +346,15 @@ func (p *packet) fail(at vtime.Time, o Outcome) {
 func (p *packet) conclude(at vtime.Time, o Outcome) {
 	p.outcome = o
 	if p.kind != store {
-		p.events++
 		p.at(at, answer)
 		return
 	}
 	p.from.settle(p.place, at, o, p.acct)
-	if p.events == 0 {
-		p.recycle()
-	}
+	p.over()
 }
 
 // answered ends a load, or a part of a DMA transfer.
 func (p *packet) answered() {
-	p.events--
 	switch {
 	case p.kind == load || p.kind == fetchAdd:
 		p.done = true
@@ -317,13 +362,10 @@ func (p *packet) answered() {
 	case p.kind == dmaRead && p.outcome == Delivered:
 		m, n := p.m, p.from
 		crossed := n.bus.use(m.kernel.Now(), m.incoming(p.kind, p.back()))
-		p.events++
 		p.at(crossed+m.profile.Memory.Visible, land)
 	default:
 		p.queue.answered(p.outcome)
-		if p.events == 0 {
-			p.recycle()
-		}
+		p.over()
 	}
 }
 
@@ -334,17 +376,13 @@ func (p *packet) land() {
 		if !p.to.lost {
 			p.target.Fire(p.a, p.b)
 		}
-		p.recycle()
-		return
 	case p.kind == dmaRead:
 		p.put(p.from)
 		p.queue.answered(p.outcome)
 	default:
 		p.put(p.to)
 	}
-	if p.events--; p.events == 0 {
-		p.recycle()
-	}
+	p.over()
 }
 
 // put stores the bytes in the memory of a node.

@@ -19,6 +19,7 @@ type Profile struct {
 	Topology struct {
 		Shape string `machine:"shape"` // torus, ring or switch; see Machine
 		Width int    `machine:"width"` // torus: hosts per row, 0: chosen by the number of hosts; switch: hosts per port
+		Radix int    `machine:"radix"` // switch: ports of one; for more ports than that it takes several stages of them
 	} `machine:"topology"`
 
 	// Bus is the host's I/O bus, shared by all that goes out and comes in.
@@ -67,7 +68,7 @@ type Profile struct {
 	Link struct {
 		Rate machine.Rate `machine:"rate"`
 		Hop  vtime.Time   `machine:"hop"`  // to pass a packet on to the next link of a ring; cable included
-		Turn vtime.Time   `machine:"turn"` // to pass it on to another ring, or through the switch
+		Turn vtime.Time   `machine:"turn"` // to pass it on to another ring, or through a stage of the switch
 	} `machine:"link"`
 
 	DMA struct {
@@ -199,6 +200,7 @@ func (p *Profile) check() error {
 	word("layout.flags", p.Layout.Flags, "single", "summary")
 	bad(p.Topology.Width < 0 || p.Topology.Width > maxCount, "topology.width is %d, but must be from 0 to %d", p.Topology.Width, maxCount)
 	bad(p.Topology.Shape == "switch" && p.Topology.Width == 0, "topology.width must say how many hosts share a port of the switch")
+	bad(p.Topology.Radix < 2 || p.Topology.Radix > maxCount, "topology.radix is %d, but must be from 2 to %d", p.Topology.Radix, maxCount)
 	power("pio.block", p.PIO.Block, 4096)
 	power("packet.small", p.Packet.Small, 4096)
 	power("packet.medium", p.Packet.Medium, 4096)

@@ -48,6 +48,7 @@ func TestRefusedProfiles(t *testing.T) {
 	for _, c := range []struct{ constant, value, unit, want string }{
 		{"topology.shape", "star", "word", `topology.shape is "star"`},
 		{"topology.shape", "switch", "word", "how many hosts share a port"},
+		{"topology.radix", "1", "count", "from 2 to"},
 		{"layout.flags", "none", "word", "layout.flags"},
 		{"pio.block", "48", "B", "power of two"},
 		{"pio.block", "256", "B", "fit into a large packet"},
