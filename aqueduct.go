@@ -59,6 +59,7 @@ import (
 
 	// The conduits of the one binary.
 	_ "github.com/aqueduct-go/aqueduct/conduits/loopback"
+	_ "github.com/aqueduct-go/aqueduct/conduits/mpi/scampi"
 	_ "github.com/aqueduct-go/aqueduct/conduits/sci"
 )
 

@@ -34,6 +34,10 @@ var rooms = []struct {
 // edges are imports within a room, or upwards, that are permitted all the same.
 var edges = map[string]string{
 	"conduits/mpi -> conduits/mpi/matching":         "they share a queue",
+	"conduits/mpi/scampi -> conduits/mpi":           "it is a network of the conduit",
+	"conduits/mpi/scampi -> conduits/mpi/matching":  "and matches messages as MPI does",
+	"conduits/mpi/scampi -> conduits/sci/sisci":     "a library on SCI is modelled on SCI's calls",
+	"conduits/mpi/scampi -> conduits/sci/hardware":  "and reads what the machine's software costs",
 	"conduits/mpi/mpitest -> conduits/mpi":          "a network for the conduit's tests",
 	"conduits/mpi/mpitest -> conduits/mpi/matching": "and it matches messages as MPI does",
 	"conduits/sci -> conduits/sci/sisci":            "the conduit stands on its adapter",
@@ -44,8 +48,9 @@ var edges = map[string]string{
 // testEdges are further imports that tests may have: prefix of the importer and import.
 var testEdges = [][2]string{
 	{"conduits/mpi", "conduits/mpi/mpitest"},
-	{"conduits/", "spawner"}, // conduits are tested with real processes
-	{"extended/", "spawner"}, // and so is what stands on them
+	{"conduits/mpi/scampi", "conduits/sci"}, // its rival
+	{"conduits/", "spawner"},                // conduits are tested with real processes
+	{"extended/", "spawner"},                // and so is what stands on them
 	{"extended/", "conduits/"},
 }
 

@@ -237,7 +237,7 @@ func (d *Driver) ModelProfile(name string) (string, error) {
 		return "", fmt.Errorf("core: conduit %s has no model %q; it has %v", d.Name, name, d.Models)
 	}
 	if err := d.Model(name); err != nil {
-		return "", fmt.Errorf("core: conduit %s has no model %q (it has %v): %w", d.Name, name, d.Models, err)
+		return "", fmt.Errorf("core: model %s/%s: %w", d.Name, name, err)
 	}
 	return name, nil
 }

@@ -98,6 +98,9 @@ func (j *Job) Now() Time {
 // time it takes. It does not poll. d must not be negative. A handler may call it.
 func (j *Job) Compute(d time.Duration) {
 	if j.proc != nil {
+		if d < 0 {
+			panic(&UsageError{j.rank, "Compute", fmt.Sprintf("%v; want a time that is not negative", d)})
+		}
 		j.proc.Charge(vtime.FromDuration(d))
 	}
 }

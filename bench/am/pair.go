@@ -87,16 +87,18 @@ func (r *rank) send(k core.Kind, h core.HandlerIndex, size, place int) error {
 	case core.Short:
 		return r.ep.RequestShort(1, h)
 	case core.Long:
-		m.Off = offset(place, size)
+		m.Off = offset(place, size, r.ep.SegmentSize(1))
 	}
 	return r.ep.Request(1, m)
 }
 
 // offset returns where a Long of a stream goes: to places of their own cache lines in turn,
-// 1 MB of them or 4, so that one can be filled while another is read, as in the floor's rings.
-func offset(place, size int) uint64 {
+// 1 MB of them or 4, so that one can be filled while another is read, as in the floor's rings;
+// fewer if the segment has no room for them, as the small ones of some models.
+func offset(place, size, segment int) uint64 {
 	stride := (size + 127) &^ 127
-	return uint64(place % max(4, 1<<20/stride) * stride)
+	places := max(1, min(max(4, 1<<20/stride), segment/stride))
+	return uint64(place % places * stride)
 }
 
 // pour sends n messages one way and waits until the last has been handled.

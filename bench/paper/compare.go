@@ -42,10 +42,9 @@ func Compare(o *Outcome, f *machine.File) ([]Comparison, error) {
 	var list []Comparison
 	for _, n := range o.Numbers {
 		c := Comparison{Number: n, Goal: f.Prediction(n.Name)}
-		switch fit := f.Fit(n.Name); {
-		case fit != nil && strings.HasPrefix(fit.Where, f.Name+":"):
+		if fit := ownFit(f, n.Name); fit != nil {
 			c.Goal, c.Fitted, c.Within = fit, true, FitTolerance
-		case c.Goal != nil:
+		} else if c.Goal != nil {
 			c.Within = c.Goal.Within()
 		}
 		if c.Goal != nil {
@@ -60,6 +59,15 @@ func Compare(o *Outcome, f *machine.File) ([]Comparison, error) {
 		list = append(list, c)
 	}
 	return list, nil
+}
+
+// ownFit returns the number of that name that constants of the machine itself, and not of its
+// base, are fitted to, or nil.
+func ownFit(f *machine.File, name string) *machine.Goal {
+	if fit := f.Fit(name); fit != nil && strings.HasPrefix(fit.Where, f.Name+":") {
+		return fit
+	}
+	return nil
 }
 
 // Failures returns a line for every number outside its tolerance and every claim that does

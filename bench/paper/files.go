@@ -59,7 +59,10 @@ func WriteSVG(path string, e *Experiment, o *Outcome) ([]string, error) {
 		if len(o.Figures) == 0 {
 			return nil, fmt.Errorf("paper: %s has no figure to write to %s", e.Name, path)
 		}
-		return []string{path}, writeSVG(path, &o.Figures[0])
+		if err := writeSVG(path, &o.Figures[0]); err != nil {
+			return nil, err
+		}
+		return []string{path}, nil
 	}
 	if err := os.MkdirAll(path, 0o777); err != nil {
 		return nil, fmt.Errorf("paper: %w", err)

@@ -7,9 +7,9 @@ import (
 	"github.com/aqueduct-go/aqueduct/internal/machine"
 )
 
-// goal returns what was published under a name, or nil.
+// goal returns what was published of this machine, not of its base, under a name, or nil.
 func (s *Setting) goal(name string) *machine.Goal {
-	if g := s.Machine.Fit(name); g != nil {
+	if g := ownFit(s.Machine, name); g != nil {
 		return g
 	}
 	return s.Machine.Prediction(name)

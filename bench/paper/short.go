@@ -27,7 +27,9 @@ func short(s *Setting) (*Outcome, error) {
 	am := valueAt(conduit, torusNodes)
 	o.number("raw-pio-80", "half round trip of 80 bytes by stores", raw, "us")
 	o.number("am-short", "half round trip of a Short, the conduit, 8 nodes", am, "us")
-	o.claim("the conduit adds 1 to 2 µs to raw stores", "Su et al.", am-raw >= 1 && am-raw <= 2, "%s µs", figures(am-raw))
+	if s.goal("am-short") != nil { // a claim in µs is about the published machine alone
+		o.claim("the conduit adds 1 to 2 µs to raw stores", "Su et al.", am-raw >= 1 && am-raw <= 2, "%s µs", figures(am-raw))
+	}
 	series := []plot.Series{
 		{Name: "SCI conduit", Points: conduit},
 		{Name: "raw stores, 80 bytes", Kind: plot.Formula, Points: []plot.Point{{X: 2, Y: raw}, {X: float64(jobs[len(jobs)-1]), Y: raw}}},
@@ -37,7 +39,9 @@ func short(s *Setting) (*Outcome, error) {
 		if err != nil {
 			return nil, err
 		}
-		o.number("am-short-mpi", "the same over ScaMPI, by the MPI conduit", valueAt(over, torusNodes), "us")
+		// In a larger job our engine posts more receives, all of which the library looks at in
+		// every call; how many the published conduit posted is not known.
+		o.number("am-short-mpi", "the same over ScaMPI, by the MPI conduit, 2 nodes", valueAt(over, 2), "us")
 		series = append(series, plot.Series{Name: "MPI conduit over ScaMPI", Points: over})
 	}
 	if err := s.shares(o, am); err != nil {

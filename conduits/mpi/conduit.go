@@ -110,9 +110,10 @@ type conduit struct {
 	done   [doneBatch]Completion
 	sends  bool // there are sends among posts
 
-	peers   []*peer        // by rank; nil before the first message
-	debtors []*peer        // to whom something may have to be said, see settle
-	opened  [lanes][]*peer // who may have open packets
+	peers     []*peer        // by rank; nil before the first message
+	debtors   []*peer        // to whom something may have to be said, see settle
+	creditors []*peer        // who has returned credits, see collect
+	opened    [lanes][]*peer // who may have open packets
 
 	out  [lanes]outgoing
 	in   [lanes]incoming
@@ -128,6 +129,7 @@ type conduit struct {
 type peer struct {
 	rank   core.Rank
 	under  int // requests of this rank to it under way
+	back   int // of those, settled as the peer has told since the last poll
 	room   int // how many there may be
 	held   int // requests of it to this rank that have not been settled
 	owed   int // of those, settled but not told

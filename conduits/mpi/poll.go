@@ -26,6 +26,7 @@ func (c *conduit) Poll(budget int) int {
 	if n == 0 {
 		n = c.take(budget) // what came with the second call is not left to a rank that sleeps
 	}
+	c.collect()
 	if n == 0 && c.events != c.seen {
 		n = 1
 	}
@@ -72,7 +73,7 @@ func (c *conduit) file(d *Completion) {
 	}
 }
 
-// arrive takes note of a packet that has come and of the credits in its header.
+// arrive takes note of a packet that has come, and of the credits in its header for collect.
 func (c *conduit) arrive(l lane, k *packet, d *Completion) {
 	if _, ok := slices.BinarySearch(c.group, d.Source); !ok {
 		c.fault(d.Source, "it is not in the group of this rank")
@@ -84,11 +85,13 @@ func (c *conduit) arrive(l lane, k *packet, d *Completion) {
 	case err != nil:
 		c.fault(p.rank, "%v", err)
 		return
-	case credits > p.under:
-		c.fault(p.rank, "it returned %d credits of %d", credits, p.under)
+	case credits > p.under-p.back:
+		c.fault(p.rank, "it returned %d credits of %d", credits, p.under-p.back)
 		return
+	case credits > 0 && p.back == 0:
+		c.creditors = append(c.creditors, p)
 	}
-	p.under -= credits
+	p.back += credits
 	if welcome {
 		p.room = c.depth
 	}
@@ -128,6 +131,16 @@ func (c *conduit) take(budget int) int {
 		n++
 	}
 	return n
+}
+
+// collect makes use of the credits that have come back. Only Poll does so: a rank that only
+// sends runs out of credit, has to poll, and so serves its peers.
+func (c *conduit) collect() {
+	for _, p := range c.creditors {
+		p.under -= p.back
+		p.back = 0
+	}
+	c.creditors = c.creditors[:0]
 }
 
 // step delivers the next message of a lane; it reports false if there is none.
@@ -170,7 +183,7 @@ func (c *conduit) accept(l lane, p *peer, r *record) bool {
 	switch {
 	case laneOf(r.hdr) != l:
 		c.fault(p.rank, "a %v among the %v", r.hdr, l)
-	case l == replies && p.under == 0:
+	case l == replies && p.under == p.back:
 		c.fault(p.rank, "a %v to no request", r.hdr)
 	case l == requests && p.held == c.depth:
 		c.fault(p.rank, "more than %d requests under way", c.depth)

@@ -44,8 +44,12 @@ type Transport interface {
 	// writes what has ended since the last call to done, as much as fits, in any order. It
 	// returns how many completions that are. It never blocks and takes every post; posts and
 	// done are the caller's again when it returns. The calls are serialised, but come from
-	// any thread. Under a model the caller has synchronised its process where it polls;
-	// Progress may charge time, but does not synchronise.
+	// any thread.
+	//
+	// Under a model the caller has synchronised its process where it polls. Progress may
+	// charge time, and let it pass: while modelled hardware answers, and until a receiver has
+	// room. A call that has done some work without a completion to show for it calls
+	// Proc.Arrive, so that the rank looks again before it parks.
 	//
 	// A message of up to Limits().Eager bytes that was posted reaches its receiver without
 	// further calls by its sender. An error is final: the job ends, and no call but Close

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 )
 
 // Decode fills the struct that into points to. A field with the tag `machine:"link.hop"`
@@ -15,18 +16,51 @@ import (
 func (f *File) Decode(into any) error {
 	d := decoder{file: f, used: map[string]bool{}}
 	d.fields("", reflect.ValueOf(into).Elem())
+	d.reportMissing()
 	for i := range f.Constants {
 		if c := &f.Constants[i]; !d.used[c.Name] {
-			d.fail("%s: %s: no such constant in this kind of machine", c.Where, c.Name)
+			d.fail("%s: %s: no such constant in this kind of machine%s", c.Where, c.Name, d.alike(c.Name))
 		}
 	}
 	return errors.Join(d.errs...)
 }
 
 type decoder struct {
-	file *File
-	used map[string]bool
-	errs []error
+	file    *File
+	names   []string // of the constants that there must be
+	missing []string
+	used    map[string]bool
+	errs    []error
+}
+
+// reportMissing names what is missing; only some of it if it is much, as in a file that was
+// meant to have a base.
+func (d *decoder) reportMissing() {
+	const most = 4
+	switch n := len(d.missing); {
+	case n > most:
+		d.fail("%s: %s and %d more constants are missing; a line 'base <machine>' at the beginning takes them from another machine",
+			d.file.Name, strings.Join(d.missing[:most], ", "), n-most)
+	default:
+		for _, name := range d.missing {
+			d.fail("%s: %s is missing", d.file.Name, name)
+		}
+	}
+}
+
+// alike lists the constants whose names begin as that of an unknown one does.
+func (d *decoder) alike(unknown string) string {
+	group, _, _ := strings.Cut(unknown, ".")
+	var names []string
+	for _, name := range d.names {
+		if strings.HasPrefix(name, group+".") {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "; there are " + strings.Join(names, ", ")
 }
 
 func (d *decoder) fail(format string, args ...any) {
@@ -48,9 +82,10 @@ func (d *decoder) fields(prefix string, v reflect.Value) {
 }
 
 func (d *decoder) field(name string, v reflect.Value) {
+	d.names = append(d.names, name)
 	c := d.file.Constant(name)
 	if c == nil {
-		d.fail("%s: %s is missing", d.file.Name, name)
+		d.missing = append(d.missing, name)
 		return
 	}
 	d.used[name] = true

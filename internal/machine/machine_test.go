@@ -252,6 +252,8 @@ func TestErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"a 1 us assumed", "m:1: \"a\": a constant's line is"},
 		{ok + "\n" + ok, "m:3: a is already given at m:1"},
+		{"a 1 assumed x", "m:1: a: \"assumed\" stands where its unit should"},
+		{"a 1us assumed x y", "m:1: a: \"assumed\" stands where its unit should"},
 		{"a 1 us recalled x", `m:1: a: standing "recalled"`},
 		{"a 1 us fitted x", `standing "fitted"`},
 		{"a 1 us fitted() x", `standing "fitted()"`},
@@ -306,6 +308,7 @@ func TestDecodeErrors(t *testing.T) {
 		{"atomic yes word", "atomic maybe word", `atomic is "maybe", but must be yes or no`},
 		{"shape ring", "form ring", "full: shape is missing"},
 		{"shape ring", "form ring", "full:10: form: no such constant"},
+		{"link.hop", "link.hup", "link.hup: no such constant in this kind of machine; there are link.hop, "},
 	} {
 		f, err := library(map[string]string{"full": strings.Replace(complete, c.from, c.to, 1)}).Load("full")
 		if err != nil {
@@ -314,6 +317,18 @@ func TestDecodeErrors(t *testing.T) {
 		if err := f.Decode(new(all)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.to, err, c.want)
 		}
+	}
+}
+
+// TestMissing decodes a file that was meant to have a base: one error, not one for each constant.
+func TestMissing(t *testing.T) {
+	f, err := library(map[string]string{"few": "ports 8 count assumed x"}).Load("few")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = f.Decode(new(all))
+	if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "more constants are missing; a line 'base <machine>'") {
+		t.Errorf("%v", err)
 	}
 }
 

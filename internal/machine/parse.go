@@ -68,8 +68,12 @@ func (f *File) base(words []string) error {
 }
 
 func (f *File) constant(where string, words []string) error {
+	const shape = "a constant's line is: <name> <value> <unit> <standing> <source or reason>"
+	if len(words) > 2 && isStanding(words[2]) {
+		return fmt.Errorf("%s: %q stands where its unit should; %s", words[0], words[2], shape)
+	}
 	if len(words) < 5 {
-		return fmt.Errorf("%q: a constant's line is: <name> <value> <unit> <standing> <source or reason>", words[0])
+		return fmt.Errorf("%q: %s", words[0], shape)
 	}
 	c := Constant{Name: words[0], Value: words[1], Unit: words[2], Source: strings.Join(words[4:], " "), Where: where}
 	if err := checkName(c.Name); err != nil {
@@ -103,6 +107,10 @@ func (c *Constant) standing(text string) error {
 	}
 	return fmt.Errorf("standing %q; it is published, assumed, or fitted(<number>)", text)
 }
+
+// isStanding tells whether a word is one, which is what follows where a unit is left out or
+// written together with the value.
+func isStanding(word string) bool { return new(Constant).standing(word) == nil }
 
 // evaluate works the value out.
 func (c *Constant) evaluate() (err error) {

@@ -91,6 +91,8 @@ type Engine struct {
 	waiting  int // unexpected messages now
 	most     int // and at most so far
 	searched int // queue entries looked at since Searched
+	copies   int // payloads copied since Copied
+	copied   int // and their bytes
 }
 
 type send struct {
@@ -200,6 +202,7 @@ func (e *Engine) arrive(m Message) error {
 	i := e.arrivals.take()
 	a := e.arrivals.at(i)
 	*a = arrival{m.From, m.Tag, m.Size, m.Send, m.Kind == Request, append(a.payload[:0], m.Payload...)}
+	e.count(len(m.Payload))
 	e.arrivals.append(&e.unexpected, i)
 	e.waiting++
 	e.most = max(e.most, e.waiting)
@@ -222,7 +225,7 @@ func (e *Engine) match(n uint32, source int32, size int, send uint32, large bool
 		e.out.Push(Message{Kind: Grant, From: e.rank, To: source, Send: send, Recv: n})
 		return nil
 	}
-	copy(r.buf, payload)
+	e.count(copy(r.buf, payload))
 	e.received(n)
 	return nil
 }
@@ -262,7 +265,7 @@ func (e *Engine) data(m Message) error {
 	case len(m.Payload) == 0 || len(m.Payload) > r.left || m.Offset < 0 || m.Offset > r.size-len(m.Payload):
 		return fmt.Errorf("%d bytes of data at %d of a message of %d bytes that lacks %d", len(m.Payload), m.Offset, r.size, r.left)
 	}
-	copy(r.buf[m.Offset:], m.Payload)
+	e.count(copy(r.buf[m.Offset:], m.Payload))
 	if r.left -= len(m.Payload); r.left == 0 {
 		e.received(m.Recv)
 	}
@@ -285,4 +288,20 @@ func (e *Engine) Searched() int {
 	n := e.searched
 	e.searched = 0
 	return n
+}
+
+// Copied returns how many payloads the engine has copied since the last call, into receives or
+// the unexpected queue, and their bytes: what copying costs. Empty payloads do not count.
+func (e *Engine) Copied() (payloads, bytes int) {
+	payloads, bytes = e.copies, e.copied
+	e.copies, e.copied = 0, 0
+	return payloads, bytes
+}
+
+// count takes note of a copy of n bytes.
+func (e *Engine) count(n int) {
+	if n > 0 {
+		e.copies++
+		e.copied += n
+	}
 }

@@ -267,6 +267,44 @@ func TestRendezvous(t *testing.T) {
 	}
 }
 
+// TestCopied counts the copies of an eager message that is expected, of one that is not, and of a
+// large one that comes in two parts.
+func TestCopied(t *testing.T) {
+	const at, from = 0, 1
+	e := matching.New(at, eager)
+	want := func(what string, payloads, bytes int) {
+		t.Helper()
+		if n, b := e.Copied(); n != payloads || b != bytes {
+			t.Errorf("%s: %d copies of %d bytes, want %d of %d", what, n, b, payloads, bytes)
+		}
+	}
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	short := matching.Message{Kind: matching.Eager, From: from, To: at, Size: eager, Payload: make([]byte, eager)}
+	check(e.Receive(from, 0, make([]byte, eager), 1))
+	check(e.Handle(short))
+	want("expected", 1, eager)
+	check(e.Handle(short))
+	want("unexpected", 1, eager)
+	check(e.Receive(from, 0, make([]byte, eager), 2))
+	want("unexpected, and received", 1, eager)
+	check(e.Handle(matching.Message{Kind: matching.Eager, From: from, To: at}))
+	check(e.Receive(from, 0, nil, 3))
+	want("empty", 0, 0)
+	check(e.Receive(from, 0, make([]byte, 3*eager), 4))
+	check(e.Handle(matching.Message{Kind: matching.Request, From: from, To: at, Size: 3 * eager}))
+	grant, _ := e.Next()
+	for off := 0; off < 3*eager; off += 2 * eager {
+		part := make([]byte, min(2*eager, 3*eager-off))
+		check(e.Handle(matching.Message{Kind: matching.Data, From: from, To: at, Size: 3 * eager, Offset: off, Recv: grant.Recv, Payload: part}))
+	}
+	want("large, in two parts", 2, 3*eager)
+}
+
 func TestRefusals(t *testing.T) {
 	for _, tc := range []struct {
 		m    matching.Message
