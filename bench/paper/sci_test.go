@@ -11,6 +11,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/bench/paper"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
 // standIn says that the smallest modelled network stands in for the MPI conduit, since this
@@ -75,6 +76,9 @@ func written(t *testing.T, name string, s *paper.Setting, o *paper.Outcome) stri
 // TestPaper runs the experiments on the paper's machine: every number is within its tolerance,
 // every claim holds, and a second run gives the same to the last byte.
 func TestPaper(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes minutes over it")
+	}
 	for _, e := range paper.All() {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()

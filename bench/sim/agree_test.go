@@ -11,6 +11,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/extended"
 	"github.com/aqueduct-go/aqueduct/extended/coll"
 	"github.com/aqueduct-go/aqueduct/extended/coll/cost"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -128,6 +129,9 @@ var calls = []struct {
 
 // TestAgreeExactly has a network on the grid of polls, and wants equal times of every rank.
 func TestAgreeExactly(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes minutes over it")
+	}
 	settings := map[string]string{"latency": "1us", "rate": "2e8"} // 5 ns a byte
 	p := loopbackAs(vtime.Microsecond, 5*vtime.Nanosecond, poll)
 	for _, c := range calls {
@@ -146,6 +150,9 @@ func TestAgreeExactly(t *testing.T) {
 
 // TestAgreeClosely has a network off the grid, and wants every rank's time within the polls.
 func TestAgreeClosely(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes minutes over it")
+	}
 	settings := map[string]string{"latency": "1003ns", "rate": "1e9"}
 	least, most := loopbackAs(1003*vtime.Nanosecond, vtime.Nanosecond, 0), loopbackAs(1003*vtime.Nanosecond, vtime.Nanosecond, 2*poll)
 	for _, c := range calls {

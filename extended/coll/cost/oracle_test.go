@@ -9,6 +9,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/extended/coll"
 	"github.com/aqueduct-go/aqueduct/extended/coll/cost"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -168,6 +169,9 @@ func starts(r *rand.Rand, n int) []vtime.Time {
 // TestNaive runs random schedules on a shared wire, where one call out of order changes all
 // that follow.
 func TestNaive(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes minutes over it")
+	}
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		n, hash := 1+r.IntN(40), maphash.MakeSeed()
@@ -198,6 +202,9 @@ func TestIndependent(t *testing.T) {
 
 // TestAlgorithms runs everything that the table can choose.
 func TestAlgorithms(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes minutes over it")
+	}
 	seed := maphash.MakeSeed()
 	for op := coll.Barrier; op < coll.ScatterV; op++ {
 		for _, n := range []int{1, 2, 3, 5, 8, 13, 64} {
