@@ -18,7 +18,8 @@
 //
 // In virtual time the published layout runs on a modelled machine, package hardware, and the
 // conduit's own steps are charged to its processors: file model.go. On machines that ask for
-// it, peers connect at the first use.
+// it, peers connect at the first use. The modelled adapter also puts and adds to words by
+// itself: files native.go, dma.go and atomic.go.
 //
 // On the message path a node only writes to remote memory and only reads its own.
 package sci
@@ -94,9 +95,10 @@ type base struct {
 	arena  *shm.Region
 	bell   int // -1: none yet
 	group  []core.Rank
-	me     int  // the caller's position in group
-	fenced bool // publish with a full barrier, since not every rank has membarrier
-	seg    int  // size of this rank's segment
+	me     int                 // the caller's position in group
+	fenced bool                // publish with a full barrier, since not every rank has membarrier
+	seg    int                 // size of this rank's segment
+	long   *sisci.LocalSegment // that segment; nil if it has no bytes
 	sizes  []int
 	fds    []int          // peers' descriptors, to be closed
 	shared []*sharedArena // all arenas, when the ranks share a process
@@ -147,6 +149,9 @@ func (b *base) open(a *core.Attachment, made, command, control int) (commands []
 	if b.faults > 0 && !b.checked {
 		return nil, nil, nil, errors.New("sci: setting faults: only profile paper repeats what is lost")
 	}
+	if b.dmaFrom > 0 && b.machine == "" {
+		return nil, nil, nil, errors.New("sci: setting dma-from: only modelled machines put by DMA")
+	}
 	b.ep, b.group, b.sizes, b.seg = a.Endpoint, a.Group, a.Sizes, a.Segment
 	n := len(a.Group)
 	layout := b.layout(n, command, control)
@@ -172,7 +177,7 @@ func (b *base) open(a *core.Attachment, made, command, control int) (commands []
 		return nil, nil, nil, err
 	}
 	if a.Segment > 0 {
-		if segment, err = b.export(segmentID(self, n+longIndex), a.Segment); err != nil {
+		if b.long, segment, err = b.offer(segmentID(self, n+longIndex), a.Segment); err != nil {
 			return nil, nil, nil, err
 		}
 	}

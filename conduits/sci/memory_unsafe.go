@@ -12,6 +12,12 @@ func longWords(b []byte) []uint64 {
 	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8)
 }
 
+// within returns where in memory b lies, if it does.
+func within(memory, b []byte) (off int, ok bool) {
+	d := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(unsafe.Pointer(unsafe.SliceData(memory)))
+	return int(d), d <= uintptr(len(memory)) && uintptr(len(b)) <= uintptr(len(memory))-d
+}
+
 // slotsAt returns the ring of slots at off of a command segment.
 func slotsAt(b []byte, off int) *[depth]slot {
 	return (*[depth]slot)(unsafe.Pointer(unsafe.SliceData(b[off:][:depth*slotSize])))

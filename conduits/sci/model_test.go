@@ -51,7 +51,7 @@ func TestModel(t *testing.T) {
 	for _, machine := range []string{"d339", "scale", "ntb"} {
 		run(machine, machine)
 	}
-	run("unreliable", unreliable(t), "message", "reply", "order", "negotiation", "barrier")
+	run("unreliable", unreliable(t), "message", "reply", "order", "negotiation", "barrier", "one-sided")
 }
 
 // exchange runs a ping-pong of n round trips on a modelled machine and returns half of the time

@@ -75,13 +75,6 @@ func newPaper() *paper {
 	return &paper{base: base{bell: -1, checked: true, private: int(lanes) * shm.RoundUp(stagingSize+dmaUnit)}}
 }
 
-// newModelled returns a rank's end on a modelled machine.
-func newModelled(machine string) *paper {
-	c := newPaper()
-	c.machine = machine
-	return c
-}
-
 // Attach implements core.Conduit.
 func (c *paper) Attach(a *core.Attachment) (segment []byte, err error) {
 	defer c.closeUnless(&err)
@@ -207,15 +200,15 @@ func (c *paper) openStaging(l lane) error {
 	if c.model != nil {
 		size = min(size, int(c.model.profile.Limit.Segment))
 	}
-	if unit, err := c.dev.Query(sisci.QueryDMAOffsetAlignment); err != nil || unit > dmaUnit {
-		return errors.Join(err, fmt.Errorf("sci: DMA needs an alignment of %d bytes; the conduit's is %d", unit, dmaUnit))
-	}
 	return c.staging[l].open(c.dev, size)
 }
 
 // open makes the staging segment and its DMA queue.
 func (s *staging) open(dev *sisci.Device, size int) error {
-	var err error
+	unit, err := dev.Query(sisci.QueryDMAOffsetAlignment)
+	if err != nil || unit > dmaUnit {
+		return errors.Join(err, fmt.Errorf("sci: DMA needs an alignment of %d bytes; the conduit's is %d", unit, dmaUnit))
+	}
 	if s.seg, err = dev.CreateSegment(0, size, sisci.Private, nil); err != nil {
 		return err
 	}

@@ -2,7 +2,10 @@ package sci
 
 import (
 	"fmt"
+	"math"
 	"strconv"
+
+	"github.com/aqueduct-go/aqueduct/core"
 )
 
 // params are the settings of the conduit.
@@ -13,6 +16,7 @@ type params struct {
 	fences     bool // publish with full barriers even if membarrier exists
 	faults     int  // one in this many operations of the network fails, for tests; 0: none
 	copied     bool // paper: a Medium's payload is copied behind its header and sent with it
+	dmaFrom    int  // bytes from which puts go by DMA; 0: as the machine suggests
 
 	hostFile string // see bootfile.go
 	jobFile  string
@@ -22,7 +26,8 @@ type params struct {
 const defaultForcedScan = 1_000_000
 
 // parseParams reads the settings: forced-scan (empty polls, or off), publish (store or
-// fence), faults (one in how many), medium (transfers or copy), hosts and job (files).
+// fence), faults (one in how many), medium (transfers or copy), dma-from (bytes, or never),
+// hosts and job (files).
 func parseParams(settings map[string]string) (params, error) {
 	p := params{forcedScan: defaultForcedScan}
 	for key, v := range settings {
@@ -46,12 +51,18 @@ func parseParams(settings map[string]string) (params, error) {
 			p.copied = v == "copy"
 		case key == "medium":
 			err = fmt.Errorf("want transfers or copy")
+		case key == "dma-from" && v == "never":
+			p.dmaFrom = math.MaxInt
+		case key == "dma-from":
+			if p.dmaFrom, err = core.ParseSize(v, 0); err == nil && p.dmaFrom < 1 {
+				err = fmt.Errorf("need at least 1, or never")
+			}
 		case key == "hosts":
 			p.hostFile = v
 		case key == "job":
 			p.jobFile = v
 		default:
-			err = fmt.Errorf("unknown; known are faults, forced-scan, hosts, job, medium and publish")
+			err = fmt.Errorf("unknown; known are dma-from, faults, forced-scan, hosts, job, medium and publish")
 		}
 		if err != nil {
 			return p, fmt.Errorf("sci: setting %s=%q: %w", key, v, err)

@@ -129,18 +129,24 @@ func (b *base) shareFD(a *core.Attachment, share core.DescriptorSharer, fd int) 
 
 // export makes a segment that peers can connect to, and returns its memory.
 func (b *base) export(id sisci.SegmentID, size int) ([]byte, error) {
+	_, mem, err := b.offer(id, size)
+	return mem, err
+}
+
+// offer is export that returns the segment, too.
+func (b *base) offer(id sisci.SegmentID, size int) (*sisci.LocalSegment, []byte, error) {
 	s, err := b.dev.CreateSegment(id, size, 0, nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := s.Prepare(0); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	m, err := s.Map(0, size, 0)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return m.Bytes(), s.SetAvailable()
+	return s, m.Bytes(), s.SetAvailable()
 }
 
 // importSegment connects to a peer's segment and maps it.

@@ -281,17 +281,26 @@ func (c *paper) transfer(p *paperPeer, s *staging, op *core.Op, head, tail int) 
 			c.unreached(p.remote, state)
 			return false
 		}
-		size = max(n/2&^(dmaUnit-1), min(n, dmaLeast)) // a shorter one fails less likely
+		size = shorter(n)
 	}
 	return true
 }
 
+// shorter returns the size that a transfer is tried with after one of n bytes has failed: a
+// shorter one fails less likely.
+func shorter(n int) int { return max(n/2&^(dmaUnit-1), min(n, dmaLeast)) }
+
+// post has the engine begin one transfer.
+func (s *staging) post(src *sisci.LocalSegment, from int, to *sisci.RemoteSegment, at, n int) error {
+	if err := s.queue.Enqueue(src, from, to, at, n, 0); err != nil {
+		return err
+	}
+	return s.queue.Post(nil)
+}
+
 // move carries out one transfer and returns the state that the queue came to.
 func (s *staging) move(from int, to *sisci.RemoteSegment, at, n int) (sisci.DMAState, error) {
-	if err := s.queue.Enqueue(s.seg, from, to, at, n, 0); err != nil {
-		return 0, err
-	}
-	if err := s.queue.Post(nil); err != nil {
+	if err := s.post(s.seg, from, to, at, n); err != nil {
 		return 0, err
 	}
 	state, err := s.queue.Wait(sisci.Forever)

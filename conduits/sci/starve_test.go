@@ -15,7 +15,7 @@ type hasty struct{ *paper }
 func init() {
 	core.Register(core.Driver{
 		Name: "sci, hasty", Summary: "for tests: flags in the wrong order", Models: models,
-		New: func(machine string) core.Conduit { return hasty{newModelled(machine)} },
+		New: func(machine string) core.Conduit { return hasty{newModelled(machine).paper} },
 	})
 }
 

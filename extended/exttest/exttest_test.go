@@ -39,6 +39,7 @@ func TestExtended(t *testing.T) {
 		{"loopback/native/model", coretest.Model, core.Config{Conduit: "loopback", Profile: "native"}},
 		{"sci/d339", coretest.Model, core.Config{Conduit: "sci", Profile: "d339"}},
 		{"sci/scale", coretest.Model, core.Config{Conduit: "sci", Profile: "scale"}},
+		{"sci/d339/messages", coretest.Model, core.Config{Conduit: "sci", Profile: "d339", NoNative: true}},
 		// Little room, transfers in many parts, and small ones and ends by messages.
 		{"loopback/native/narrow", coretest.Goroutines, core.Config{
 			Conduit: "loopback", Profile: "native", Sleep: 1,

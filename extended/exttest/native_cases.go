@@ -18,6 +18,10 @@ var nativeCases = []coretest.Case{{
 	Rule:  "a domain takes one path for all its operations: the network's only if that has all of them on the type for every member",
 	Ranks: []int{2, 3}, Body: nativeDomains,
 }, {
+	Name:  "native/tickets",
+	Rule:  "numbers that all draw from one word are drawn once each, whoever adds; whoever puts the word before finds what it has put",
+	Ranks: []int{1, 2, 3}, Body: nativeTickets,
+}, {
 	Name:  "native/off",
 	Rule:  "with Config.NoNative nothing is left to the network",
 	Ranks: []int{2}, Config: func(cfg *core.Config) { cfg.NoNative = true }, Body: nativeOff,
@@ -107,6 +111,66 @@ func nativeDomains(t *coretest.T) error {
 			if err := d.Free(c); err != nil {
 				return err
 			}
+		}
+	}
+	return errorsOf(t, nil)
+}
+
+// nativeTickets asks for no more than fetch-and-add, which is what some networks have.
+func nativeTickets(t *coretest.T) error {
+	ep, err := attach(t)
+	if err != nil {
+		return err
+	}
+	c, w := &ep.Context, ep.World()
+	const draws, ops = 30, extended.FAdd | extended.Add | extended.Get
+	for _, typ := range []extended.Type{extended.Int32, extended.Uint64} {
+		d, err := extended.NewDomain(c, w, typ, ops)
+		if err != nil {
+			return err
+		}
+		if has := extended.Op(ep.Core().NativeOps(core.ElementType(typ))); d.Offloaded() != (has&ops == ops && !d.Native()) {
+			t.Errorf("a domain of %v with %v, of which the network has %v, is offloaded: %v", typ, ops, has&ops, d.Offloaded())
+		}
+		const first, marks = 1000, 4096 // the first number, and where those that were drawn are marked
+		word, size := uint64(typ)*64, typ.Size()
+		if t.Rank() == 0 {
+			if err := c.PutValue(0, word, first, size); err != nil {
+				return err
+			}
+		}
+		if err := ep.Barrier(); err != nil {
+			return err
+		}
+		for range draws {
+			n, err := d.Do(c, 0, word, extended.FAdd, 1, 0)
+			if err != nil {
+				return err
+			}
+			if _, err := d.Do(c, 0, marks+(n-first)*uint64(size), extended.Add, 1, 0); err != nil {
+				return err
+			}
+		}
+		if err := ep.Barrier(); err != nil {
+			return err
+		}
+		for i := range uint64(draws * t.Size()) {
+			n, err := d.Do(c, 0, marks+i*uint64(size), extended.Get, 0, 0)
+			if err != nil {
+				return err
+			}
+			if n != 1 {
+				t.Errorf("%v: %d was drawn %d times", typ, first+i, n)
+			}
+		}
+		if err := d.Free(c); err != nil {
+			return err
+		}
+		if t.Rank() == 0 {
+			clear(ep.Segment()[marks : marks+8*draws*t.Size()])
+		}
+		if err := ep.Barrier(); err != nil {
+			return err
 		}
 	}
 	return errorsOf(t, nil)

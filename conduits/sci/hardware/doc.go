@@ -23,10 +23,11 @@
 //	            finds them
 //
 // So a store is answered before it can be seen: [Node.Check], the store barrier, says that all
-// bytes are in the hands of the remote adapter, which keeps their order. Loads make the same
-// way with a round trip for each word, during which the CPU stalls. A DMA engine sends bursts
-// of dma.burst bytes, each a train of packets, as fast as the bus gives them and as long as
-// not too many answers are missing.
+// bytes are in the hands of the remote adapter, which keeps their order. [Node.TryCheck] asks
+// the same without waiting. Loads make the same way with a round trip for each word, during
+// which the CPU stalls; they find what came to that host before them in memory, and so does a
+// fetch-and-add. A DMA engine sends bursts of dma.burst bytes, each a train of packets, as fast
+// as the bus gives them and as long as not too many answers are missing.
 //
 // Buses, adapter halves and links do one thing at a time, in the order in which it comes to
 // them: each is asked by an event at the time at which the packet, request or answer, is

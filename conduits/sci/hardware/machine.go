@@ -66,6 +66,7 @@ type Node struct {
 	window   []vtime.Time // ring: when the last transactions are answered, or notYet
 	oldest   int          // place in window that is taken next
 	buffers  buffers      // for bursts that come in
+	landed   vtime.Time   // when all that has come in so far is in memory
 	channels []channel    // of the DMA engine; made with the first queue
 	queues   int          // made so far
 

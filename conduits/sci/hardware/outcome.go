@@ -1,6 +1,10 @@
 package hardware
 
-import "github.com/aqueduct-go/aqueduct/internal/vtime"
+import (
+	"fmt"
+
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
 
 // Outcome is how a transfer ended.
 type Outcome uint8
@@ -40,6 +44,7 @@ type Account struct {
 	answered vtime.Time // when the last answer is there
 	outcome  Outcome    // the worst so far
 	assessed vtime.Time // when the driver knows what an Unknown was
+	waiter   *Node      // whose proc waits for the last answer, after TryCheck
 }
 
 // settle enters the answer to one store, or that there will be none.
@@ -87,8 +92,47 @@ func (n *Node) Check(acct *Account) Outcome {
 		n.proc.Charge(wait)
 	}
 	n.proc.Charge(n.m.profile.PIO.Status)
-	o := acct.outcome
-	acct.clean = o == Delivered
-	acct.outcome, acct.answered = Delivered, 0
+	return acct.take()
+}
+
+// take returns the outcome and clears it.
+func (a *Account) take() Outcome {
+	o := a.outcome
+	a.clean = o == Delivered
+	a.outcome, a.answered = Delivered, 0
 	return o
 }
+
+// TryCheck is Check without the wait: it flushes the gather buffers and reads the status
+// register, and returns false, with no outcome, if answers are missing then. The proc gets an
+// Arrive when the last of them is there. Only n's own proc may call it, outside of events.
+func (n *Node) TryCheck(acct *Account) (Outcome, bool) {
+	n.Flush()
+	n.proc.Charge(n.m.profile.PIO.Status)
+	n.proc.Sync()
+	switch now := n.proc.Now(); {
+	case acct.open > 0:
+		acct.waiter = n
+	case acct.answered > now && acct.waiter == nil:
+		acct.waiter = n
+		acct.call()
+	case acct.answered <= now:
+		return acct.take(), true
+	}
+	return Delivered, false
+}
+
+// call has the waiter called when the last answer is there.
+func (a *Account) call() { a.waiter.m.kernel.At(a.answered, a, 0, 0) }
+
+// Fire implements vtime.Target: the last answer is there.
+func (a *Account) Fire(_, _ uint64) {
+	n := a.waiter
+	a.waiter = nil
+	if n != nil {
+		n.proc.Arrive()
+	}
+}
+
+// Label implements vtime.Labelled.
+func (a *Account) Label(_, _ uint64) string { return fmt.Sprintf("stores to %d answered", a.peer.id) }

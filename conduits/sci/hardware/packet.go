@@ -291,7 +291,7 @@ func (p *packet) cross() (free vtime.Time) {
 		return now
 	case p.kind.reads():
 		free = n.bus.use(now, m.profile.Memory.Read+m.read(p.back()))
-		p.at(free, fetch)
+		p.at(max(free, n.landed), fetch) // reads push writes ahead of them
 		return free
 	}
 	free = n.bus.use(now, m.incoming(p.kind, p.out()))
@@ -300,7 +300,8 @@ func (p *packet) cross() (free vtime.Time) {
 		return free
 	}
 	p.parts++
-	p.at(free+m.profile.Memory.Visible, land)
+	n.landed = free + m.profile.Memory.Visible
+	p.at(n.landed, land)
 	p.reply(0)
 	return free
 }

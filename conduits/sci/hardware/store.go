@@ -69,6 +69,9 @@ func (n *Node) settle(place int, at vtime.Time, o Outcome, acct *Account) {
 	if acct != nil {
 		acct.settle(at, o, n.m.profile.Error.Assess)
 		wake = wake || acct == n.awaited && acct.open == 0
+		if acct.waiter != nil && acct.open == 0 {
+			acct.call()
+		}
 	}
 	if wake {
 		n.proc.Arrive()

@@ -15,4 +15,5 @@ const (
 	DMARead                           // Enqueue: from the remote to the local segment
 	BlockRead                         // MemCpy: from the remote segment
 	ErrorCheck                        // MemCpy: between Start and Check of the sequence
+	LockOperation                     // Map of a remote segment: for FetchAdd
 )

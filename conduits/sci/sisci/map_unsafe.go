@@ -27,6 +27,7 @@ type RemoteMap struct {
 	size      int
 	region    *shm.Region // the mapping; nil when the memory belongs to this process
 	readOnly  bool
+	locks     bool         // made with LockOperation
 	sequences int          // guarded by dev.mu
 	model     *remoteModel // nil live
 }

@@ -150,7 +150,12 @@ func (q *Sequence) start() Status {
 func (q *Sequence) check() Status {
 	h := q.m.model.from
 	h.Proc.Charge(h.profile().Host.Sequence)
-	q.status = statusOf(h.adapter.Check(q.acct))
+	return q.conclude(h.adapter.Check(q.acct))
+}
+
+// conclude is the answer of a check that has found an outcome.
+func (q *Sequence) conclude(o hardware.Outcome) Status {
+	q.status = statusOf(o)
 	if q.lost != OK {
 		q.status, q.lost = q.lost, OK
 	}
@@ -158,6 +163,17 @@ func (q *Sequence) check() Status {
 		q.status = st
 	}
 	return q.status
+}
+
+// tryCheck is TryCheck under a model.
+func (q *Sequence) tryCheck() (Status, bool) {
+	h := q.m.model.from
+	h.Proc.Charge(h.profile().Host.Sequence)
+	o, ok := h.adapter.TryCheck(q.acct)
+	if !ok {
+		return q.status, false
+	}
+	return q.conclude(o), true
 }
 
 // statusOf returns the answer that the library gives of an outcome.

@@ -158,10 +158,11 @@ func (s *RemoteSegment) enter(op string) error {
 }
 
 // Map gives access to size bytes at off, which must be a multiple of the page size.
-// Flags: ReadOnly.
+// Flags: ReadOnly; LockOperation, for maps through which the adapter fetches and adds.
 //
 // Errors: ErrOffsetAlignment; ErrSizeAlignment for a size that is not positive;
-// ErrOutOfRange; ErrIllegalFlag; ErrNotConnected if the segment is disconnected, by this
+// ErrOutOfRange; ErrIllegalFlag; ErrFlagNotImplemented for LockOperation live, and on machines
+// whose adapters do not fetch and add; ErrNotConnected if the segment is disconnected, by this
 // node or its owner, or cannot be reached; ErrHWNoSpace if a modelled adapter has no map
 // entries left.
 func (s *RemoteSegment) Map(off, size int, flags Flags) (*RemoteMap, error) {
@@ -174,8 +175,10 @@ func (s *RemoteSegment) Map(off, size int, flags Flags) (*RemoteMap, error) {
 		return nil, e.at("map %d bytes at %d of segment %#x of node %d", size, off, s.id, s.peer.Node)
 	}
 	switch {
-	case flags&^ReadOnly != 0:
+	case flags&^(ReadOnly|LockOperation) != 0:
 		return fail(ErrIllegalFlag)
+	case flags&LockOperation != 0 && !s.dev.host.fetchesAndAdds():
+		return fail(ErrFlagNotImplemented)
 	case s.status() != OK:
 		return fail(ErrNotConnected)
 	}
@@ -190,6 +193,7 @@ func (s *RemoteSegment) Map(off, size int, flags Flags) (*RemoteMap, error) {
 		return nil, ErrSystem.at("map segment %#x of node %d: %v", s.id, s.peer.Node, err)
 	}
 	m := newRemoteMap(s, off, mem, region, flags&ReadOnly != 0)
+	m.locks = flags&LockOperation != 0
 	s.maps = append(s.maps, m)
 	return m, nil
 }

@@ -133,6 +133,20 @@ func (q *Sequence) Push(off, n int) {
 	}
 }
 
+// Store stores b at off, watched, as filling a window with it and Push would do. b is free when
+// it returns.
+func (q *Sequence) Store(off int, b []byte) {
+	switch {
+	case q.acct == nil:
+		copy(q.m.Window(off, len(b)), b)
+		q.Push(off, len(b))
+	case q.status == NotRetriable, q.status == Pending:
+		q.lost = q.status
+	default:
+		q.m.store(off, b, q)
+	}
+}
+
 // Check orders the stores since Start before all later accesses and tells how they fared.
 func (q *Sequence) Check() Status {
 	if q.acct != nil {
@@ -144,6 +158,16 @@ func (q *Sequence) Check() Status {
 		return q.status
 	}
 	return q.ask(FaultCheck)
+}
+
+// TryCheck is Check that does not wait for answers (SCICheckSequence without the store
+// barrier): it returns false, and nothing is known, while some are missing. Under a model the
+// device's proc then gets an Arrive when the last of them is there. Live none is ever missing.
+func (q *Sequence) TryCheck() (Status, bool) {
+	if q.acct == nil {
+		return q.Check(), true
+	}
+	return q.tryCheck()
 }
 
 // Status returns the last answer of Start or Check.
