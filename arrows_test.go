@@ -43,12 +43,15 @@ var edges = map[string]string{
 	"conduits/sci -> conduits/sci/sisci":            "the conduit stands on its adapter",
 	"conduits/sci -> conduits/sci/hardware":         "it places its ranks on a modelled machine and charges that machine's software",
 	"conduits/sci/sisci -> conduits/sci/hardware":   "the adapter stands on its hardware, which is modelled",
+
+	"conduits/udp/impair/tunnel -> conduits/udp/impair": "it carries real packets over impaired links",
 }
 
 // testEdges are further imports that tests may have: prefix of the importer and import.
 var testEdges = [][2]string{
 	{"conduits/mpi", "conduits/mpi/mpitest"},
 	{"conduits/mpi/scampi", "conduits/sci"}, // its rival
+	{"conduits/udp", "conduits/udp/impair"}, // what carries its datagrams must survive bad links
 	{"conduits/", "spawner"},                // conduits are tested with real processes
 	{"extended/", "spawner"},                // and so is what stands on them
 	{"extended/", "conduits/"},

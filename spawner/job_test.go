@@ -408,6 +408,17 @@ func TestPrefix(t *testing.T) {
 	}
 }
 
+// Ranks that a prefix puts into network namespaces of their own find their launcher, and pass
+// descriptors, as the socket is a file.
+func TestNetworkNamespaces(t *testing.T) {
+	if err := exec.Command("unshare", "--net", "true").Run(); err != nil {
+		t.Skipf("needs root that may make network namespaces: unshare --net: %v", err)
+	}
+	for _, role := range []string{"collectives", "share"} {
+		start(t, role, 3, func(s *spawner.Spec) { s.Prefix = []string{"unshare", "--net"} }).finish(0)
+	}
+}
+
 func TestInProcessJob(t *testing.T) {
 	j := start(t, "", 5, shell(`echo $AQUEDUCT_MODE $AQUEDUCT_RANKS $AQUEDUCT_CONDUIT [$AQUEDUCT_RANK$AQUEDUCT_SECRET]; exit 3`), func(s *spawner.Spec) {
 		s.Mode, s.Conduit = spawner.Modelled, "loopback"
@@ -455,6 +466,7 @@ func TestStartFailures(t *testing.T) {
 		{"no format", spawner.Spec{N: 3, Prog: "./noformat", Dir: dir}, 126, "#!"},
 		{"no interpreter", spawner.Spec{N: 1, Prog: noInterpreter}, 127, "interpreter"},
 		{"no wrapper", spawner.Spec{N: 1, Prog: "true", Prefix: []string{"no-such-wrapper"}}, 127, "no-such-wrapper"},
+		{"wrapper in process", spawner.Spec{N: 1, Prog: "true", Prefix: []string{"env", "a b"}, Mode: spawner.Goroutines}, 125, "through env 'a b'; leave the prefix out"},
 		{"no directory", spawner.Spec{N: 1, Prog: "true", Dir: dir + "/none"}, 125, "working directory"},
 		{"file as directory", spawner.Spec{N: 1, Prog: "true", Dir: plain}, 125, "not a directory"},
 		{"output in a file", spawner.Spec{N: 1, Prog: "true", OutputDir: plain + "/x"}, 125, "not a directory"},

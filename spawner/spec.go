@@ -49,7 +49,8 @@ type Spec struct {
 	Dir  string   // working directory of the ranks; "" is the launcher's
 
 	// Prefix is put before the program of every rank, as in "ip netns exec aq{rank}";
-	// "{rank}" in it becomes the rank's number.
+	// "{rank}" in it becomes the rank's number. Its first word is looked up as Prog is. It
+	// starts the program, or becomes it; ranks that share a process have none.
 	Prefix []string
 
 	Mode    Mode
@@ -127,6 +128,9 @@ func (s *Spec) check() error {
 		}
 	default:
 		return failure(statusSelf, "unknown binding %q; known: %q, %q", s.Bind, BindNone, BindCore)
+	}
+	if len(s.Prefix) > 0 && s.Mode != Processes {
+		return failure(statusSelf, "ranks that share a process cannot be started one by one through %s; leave the prefix out", quote(s.Prefix))
 	}
 	if s.Timeout < 0 {
 		return failure(statusSelf, "timeout %v is negative", s.Timeout)

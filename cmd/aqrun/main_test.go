@@ -280,6 +280,10 @@ func TestMisuse(t *testing.T) {
 		{"-n 2 --goroutines --bind-to core true", "process per rank"},
 		{"-n 2 --goroutines --tag-output true", "process per rank"},
 		{"-n 2 --model loopback --output-dir d true", "process per rank"},
+		{"-n 2 --goroutines --launch-prefix env true", "--launch-prefix needs a process per rank"},
+		{"-n 2 --model loopback --launch-prefix env true", "--launch-prefix needs a process per rank"},
+		{"-n 2 --launch-prefix= true", "--launch-prefix needs a value"},
+		{"-n 2 --launch-prefix 'env true", "cannot be quoted; put into a script"},
 		{"-n 2 --bind-to socket true", "want none or core"},
 		{"-n 2 --segment 64XB true", "is not like 65536"},
 		{"-n 2 --timeout soon true", "want a time"},
@@ -415,6 +419,25 @@ func TestDryRun(t *testing.T) {
 	}
 	if status, _, _ := output(t, "", "-n", "2", "--dry-run", "no-such-program-here"); status != 127 {
 		t.Errorf("missing program: status %d", status)
+	}
+}
+
+// Every rank is started through the prefix, which knows its rank; the dry run shows it.
+func TestLaunchPrefix(t *testing.T) {
+	args := []string{"-n", "2", "--tag-output", "--launch-prefix", "env  WRAPPED=node{rank}", "sh", "-c", "echo $WRAPPED $0", "{rank}"}
+	status, out, errs := output(t, "", args...)
+	if status != 0 || errs != "" || !strings.Contains(out, "[0] node0 {rank}\n") || !strings.Contains(out, "[1] node1 {rank}\n") {
+		t.Errorf("status %d\n%s%s", status, out, errs)
+	}
+	status, out, errs = output(t, "", append([]string{"--dry-run"}, args...)...)
+	if lines := strings.Split(out, "\n"); status != 0 || errs != "" || len(lines) != 3 || !strings.Contains(lines[1], " env WRAPPED=node1 /") {
+		t.Errorf("status %d\n%s%s", status, out, errs)
+	}
+	// The program still has to be there, and so has the prefix.
+	for _, missing := range [][]string{{"env", "no-such-program-here"}, {"no-such-program-here", "true"}} {
+		if status, _, errs := output(t, "", "-n", "1", "--launch-prefix", missing[0], missing[1]); status != 127 || !strings.Contains(errs, "program no-such-program-here not found") {
+			t.Errorf("%v: status %d\n%s", missing, status, errs)
+		}
 	}
 }
 

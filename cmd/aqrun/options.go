@@ -34,6 +34,8 @@ The job:
                         what other options set
       --wdir DIR        working directory of the ranks; a relative PROGRAM is looked up there
       --bind-to WHAT    none (default), or core: rank i on the i-th CPU
+      --launch-prefix CMD  start rank i through CMD, words separated by blanks, such as
+                        'ip netns exec node{rank}'; {rank} becomes i
 
 With --model:
       --seed N          seed of all that is random (default 0)
@@ -74,6 +76,7 @@ type options struct {
 	report                    bool
 	env                       []string
 	wdir, bind, outputDir     string
+	launchPrefix              string
 	tag, verbose              bool
 	timeout, grace            duration
 	dryRun, version           bool
@@ -105,6 +108,7 @@ func (o *options) flags() *pflag.FlagSet {
 	fs.StringArrayVarP(&o.env, "x", "x", nil, "")
 	fs.StringVar(&o.wdir, "wdir", "", "")
 	fs.StringVar(&o.bind, "bind-to", string(spawner.BindNone), "")
+	fs.StringVar(&o.launchPrefix, "launch-prefix", "", "")
 	fs.StringVar(&o.outputDir, "output-dir", "", "")
 	fs.BoolVar(&o.tag, "tag-output", false, "")
 	fs.BoolVar(&o.verbose, "verbose", false, "")
@@ -161,6 +165,12 @@ func (o *options) check(fs *pflag.FlagSet) error {
 		return errors.New("--bind-to core needs a process per rank; with --goroutines or --model the ranks share one")
 	case inProcess && (o.tag || o.outputDir != ""):
 		return errors.New("--tag-output and --output-dir need a process per rank; with --goroutines or --model the ranks share one")
+	case inProcess && o.launchPrefix != "":
+		return errors.New("--launch-prefix needs a process per rank; with --goroutines or --model the ranks share one")
+	case fs.Changed("launch-prefix") && len(strings.Fields(o.launchPrefix)) == 0:
+		return errors.New("--launch-prefix needs a value")
+	case strings.ContainsAny(o.launchPrefix, `'"\`):
+		return fmt.Errorf("--launch-prefix %s: its words are separated by blanks and cannot be quoted; put into a script what needs quotes", o.launchPrefix)
 	case o.bind != string(spawner.BindNone) && o.bind != string(spawner.BindCore):
 		return fmt.Errorf("--bind-to %q: want none or core", o.bind)
 	}
@@ -262,7 +272,7 @@ func plain(err error) error { return errors.New(strings.TrimPrefix(err.Error(), 
 // spec returns the job that the options describe.
 func (o *options) spec() spawner.Spec {
 	s := spawner.Spec{
-		N: o.n, Prog: o.command[0], Args: o.command[1:], Env: o.env, Dir: o.wdir,
+		N: o.n, Prog: o.command[0], Args: o.command[1:], Env: o.env, Dir: o.wdir, Prefix: strings.Fields(o.launchPrefix),
 		Conduit: o.conduit, Profile: o.profile, Segment: o.segment,
 		Bind: spawner.Binding(o.bind), Timeout: time.Duration(o.timeout), Grace: time.Duration(o.grace),
 		TagOutput: o.tag, OutputDir: o.outputDir, Verbose: o.verbose,
