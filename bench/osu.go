@@ -29,15 +29,17 @@ type column struct {
 	value func(r *Result) float64
 }
 
-func medianNs(r *Result) float64 { return Median(r.Values(NsPerOp)) }
+func medianNs(r *Result) float64  { return Median(r.Values(NsPerOp)) }
+func perSecond(r *Result) float64 { return 1e9 / medianNs(r) }
 
 // columns of each quantity.
 var columns = map[Quantity][]column{
 	RoundTrip: {{"Latency (us)", func(r *Result) float64 { return medianNs(r) / 2 / 1e3 }}},
 	Stream: {
 		{"MB/s", func(r *Result) float64 { return float64(r.Size) * 1e3 / medianNs(r) }},
-		{"Messages/s", func(r *Result) float64 { return 1e9 / medianNs(r) }},
+		{"Messages/s", perSecond},
 	},
+	Rate:     {{"Operations/s", perSecond}},
 	Duration: {{"Time (us)", func(r *Result) float64 { return medianNs(r) / 1e3 }}},
 }
 

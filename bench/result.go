@@ -15,6 +15,7 @@ type Quantity uint8
 const (
 	RoundTrip Quantity = iota // there and back: the latency is half of it
 	Stream                    // one message of many in one direction: rate and bandwidth
+	Rate                      // one of many that have no size: an event, a modelled message
 	Duration                  // anything else: a barrier, an empty poll, a start
 )
 

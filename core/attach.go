@@ -130,6 +130,9 @@ func (ep *Endpoint) open() error {
 	}
 	ep.limits = ep.conduit.Limits()
 	ep.sleeper = ep.conduit.Sleeper()
+	if ep.proc != nil {
+		ep.idler, _ = ep.conduit.(Idler)
+	}
 	if !j.cfg.NoNative {
 		ep.powers = powersOf(ep.conduit)
 	}

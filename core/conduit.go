@@ -156,6 +156,17 @@ type SegmentLimiter interface {
 	MaxSegment(settings map[string]string) (int, error)
 }
 
+// Idler is an optional power of a conduit with a model: to tell that a poll would be in vain,
+// so that a rank that waits parks in its place, and its coroutine is switched once for a
+// message instead of twice. It is looked at once, after Attach.
+type Idler interface {
+	// Idle reports whether a poll at the rank's present time would find nothing, unless
+	// something that calls Proc.Arrive happens before, and what the poll would charge, which
+	// is more than zero. Polls of such a conduit look right after Proc.Sync and charge for the
+	// look afterwards. It must not wait.
+	Idle() (cost vtime.Time, idle bool)
+}
+
 // LossDetector is an optional power of a conduit with a model whose hardware notices the loss
 // of a node by itself.
 type LossDetector interface {

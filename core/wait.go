@@ -178,8 +178,9 @@ func (c *Context) waitSingle(what string, cond func() bool) (crowded bool, err e
 	}
 }
 
-// waitModelled is the wait of a coroutine: it parks at the first empty poll, and a wake-up
-// falls on the grid of polls that spinning would have made.
+// waitModelled is the wait of a coroutine: it parks after the first empty poll or, where the
+// conduit can tell, in place of it, and a wake-up falls on the grid of polls that spinning
+// would have made.
 func (c *Context) waitModelled(what string, cond func() bool) error {
 	ep, p := c.ep, c.ep.proc
 	ep.poller = c
@@ -191,14 +192,26 @@ func (c *Context) waitModelled(what string, cond func() bool) error {
 		if err := ep.job.failure(); err != nil {
 			return err
 		}
-		before := p.Now()
-		if ep.poll() > 0 || p.Arrivals != arrivals {
-			continue
+		cost, idle := ep.idlePoll()
+		if !idle {
+			before := p.Now()
+			if ep.poll() > 0 || p.Arrivals != arrivals {
+				continue
+			}
+			cost = p.Now() - before
 		}
 		p.SetWaiting(what)
-		p.Park(p.Now() - before)
+		p.Park(cost)
 		p.SetWaiting("")
 	}
+}
+
+// idlePoll reports whether the next poll would be in vain, as Idler.Idle does.
+func (ep *Endpoint) idlePoll() (cost Time, idle bool) {
+	if ep.idler == nil || ep.kicked {
+		return 0, false
+	}
+	return ep.idler.Idle()
 }
 
 // ladder decides how an idle live wait spends its time.

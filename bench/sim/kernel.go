@@ -22,7 +22,7 @@ func (h *holder) Fire(a, b uint64) {
 }
 
 // holdEvents keeps as many events scheduled as there are ranks until n more have fired.
-func holdEvents(ranks, n int) (float64, error) {
+func holdEvents(ranks, n int) (speed, error) {
 	k := vtime.New(1)
 	h := &holder{kernel: k, left: n}
 	random := k.Rand("delay")
@@ -32,15 +32,15 @@ func holdEvents(ranks, n int) (float64, error) {
 	for i := range ranks {
 		k.At(h.delays[i%len(h.delays)], h, 0, 0)
 	}
-	ns, err := timed(n+ranks, k.Run)
+	v, err := timed(n+ranks, k)
 	if fired := k.Events(); err == nil && fired != uint64(n+ranks) {
 		err = fmt.Errorf("%d events fired of %d", fired, n+ranks)
 	}
-	return ns, err
+	return v, err
 }
 
 // takeTurns has ranks take turns, about n in all.
-func takeTurns(ranks, n int) (float64, error) {
+func takeTurns(ranks, n int) (speed, error) {
 	k := vtime.New(1)
 	turns := max(1, n/ranks)
 	for range ranks {
@@ -51,5 +51,5 @@ func takeTurns(ranks, n int) (float64, error) {
 			}
 		})
 	}
-	return timed(turns*ranks, k.Run)
+	return timed(turns*ranks, k)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/bench"
 	"github.com/aqueduct-go/aqueduct/bench/floor"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
 // The operations.
@@ -21,10 +22,11 @@ const (
 	Ring     = "ring"     // a message to the right neighbour, on the bare network
 	AllToAll = "alltoall" // a message to each of the other ranks in turn, on the bare network
 	Stack    = "stack"    // a short AM to the right neighbour, over modelled loopback
+	StackSCI = "sci"      // the same over modelled SCI, on the machine scale
 )
 
 // Ops lists the operations in the order of a report.
-func Ops() []string { return []string{Events, Switches, Ring, AllToAll, Stack} }
+func Ops() []string { return []string{Events, Switches, Ring, AllToAll, Stack, StackSCI} }
 
 // Plan is what to measure.
 type Plan struct {
@@ -35,22 +37,34 @@ type Plan struct {
 	Messages int      // or events or turns, of a sample, about
 }
 
-// operation is one of them. run does about n, and returns the nanoseconds of one.
+// speed is that of one sample.
+type speed struct {
+	ns     float64 // for an operation
+	events float64 // of the kernel for an operation, wake-ups included: in every sample the same
+}
+
+// operation is one of them. run does about n.
 type operation struct {
 	title   string
-	run     func(ranks, n int) (float64, error)
+	run     func(ranks, n int) (speed, error)
 	simgrid bool // SimGrid has the same
+	library bool // it goes through the whole library
 }
 
 var operations = map[string]operation{
-	Events:   {"events of the kernel, as many under way as ranks", holdEvents, false},
-	Switches: {"turns of ranks", takeTurns, false},
-	Ring:     {"messages of a ring on the bare network", ring, true},
-	AllToAll: {"messages of all to all on the bare network", allToAll, true},
-	Stack:    {"short AMs of a ring over modelled loopback", stack, false},
+	Events:   {"events of the kernel, as many under way as ranks", holdEvents, false, false},
+	Switches: {"turns of ranks", takeTurns, false, false},
+	Ring:     {"messages of a ring on the bare network", ring, true, false},
+	AllToAll: {"messages of all to all on the bare network", allToAll, true, false},
+	Stack:    {"short AMs of a ring over modelled loopback", stack("loopback"), false, true},
+	StackSCI: {"short AMs of a ring over modelled SCI", stack("sci/scale"), false, true},
 }
 
-const simgridUnit = "x-simgrid"
+// Units of metrics.
+const (
+	simgridUnit = "x-simgrid"
+	eventsUnit  = "events/s"
+)
 
 // Run measures the plan and calls report for each series as it is finished.
 func Run(ctx context.Context, p Plan, report func(*bench.Series) error) error {
@@ -61,10 +75,10 @@ func Run(ctx context.Context, p Plan, report func(*bench.Series) error) error {
 		}
 		s := &bench.Series{
 			Family: "Sim", Title: op.title, Params: []bench.Param{{Key: "op", Value: name}},
-			Quantity: bench.Stream, Axis: bench.Ranks,
+			Quantity: bench.Rate, Axis: bench.Ranks,
 		}
 		ranks := p.Ranks
-		if name == Stack {
+		if op.library {
 			ranks = p.Stack
 		}
 		for _, n := range ranks {
@@ -98,7 +112,15 @@ func (p *Plan) point(ctx context.Context, name string, op operation, ranks int) 
 			return r, err
 		}
 	}
-	out, err := bench.Interleave(ctx, p.Samples, refs, func() (float64, error) { return op.run(ranks, n) })
+	var events float64
+	out, err := bench.Interleave(ctx, p.Samples, refs, func() (float64, error) {
+		v, err := op.run(ranks, n)
+		events = v.events
+		return v.ns, err
+	})
+	for _, s := range out.Samples {
+		s.Metrics[eventsUnit] = 1e9 * events / s.Ns
+	}
 	return bench.Result{Ranks: ranks, Iters: n, Outcome: out}, err
 }
 
@@ -114,11 +136,11 @@ func Missing(ctx context.Context) string {
 	return ""
 }
 
-// timed returns the nanoseconds of one of n that run does.
-func timed(n int, run func() error) (float64, error) {
+// timed runs a kernel that does n operations.
+func timed(n int, k *vtime.Kernel) (speed, error) {
 	start := time.Now()
-	err := run()
-	return float64(time.Since(start).Nanoseconds()) / float64(n), err
+	err := k.Run()
+	return speed{float64(time.Since(start).Nanoseconds()) / float64(n), float64(k.Events()) / float64(n)}, err
 }
 
 // Known reports whether there is an operation of that name.

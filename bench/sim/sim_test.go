@@ -18,10 +18,12 @@ func TestRun(t *testing.T) {
 	err := sim.Run(t.Context(), p, func(s *bench.Series) error {
 		ops = append(ops, s.Params[0].Value)
 		for i, want := range []int{2, p.Ranks[1]} {
-			if s.Params[0].Value == sim.Stack {
+			if op := s.Params[0].Value; op == sim.Stack || op == sim.StackSCI {
 				want = p.Stack[i]
 			}
-			if r := &s.Results[i]; r.Ranks != want || len(r.Samples) != 2 || !(slices.Min(r.Values(bench.NsPerOp)) > 0) {
+			r := &s.Results[i]
+			events := r.Values("events/s")
+			if r.Ranks != want || len(r.Samples) != 2 || len(events) != 2 || !(slices.Min(r.Values(bench.NsPerOp)) > 0) || !(slices.Min(events) > 0) {
 				t.Errorf("%s: %+v, want %d ranks", s.Params[0].Value, r, want)
 			}
 		}

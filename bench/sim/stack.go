@@ -4,18 +4,34 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aqueduct-go/aqueduct"
+	_ "github.com/aqueduct-go/aqueduct" // the conduits
 	"github.com/aqueduct-go/aqueduct/core"
 )
 
 // onWord is the handler of stack.
 const onWord core.HandlerIndex = 200
 
-// stack has the ranks of a job over modelled loopback send short AMs around a ring, about n
-// in all. The time is from when rank 0, and by that every rank, is attached.
-func stack(ranks, n int) (ns float64, err error) {
-	rounds := max(1, n/ranks)
-	err = aqueduct.Launch(func(job *core.Job) error {
+// stack returns the operation that has the ranks of a job over a model send short AMs around a
+// ring.
+func stack(model string) func(ranks, n int) (speed, error) {
+	return func(ranks, n int) (speed, error) {
+		rounds := max(1, n/ranks)
+		_, started, err := circulate(model, ranks, 0)
+		if err != nil {
+			return speed{}, err
+		}
+		took, events, err := circulate(model, ranks, rounds)
+		messages := float64(rounds * ranks)
+		return speed{float64(took.Nanoseconds()) / messages, float64(events-started) / messages}, err
+	}
+}
+
+// circulate runs a job whose ranks send so many AMs each. The time is from when rank 0, and by
+// that every rank, is attached; the events are those of the whole job.
+func circulate(model string, ranks, rounds int) (took time.Duration, events uint64, err error) {
+	cfg := core.Config{Threads: core.Single, Report: func(r core.ModelReport) { events = r.Events }}
+	cfg.Conduit, cfg.Profile = core.CutModel(model)
+	err = core.RunModel(ranks, cfg, func(job *core.Job) error {
 		came := 0
 		ep, err := job.Attach(core.AttachSpec{Segment: "0", Handlers: []core.HandlerEntry{
 			{Index: onWord, Func: func(*core.Token, []uint32, []byte) { came++ }},
@@ -34,12 +50,12 @@ func stack(ranks, n int) (ns float64, err error) {
 			}
 		}
 		if job.Rank() == 0 {
-			ns = float64(time.Since(start).Nanoseconds()) / float64(rounds*ranks)
+			took = time.Since(start)
 		}
 		if came != rounds {
 			return fmt.Errorf("%d messages came of %d", came, rounds)
 		}
 		return nil
-	}, aqueduct.Model("loopback", ranks), aqueduct.Single())
-	return ns, err
+	})
+	return took, events, err
 }

@@ -29,6 +29,11 @@ func (l *link) transmit(now vtime.Time, bytes int) vtime.Time {
 	return l.free + l.latency
 }
 
+// Idle implements core.Idler.
+func (c *conduit) Idle() (cost vtime.Time, idle bool) {
+	return pollCost, c.self.inbox.n.Load() == 0 && (c.mover == nil || c.mover.n.Load() == 0)
+}
+
 // Label implements vtime.Labelled: what is on its way, for traces.
 func (n *node) Label(id, _ uint64) string {
 	m := n.pool.byID(id)

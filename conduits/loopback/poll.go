@@ -5,8 +5,8 @@ import "github.com/aqueduct-go/aqueduct/core"
 // Poll implements core.Conduit.
 func (c *conduit) Poll(budget int) int {
 	if c.model != nil {
-		c.model.proc.Charge(pollCost)
 		c.model.proc.Sync()
+		c.model.proc.Charge(pollCost)
 	}
 	c.bell.look()
 	n := 0

@@ -26,3 +26,7 @@ func extended(leaf uint32) uint32
 // the address of its descriptor in the Go runtime. A later goroutine may have the number of
 // one that has ended.
 func Goroutine() uintptr
+
+// PrefetchLines asks the processor to fetch n cache lines, at least one, from that of p on,
+// for reading; p may be any address, and need not be one of Go's memory any more.
+func PrefetchLines(p uintptr, n int)

@@ -12,3 +12,6 @@ func PrefetchW(unsafe.Pointer) {}
 
 // Prefetch does nothing on this architecture.
 func Prefetch(unsafe.Pointer) {}
+
+// PrefetchLines does nothing on this architecture.
+func PrefetchLines(uintptr, int) {}

@@ -30,7 +30,7 @@
 // [Proc.Sync], which brings the kernel to the proc's time. So between two looks
 // a proc costs nothing but the code it runs, a Sync with nothing due is a
 // comparison, and events are fired on the stack of whichever proc waits;
-// coroutines are switched only when another proc is due.
+// coroutines are switched only when another proc is due, straight to that.
 //
 // # Waiting
 //
@@ -60,6 +60,10 @@
 // No arrival is lost: nothing happens in the kernel between the comparison of
 // Arrivals and the parking, and what falls due in between, because the poll
 // was charged for after it looked, wakes the proc at the start of its grid.
+//
+// Who can tell without a Sync that its poll would find nothing, unless something
+// that calls Arrive happens before, may park in place of the first poll too, at
+// its own time and with the poll's cost as the period. That saves a switch.
 //
 // A poll must cost something. A loop around a free one never lets time pass.
 //

@@ -30,16 +30,21 @@ type Kernel struct {
 
 	procs   []*Proc
 	running *Proc // has the turn; nil while events fire
-	next    *Proc // gets the turn next; nil if no proc is due
+	turn    *Proc // has it, or is being given it
+	main    Proc  // stands for the loop, which has the turn when no proc is due
+
+	trails []trail // of procs, and the loop's
 
 	seed      uint64
 	trace     *trace // nil: none
 	resources []*Resource
-	chance    string // why the run is not deterministic; "" if it is
-	switches  uint64 // turns given to coroutines
-	live      int    // procs that have neither ended nor been lost
+	counted   []func() []Usage // by models
+	chance    string           // why the run is not deterministic; "" if it is
+	switches  uint64           // turns given to coroutines
+	live      int              // procs that have neither ended nor been lost
 
 	started bool
+	exited  bool       // a body or an event called Goexit
 	over    bool       // no event fires and no proc waits any more
 	mu      sync.Mutex // guards cause
 	cause   error      // what Run returns
@@ -56,7 +61,9 @@ type event struct {
 
 // New returns a kernel at time 0. The seed decides all that is random in it.
 func New(seed uint64) *Kernel {
-	return &Kernel{seed: seed}
+	k := &Kernel{seed: seed}
+	k.main.kernel, k.main.ended = k, true
+	return k
 }
 
 // Now returns the kernel's time: that of the event which fires, or the one up

@@ -3,7 +3,6 @@ package vtime
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"sync/atomic"
 
 	"github.com/aqueduct-go/aqueduct/internal/cpu"
@@ -27,14 +26,15 @@ type Proc struct {
 	op     string // what it waits for
 	stuck  *Wait  // its entry in the deadlock report
 
-	body   func(*Proc)
-	yield  func(struct{}) bool     // gives the turn back; false: the run is over
-	resume func() (struct{}, bool) // gives p the turn; false: p has ended
-	stop   func()                  // makes yield return false, now and for ever
-	ended  bool
-	lost   bool          // it never runs again
-	self   uintptr       // identity of its goroutine; 0: not known
-	id     atomic.Uint64 // its goroutine's number in dumps
+	at        *coroutine // on which its goroutine sleeps, while it does
+	trail     *trail     // for prefetching
+	self      uintptr    // identity of its goroutine; 0: not known
+	coroutine coroutine  // with which the goroutine was made
+
+	body  func(*Proc)
+	ended bool
+	lost  bool          // it never runs again
+	id    atomic.Uint64 // its goroutine's number in dumps
 }
 
 // Kernel returns the kernel that p belongs to.
@@ -70,12 +70,16 @@ func (p *Proc) Sync() {
 	k := p.kernel
 	e := entry{at: k.now + p.lag, key: p.key}
 	p.lag = 0
-	if len(k.queue) == 0 || e.before(&k.queue[0]) != 0 {
+	if k.queue.n == 0 {
+		k.now = e.at
+		return
+	}
+	if first, _ := k.queue.first(); e.before(first) != 0 {
 		k.now = e.at
 		return
 	}
 	k.queue.push(e)
-	p.wait()
+	p.give(k.due())
 }
 
 // Park waits for Arrive. The poll grid starts at p's own time and has the given
@@ -90,7 +94,7 @@ func (p *Proc) Park(period Time) {
 	}
 	p.parked, p.since, p.period = true, p.Now(), period
 	p.lag = 0
-	p.wait()
+	p.give(p.kernel.due())
 }
 
 // Arrive tells p that something has come that may end its waiting. Events call
@@ -185,57 +189,3 @@ func (p *Proc) Lose() {
 
 // Lost reports whether Lose was called. A nil p is a rank that runs live.
 func (p *Proc) Lost() bool { return p != nil && p.lost }
-
-// wait returns when p is due. Events fire on p's own stack meanwhile, and no
-// coroutine is switched if p is the first proc due.
-func (p *Proc) wait() {
-	k := p.kernel
-	k.next = k.due()
-	if k.next != p {
-		p.pause()
-	}
-	k.running = p
-}
-
-// pause gives the turn to k.next and returns when p has it again. If the run is
-// over it ends p. It does so by Goexit, not by a panic: no recover can stop
-// that, nor mistake it for a failure of the program.
-func (p *Proc) pause() {
-	if p.yield(struct{}{}) {
-		p.kernel.owner = p.self
-		return
-	}
-	if p.stuck != nil {
-		p.stuck.notePanic()
-	}
-	runtime.Goexit()
-}
-
-// coroutine is the sequence that iter.Pull runs.
-func (p *Proc) coroutine(yield func(struct{}) bool) {
-	p.yield = yield
-	p.self = cpu.Goroutine()
-	p.kernel.owner = p.self
-	if p.kernel.watch.limit > 0 {
-		p.id.Store(goroutineID())
-	}
-	defer func() {
-		if v := recover(); v != nil {
-			p.kernel.end(&PanicError{Proc: p.name, At: p.Now(), Value: v, Stack: debug.Stack()})
-		}
-	}()
-	p.body(p)
-	p.Sync() // it ends at its own time
-}
-
-// unwind makes p end. iter.Pull passes the Goexit of a coroutine on to the
-// goroutine that stops it, which is therefore one of its own.
-func (p *Proc) unwind() {
-	gone := make(chan struct{})
-	go func() {
-		defer close(gone)
-		p.stop()
-	}()
-	<-gone
-	p.ended = true
-}

@@ -1,6 +1,9 @@
 package vtime
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // entry is one element of the queue: something that happens at a time. It
 // holds no pointer, so that moving one is a plain copy; an event's receiver and
@@ -26,66 +29,119 @@ func (x *entry) before(y *entry) uint64 {
 	return borrow
 }
 
-// queue is a 4-ary min-heap: the children of i are 4i+1 to 4i+4. It is half as
-// deep as a binary heap, and the children to compare lie side by side.
-type queue []entry
+// order compares entries for package slices.
+func order(x, y entry) int { return int(y.before(&x)) - int(x.before(&y)) }
 
-const arity = 4
+// queue holds entries in three parts, so that each is moved but a few times,
+// however many there are. What comes first is sorted, in a run that is read from
+// its head on. Later entries wait in buckets of times, in the order in which they
+// came; when the run has been read, the first bucket becomes the next one. What
+// is pushed for a time that the run reaches goes to a heap beside it. The zero
+// queue is empty.
+type queue struct {
+	run  []entry // sorted
+	head int     // of the part of the run that has not been read
+	near heap    // entries of times up to last, beside the run
+	last Time    // the run's
+	far  buckets // entries of times after last
+	n    int     // entries in all
+}
+
+// few is how many entries are sorted without dividing them before.
+const few = 16
 
 func (q *queue) push(e entry) {
-	*q = append(*q, e)
-	h := *q
-	i := len(h) - 1
-	for i > 0 {
-		parent := (i - 1) / arity
-		if e.before(&h[parent]) == 0 {
-			break
+	q.n++
+	switch {
+	case q.n == 1:
+		q.run, q.head, q.last = append(q.run[:0], e), 0, e.at
+	case e.at > q.last:
+		q.far.add(e, q.last)
+	default:
+		q.near.push(e)
+		if len(q.near) > few && len(q.near) > q.n/2 {
+			q.spread()
 		}
-		h[i] = h[parent]
-		i = parent
 	}
-	h[i] = e
+}
+
+// first returns the first entry of a queue that is not empty, and whether it is
+// the run's. It is valid until the next call.
+func (q *queue) first() (e *entry, ofRun bool) {
+	if q.head == len(q.run) {
+		if len(q.near) > 0 {
+			return &q.near[0], false
+		}
+		q.refill()
+	}
+	e = &q.run[q.head]
+	if len(q.near) > 0 && q.near[0].before(e) != 0 {
+		return &q.near[0], false
+	}
+	return e, true
 }
 
 // pop removes and returns the first entry of a queue that is not empty.
 func (q *queue) pop() entry {
-	h := *q
-	first, last := h[0], h[len(h)-1]
-	h = h[:len(h)-1]
-	*q = h
-	if len(h) == 0 {
-		return first
+	e, ofRun := q.first()
+	q.n--
+	if ofRun {
+		q.head++
+		return *e
 	}
-	i := 0
-	for {
-		child := arity*i + 1
-		if child >= len(h) {
-			break
-		}
-		child += leastOf(h[child:])
-		if h[child].before(&last) == 0 {
-			break
-		}
-		h[i] = h[child]
-		i = child
-	}
-	h[i] = last
-	return first
+	return q.near.pop()
 }
 
-// leastOf returns which of up to four siblings at the start of h comes first.
-func leastOf(h []entry) int {
-	if len(h) >= arity {
-		c := (*[arity]entry)(h)
-		a := c[1].before(&c[0])     // 0 or 1
-		b := 2 | c[3].before(&c[2]) // 2 or 3
-		return int(a ^ (a^b)&-c[b].before(&c[a]))
-	}
-	least := 0
-	for i := range h {
-		if h[i].before(&h[least]) != 0 {
-			least = i
+// refill makes a run of the first bucket. One that is large and in no order is
+// divided before, until its first part is small or has but one time.
+func (q *queue) refill() {
+	q.far.recycle(q.run)
+	for {
+		level, b := q.far.take()
+		switch {
+		case len(b) <= few:
+			insertionSort(b)
+		case slices.IsSortedFunc(b, order):
+		case level == 0:
+			slices.SortFunc(b, order)
+		default:
+			start := b[0].at >> (level * digit) << (level * digit)
+			for _, e := range b {
+				q.far.add(e, start)
+			}
+			q.far.recycle(b)
+			continue
 		}
+		q.run, q.head, q.last = b, 0, b[len(b)-1].at
+		return
 	}
-	return least
+}
+
+// spread puts all entries into buckets. It is called when most are in the heap,
+// because the run was made when there were only few, and reaches far.
+func (q *queue) spread() {
+	all := append(q.far.buffer(), q.run[q.head:]...)
+	all = append(all, q.near...)
+	for q.far.levels != 0 {
+		_, b := q.far.take()
+		all = append(all, b...)
+		q.far.recycle(b)
+	}
+	q.run, q.head, q.near = q.run[:0], 0, q.near[:0]
+	q.last = slices.MinFunc(all, order).at - 1
+	for _, e := range all {
+		q.far.add(e, q.last)
+	}
+	q.far.recycle(all)
+}
+
+func insertionSort(b []entry) {
+	for i := 1; i < len(b); i++ {
+		e := b[i]
+		j := i
+		for ; j > 0 && e.before(&b[j-1]) != 0; j-- {
+			b[j] = b[j-1]
+		}
+		b[j] = e
+	}
 }

@@ -29,35 +29,56 @@ func TestBefore(t *testing.T) {
 	}
 }
 
-// TestQueueOrder compares the queue with a sorted slice while entries of few
-// different times are pushed and popped at random.
+// TestQueueOrder compares the queue with a sorted slice while entries are pushed and popped at
+// random: of few different times, of times that lie further and further apart, and of times
+// after what was popped last, as a kernel's are. Phases of growing and of shrinking alternate.
 func TestQueueOrder(t *testing.T) {
-	for seed := range uint64(50) {
-		random := rand.New(rand.NewPCG(seed, 0))
-		var q queue
-		var oracle []entry
-		pop := func() {
-			if got := q.pop(); got != oracle[0] {
-				t.Fatalf("seed %d, %d entries: pop = %v, want %v", seed, len(oracle), got, oracle[0])
+	times := map[string]func(random *rand.Rand, now Time) Time{
+		"few":    func(random *rand.Rand, _ Time) Time { return Time(random.IntN(20)) },
+		"any":    func(random *rand.Rand, _ Time) Time { return Time(random.Int64() >> random.IntN(63)) },
+		"kernel": func(random *rand.Rand, now Time) Time { return now + Time(random.Int64()>>(20+random.IntN(43))) },
+		"equal":  func(_ *rand.Rand, now Time) Time { return now },
+	}
+	for name, at := range times {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(30) {
+				checkOrder(t, rand.New(rand.NewPCG(seed, 0)), at)
 			}
-			oracle = oracle[1:]
+		})
+	}
+}
+
+func checkOrder(t *testing.T, random *rand.Rand, at func(*rand.Rand, Time) Time) {
+	var q queue
+	var oracle []entry
+	var now Time
+	pop := func() {
+		if first, _ := q.first(); *first != oracle[0] {
+			t.Fatalf("%d entries: first = %v, want %v", len(oracle), *first, oracle[0])
 		}
-		for i := range uint32(500) {
-			if len(oracle) > 0 && random.IntN(5) < 2 {
-				pop()
-				continue
-			}
-			key := uint64(i) | uint64(random.IntN(2))<<63
-			e := entry{at: Time(random.IntN(20)), key: key, slot: i}
-			q.push(e)
-			at, _ := slices.BinarySearchFunc(oracle, e, compare)
-			oracle = slices.Insert(oracle, at, e)
+		if got := q.pop(); got != oracle[0] {
+			t.Fatalf("%d entries: pop = %v, want %v", len(oracle), got, oracle[0])
 		}
-		for len(oracle) > 0 {
+		now, oracle = oracle[0].at, oracle[1:]
+	}
+	for i := range uint32(1500) {
+		growing := i/250%2 == 0
+		if len(oracle) > 0 && random.IntN(5) < 2 == growing {
 			pop()
+			continue
 		}
-		if len(q) != 0 {
-			t.Fatalf("seed %d: %d entries left over", seed, len(q))
+		e := entry{at: at(random, now), key: uint64(i) | uint64(random.IntN(2))<<63, slot: i}
+		q.push(e)
+		place, _ := slices.BinarySearchFunc(oracle, e, compare)
+		oracle = slices.Insert(oracle, place, e)
+		if q.n != len(oracle) {
+			t.Fatalf("%d entries, want %d", q.n, len(oracle))
 		}
+	}
+	for len(oracle) > 0 {
+		pop()
+	}
+	if q.n != 0 {
+		t.Fatalf("%d entries left over", q.n)
 	}
 }

@@ -83,12 +83,23 @@ func (r *Resource) Usage() Usage {
 	return Usage{r.name, len(r.free), r.uses, r.busy, r.waited, r.longest}
 }
 
-// Usage returns what the kernel's resources have been used for so far, the one
-// first that was busy longest, equal ones in the order in which they were made.
+// CountUsage adds to the kernel's report what a model counts by itself, because
+// it has too many resources to make a Resource of each. Usage calls source, which
+// returns them in the same order in every run.
+func (k *Kernel) CountUsage(source func() []Usage) {
+	k.counted = append(k.counted, source)
+}
+
+// Usage returns what the kernel's resources, and those counted by models, have
+// been used for so far, the one first that was busy longest, equal ones in the
+// order in which they were made.
 func (k *Kernel) Usage() []Usage {
 	all := make([]Usage, len(k.resources))
 	for i, r := range k.resources {
 		all[i] = r.Usage()
+	}
+	for _, source := range k.counted {
+		all = append(all, source()...)
 	}
 	slices.SortStableFunc(all, func(x, y Usage) int {
 		return cmp.Compare(y.Busy/Time(y.Servers), x.Busy/Time(x.Servers))

@@ -73,14 +73,21 @@ func TestUsage(t *testing.T) {
 	b.Use(0, 30*vtime.Nanosecond)
 	c.Use(0, 15*vtime.Nanosecond)
 	c.Use(5*vtime.Nanosecond, 5*vtime.Nanosecond)
+	k.CountUsage(func() []vtime.Usage {
+		return []vtime.Usage{
+			{Name: "d", Servers: 1, Uses: 4, Busy: 15 * vtime.Nanosecond, Waited: 4 * vtime.Nanosecond, Longest: 2 * vtime.Nanosecond},
+			{Name: "e", Servers: 1},
+		}
+	})
 	var text strings.Builder
-	if err := vtime.WriteUsage(&text, k.Usage(), 40*vtime.Nanosecond, 2); err != nil {
+	if err := vtime.WriteUsage(&text, k.Usage(), 40*vtime.Nanosecond, 3); err != nil {
 		t.Fatal(err)
 	}
 	want := "RESOURCE  USES  BUSY    MEAN WAIT  LONGEST\n" +
 		"c         2     50.0 %  5ns        10ns\n" +
 		"b         1     37.5 %  0s         0s\n" +
-		"and 1 more\n"
+		"d         4     37.5 %  1ns        2ns\n" +
+		"and 2 more\n"
 	if text.String() != want {
 		t.Errorf("report:\n%swant:\n%s", text.String(), want)
 	}

@@ -2,11 +2,8 @@ package vtime
 
 import (
 	"fmt"
-	"iter"
 	"runtime"
 	"runtime/debug"
-
-	"github.com/aqueduct-go/aqueduct/internal/cpu"
 )
 
 // Spawn adds a proc that runs body from time 0; its name is for reports. All
@@ -38,66 +35,60 @@ func (k *Kernel) Run() error {
 	// The coroutines are made and switched on goroutines of the kernel's own:
 	// the caller's may be locked to its thread, and that must be the same for
 	// all of them.
-	ended, exited := make(chan struct{}), true
+	ended := make(chan struct{})
 	go func() {
-		defer close(ended)
-		defer k.closeTrace()
-		defer k.unwind()
+		returned := false
+		defer k.reap(0, ended)
+		defer func() {
+			if !returned {
+				k.exited = true
+			}
+			k.unwind()
+			k.closeTrace()
+		}()
 		k.loop()
-		exited = false
+		returned = true
 	}()
 	if err := k.guard(ended); err != nil {
 		return err
 	}
-	if exited {
+	if k.exited {
 		runtime.Goexit()
 	}
 	return k.cause
 }
 
-// loop gives the turn to one proc after the other until none is due.
+// loop makes the coroutines, gives the turn to the first proc due and gets it
+// back when none is.
 func (k *Kernel) loop() {
 	k.live = len(k.procs)
-	k.owner = cpu.Goroutine()
-	if k.watch.limit > 0 {
-		k.watch.id.Store(goroutineID())
-	}
-	for _, p := range k.procs {
-		p.resume, p.stop = iter.Pull(p.coroutine)
+	k.trails = make([]trail, len(k.procs)+1)
+	k.main.trail = &k.trails[len(k.procs)]
+	k.main.begin()
+	for i, p := range k.procs {
+		p.trail = &k.trails[i]
+		p.coroutine.start(p.run)
+		p.at = &p.coroutine
 		k.queue.push(entry{at: k.now, key: p.key})
 	}
-	self := k.owner
-	for k.next = k.due(); k.next != nil; {
-		p := k.next
-		k.running = p
-		k.switches++
-		if _, alive := p.resume(); alive {
-			continue // p waits, and has set k.next
-		}
-		k.owner = self
-		p.ended = true
-		k.live--
-		if k.live == 0 {
-			return
-		}
-		k.next = k.due()
-	}
+	k.main.give(k.due())
 	if k.live > 0 && !k.over {
 		k.end(k.deadlock())
 	}
 }
 
-// due fires events until a proc is due, and returns that; nil if the run is
-// over or nothing is left to happen. Procs that wait call it, too.
-func (k *Kernel) due() *Proc {
-	k.running = nil
+// due fires events until a proc is due, and returns that; the loop's if the run
+// is over or nothing is left to happen. It runs on the stack of whoever waits.
+func (k *Kernel) due() (next *Proc) {
+	k.running, next = nil, &k.main
 	defer k.catchEvent()
-	for len(k.queue) > 0 && !k.over {
+	for k.queue.n > 0 && !k.over {
 		if k.watch.state.Load() != quiet {
 			k.answer()
 			continue
 		}
 		e := k.queue.pop()
+		k.foresee()
 		if e.key&wakeup != 0 {
 			p := k.procs[e.key&^wakeup]
 			if p.lost {
@@ -125,7 +116,7 @@ func (k *Kernel) due() *Proc {
 		}
 		ev.to.Fire(ev.a, ev.b)
 	}
-	return nil
+	return next
 }
 
 // catchEvent is deferred by due. It keeps an event's panic from the proc on
@@ -152,21 +143,6 @@ func (k *Kernel) end(cause error) {
 func (k *Kernel) Unwind(cause error) {
 	k.end(cause)
 	if k.running != nil {
-		k.next = nil
-		k.running.pause()
+		k.running.give(&k.main)
 	}
-}
-
-// unwind ends every coroutine that has not ended by itself.
-func (k *Kernel) unwind() {
-	k.over = true
-	k.owner = 0 // deferred calls may leave procs in any state
-	for _, p := range k.procs {
-		if !p.ended {
-			k.running = p
-			p.unwind()
-			k.watch.state.CompareAndSwap(asked, quiet)
-		}
-	}
-	k.running = nil
 }

@@ -19,7 +19,6 @@ import (
 type watchdog struct {
 	limit   time.Duration // 0: no watchdog
 	state   atomic.Uint32
-	id      atomic.Uint64 // of the goroutine that runs the loop
 	verdict *BlockedError // set before abandoned
 }
 
@@ -122,7 +121,7 @@ var header = regexp.MustCompile(`^goroutine (\d+) (?:[a-z]+=\S+ )*\[([^],]*)`)
 // blocked looks for the goroutine that has the turn, and reports it if it is
 // blocked.
 func (k *Kernel) blocked() *BlockedError {
-	names := map[uint64]string{k.watch.id.Load(): ""}
+	names := map[uint64]string{k.main.id.Load(): ""}
 	for _, p := range k.procs {
 		if id := p.id.Load(); id != 0 {
 			names[id] = p.name
@@ -135,9 +134,6 @@ func (k *Kernel) blocked() *BlockedError {
 		}
 		id, _ := strconv.ParseUint(string(m[1]), 10, 64)
 		name, ours := names[id]
-		if bytes.Contains(text, []byte("vtime.(*Proc).unwind(")) {
-			continue // the loop's, which waits for the proc that it unwinds
-		}
 		if state := string(m[2]); ours && isBlocked(state) {
 			if bytes.Contains(text, []byte("vtime.(*Kernel).due(")) {
 				name = "" // on the proc's stack, but an event

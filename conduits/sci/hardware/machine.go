@@ -24,18 +24,21 @@ type Machine struct {
 // maxNodes is how many nodes SCI can address: 16 bits (IEEE 1596).
 const maxNodes = 1 << 16
 
-// New returns a machine of nodes hosts. Hosts that nothing is done with cost a few bytes.
+// New returns a machine of nodes hosts, and enters its buses, adapters and links into the
+// kernel's report. Hosts that nothing is done with cost a few bytes.
 func New(k *vtime.Kernel, p *Profile, nodes int) (*Machine, error) {
 	if nodes < 1 || nodes > maxNodes {
 		return nil, fmt.Errorf("hardware: a machine of %d nodes; there can be 1 to %d", nodes, maxNodes)
 	}
-	return &Machine{
+	m := &Machine{
 		kernel:  k,
 		profile: p,
 		fabric:  newFabric(p, nodes),
 		nodes:   make([]*Node, nodes),
 		chance:  k.Rand("sci/hardware: errors"),
-	}, nil
+	}
+	k.CountUsage(m.usage)
+	return m, nil
 }
 
 // Profile returns the machine's constants, which are not to be changed.
