@@ -106,8 +106,9 @@ type Conduit interface {
 	// conduit. It must not poll or block.
 	Commit(op *Op)
 
-	// Poll delivers arrived messages by Endpoint.Dispatch, about budget at most, and
-	// returns how many it delivered. It never blocks.
+	// Poll delivers arrived messages by Endpoint.Dispatch, about budget at most, and returns
+	// how many it delivered. What it finds besides that somebody may wait for, such as room,
+	// counts likewise: after 0 a rank may sleep without another look. It never blocks.
 	Poll(budget int) int
 
 	// Sleeper returns the conduit's part in sleeping; nil under a model.
@@ -310,15 +311,22 @@ func DriverByName(name string) (Driver, error) {
 	d, ok := drivers.m[name]
 	names := slices.Sorted(maps.Keys(drivers.m))
 	drivers.Unlock()
-	if !ok {
+	switch {
+	case !ok && strings.Contains(name, "/"):
+		return Driver{}, fmt.Errorf("core: %q is no conduit; a model is CONDUIT, CONDUIT/MODEL or CONDUIT/PATH, with a conduit of %v", name, names)
+	case !ok:
 		return Driver{}, fmt.Errorf("core: unknown conduit %q; known: %v", name, names)
 	}
 	return d, nil
 }
 
 // CutModel cuts "sci/d339", as users name a model, into conduit and profile; the profile may
-// be a path ("sci/./my.machine"), and is "" for the conduit's default.
+// be a path ("sci/./my.machine"), and is "" for the conduit's default. What lacks one of the
+// two beside a slash ("sci/") is left whole, as a conduit that nobody finds.
 func CutModel(model string) (conduit, profile string) {
-	conduit, profile, _ = strings.Cut(model, "/")
+	conduit, profile, cut := strings.Cut(model, "/")
+	if cut && (conduit == "" || profile == "") {
+		return model, ""
+	}
 	return conduit, profile
 }

@@ -138,6 +138,9 @@ func measure(ctx context.Context, o *options, enc bench.Encoder) error {
 	for _, p := range o.plans() {
 		h.Conduit, h.Profile, h.Threads = p.Conduit, p.Profile, p.Threads.String()
 		h.Method = fmt.Sprintf("%d samples, %s", p.Samples, o.verb.method)
+		if p.Modelled() {
+			h.Method = fmt.Sprintf("in virtual time, samples: %d", p.Samples)
+		}
 		for _, part := range o.verb.parts(o, p) {
 			h.Ranks = part.ranks
 			h.Pinning = pinning(part.cpus)

@@ -160,6 +160,7 @@ func TestMisuse(t *testing.T) {
 		{[]string{"am", "-n", "1"}, "-n [1]"},
 		{[]string{"am", "--goroutines", "--model", "loopback"}, "exclude"},
 		{[]string{"am", "--model", "sci/nosuch"}, "no machine is called"},
+		{[]string{"am", "--model", "sci/"}, "is no conduit"},
 		{[]string{"am", "--model", "loopback", "--op", "startup"}, "no virtual time"},
 		{[]string{"rma", "-n", "4"}, "unknown shorthand"},
 		{[]string{"coll", "--sizes", "12"}, "multiples of 8"},

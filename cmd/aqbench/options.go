@@ -65,7 +65,7 @@ func (o *options) parse(args []string, stdout io.Writer) error {
 	f.StringVar(&o.format, "format", "osu", "format of the report: "+strings.Join(bench.Formats(), ", "))
 	f.StringSliceVar(&o.ops, "op", nil, fmt.Sprintf("operations to measure, of %v (default all)", o.verb.ops))
 	f.IntSliceVar(&o.sizes, "sizes", o.verb.sizes, "payload sizes in bytes")
-	f.IntVar(&o.samples, "samples", 10, "samples of each point")
+	f.IntVar(&o.samples, "samples", 10, "samples of each point; one in virtual time, unless given, as they are all alike")
 	f.BoolVar(&quick, "quick", false, "a few samples of a few points")
 	if o.verb.np != nil {
 		f.IntSliceVarP(&o.np, "np", "n", nil, "numbers of ranks; of am: for exchange (default up to 4 for each CPU)")
@@ -94,6 +94,9 @@ func (o *options) parse(args []string, stdout io.Writer) error {
 	}
 	if o.weight = 1; quick {
 		o.hasten(f)
+	}
+	if o.mode == spawner.Modelled && !f.Changed("samples") {
+		o.samples = 1
 	}
 	if err := o.choose(profile, threads); err != nil {
 		return err
@@ -173,6 +176,9 @@ func (o *options) choose(profile, threads string) error {
 	}[threads]
 	if !ok {
 		return fmt.Errorf("--threads %q; want single, many or all", threads)
+	}
+	if o.mode == spawner.Modelled && threads == "all" {
+		o.threads = o.threads[:1] // a modelled rank is one coroutine in both modes
 	}
 	if len(o.ops) == 0 {
 		o.ops = slices.Clone(o.verb.ops)

@@ -260,6 +260,8 @@ func TestMisuse(t *testing.T) {
 		{"-n 2 --conduit sci --conduit loopback true", "given before"},
 		{"-n 2 --conduit nosuch true", `unknown conduit "nosuch"; known: `},
 		{"-n 2 --model nosuch true", `unknown conduit "nosuch"; known: `},
+		{"-n 2 --model sci/ true", `"sci/" is no conduit; a model is CONDUIT, CONDUIT/MODEL or CONDUIT/PATH`},
+		{"-n 2 --model /d339 true", `"/d339" is no conduit`},
 		{"-n 2 --conduit= true", "--conduit needs a value"},
 		{"-n 2 --model= true", "--model needs a value"},
 		{"-n 2 --conduit loopback --profile nosuch true", `no profile "nosuch"; it has [default native]`},
@@ -385,6 +387,29 @@ func TestModelOptions(t *testing.T) {
 		`echo $AQUEDUCT_CONDUIT $AQUEDUCT_PROFILE $AQUEDUCT_SEED $AQUEDUCT_LOSE $AQUEDUCT_TRACE $AQUEDUCT_MODEL_REPORT $AQUEDUCT_SETTINGS`)
 	if want := "loopback default 0 3@1.5ms,0@2s " + dir + "/x.trace 1 latency=5us,rate=1e8\n"; status != 0 || out != want {
 		t.Errorf("status %d, %q, want %q\n%s", status, out, want, errs)
+	}
+}
+
+// TestMachinePath looks at what a program started elsewhere is told of a machine file that is
+// named from here.
+func TestMachinePath(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.WriteFile("my.machine", []byte("base d339\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ args, want string }{
+		{"--model sci/./my.machine", "./my.machine"},
+		{"--model sci/./my.machine --wdir /", dir + "/my.machine"},
+		{"--model sci --profile my.machine --wdir /", dir + "/my.machine"},
+		{"--model sci/d339 --wdir /", "d339"},
+		{"--model sci --wdir /", ""},
+	} {
+		args := append([]string{"-n", "2"}, append(strings.Fields(c.args), "sh", "-c", "echo $AQUEDUCT_PROFILE")...)
+		status, out, errs := output(t, "", args...)
+		if status != 0 || out != c.want+"\n" {
+			t.Errorf("%s: status %d, %q, want %q\n%s", c.args, status, out, c.want, errs)
+		}
 	}
 }
 

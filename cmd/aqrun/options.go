@@ -69,6 +69,7 @@ type options struct {
 	conduit, profile, segment string
 	goroutines                bool
 	model                     string
+	machine                   string // the path of the model's machine file, if --wdir would change what it means
 	seed                      uint64
 	seeded                    bool // seed was given
 	lose, set                 []string
@@ -255,8 +256,13 @@ func (o *options) checkConduit() error {
 	if o.model != "" {
 		resolve = d.ModelProfile
 	}
-	if _, err := resolve(profile); err != nil {
+	if profile, err = resolve(profile); err != nil {
 		return plain(err)
+	}
+	if o.model != "" && o.wdir != "" && !slices.Contains(d.Models, profile) {
+		if o.machine, err = filepath.Abs(profile); err != nil { // here, not where --wdir leads
+			return err
+		}
 	}
 	if d.Check != nil {
 		if err := d.Check(nil); err != nil {
@@ -286,6 +292,9 @@ func (o *options) spec() spawner.Spec {
 		s.Conduit = conduit
 		if profile != "" {
 			s.Profile = profile
+		}
+		if o.machine != "" {
+			s.Profile = o.machine
 		}
 	}
 	s.Env = append(s.Env, o.further()...)

@@ -2,6 +2,8 @@ package mpi
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 )
 
@@ -74,7 +76,8 @@ func parseParams(settings map[string]string) (p params, rest map[string]string, 
 		"long":     {&p.long, least, 1 << 30},
 	}
 	rest = make(map[string]string)
-	for key, v := range settings {
+	for _, key := range slices.Sorted(maps.Keys(settings)) { // so that errors are the same in every run
+		v := settings[key]
 		k, ok := known[key]
 		switch {
 		case ok:

@@ -152,6 +152,9 @@ func (b *base) open(a *core.Attachment, made, command, control int) (commands []
 	if b.dmaFrom > 0 && b.machine == "" {
 		return nil, nil, nil, errors.New("sci: setting dma-from: only modelled machines put by DMA")
 	}
+	if b.fences && b.machine != "" {
+		return nil, nil, nil, errors.New("sci: setting publish: modelled machines know no fences; what they store arrives in order")
+	}
 	b.ep, b.group, b.sizes, b.seg = a.Endpoint, a.Group, a.Sizes, a.Segment
 	n := len(a.Group)
 	layout := b.layout(n, command, control)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aqueduct-go/aqueduct/conduits/sci/hardware"
 	"github.com/aqueduct-go/aqueduct/core"
@@ -310,6 +311,61 @@ func TestModelErrors(t *testing.T) {
 	} {
 		if err := attach(tc.cfg); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("model %q: %v, want %q", tc.cfg.Profile, err, tc.want)
+		}
+	}
+}
+
+// TestFreedPlace has a rank find out, by the very poll in which it waits for a place, that
+// both have been free for long: it must not wait for whatever comes next, here a second later.
+func TestFreedPlace(t *testing.T) {
+	err := core.RunModel(3, on("d339"), func(j *core.Job) error {
+		got := 0
+		ep, err := j.Attach(core.AttachSpec{Handlers: []core.HandlerEntry{
+			{Index: 128, Func: func(*core.Token, []uint32, []byte) { got++ }},
+		}})
+		if err != nil {
+			return err
+		}
+		switch j.Rank() {
+		case 0:
+			for range 2 {
+				if err := ep.RequestShort(1, 128); err != nil {
+					return err
+				}
+			}
+			j.Compute(100 * time.Microsecond)
+			if err := ep.RequestShort(2, 128); err != nil { // while this is stored the answers of rank 1 come
+				return err
+			}
+			start := j.Now()
+			if err := ep.RequestShort(1, 128); err != nil {
+				return err
+			}
+			if took := j.Now() - start; took > 10*vtime.Microsecond {
+				t.Errorf("a Short with both places free took %v", took)
+			}
+		case 1:
+			err = ep.WaitUntil(func() bool { return got >= 3 })
+		case 2:
+			j.Compute(time.Second)
+		}
+		return errors.Join(err, ep.Barrier())
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestModelSettings wants settings that mean nothing under a model to be refused.
+func TestModelSettings(t *testing.T) {
+	attach := func(j *core.Job) error {
+		_, err := j.Attach(core.AttachSpec{})
+		return err
+	}
+	for _, setting := range []string{"publish=fence", "faults=100"} {
+		key, value, _ := strings.Cut(setting, "=")
+		if err := core.RunModel(2, with(on("d339"), key, value), attach); err == nil || !strings.Contains(err.Error(), "setting "+key) {
+			t.Errorf("%s=%s: %v", key, value, err)
 		}
 	}
 }

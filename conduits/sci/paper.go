@@ -25,6 +25,7 @@ type paper struct {
 	exist      *uint8 // the message exist flag, in flags
 	emptyPolls int
 	queue      workQueue
+	freed      int   // places of requests that the present poll has found free
 	reply      uint8 // the ready flag of the reply that the running handler has sent
 	staging    [lanes]staging
 }

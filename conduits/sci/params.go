@@ -2,7 +2,9 @@ package sci
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/aqueduct-go/aqueduct/core"
@@ -30,7 +32,8 @@ const defaultForcedScan = 1_000_000
 // hosts and job (files).
 func parseParams(settings map[string]string) (params, error) {
 	p := params{forcedScan: defaultForcedScan}
-	for key, v := range settings {
+	for _, key := range slices.Sorted(maps.Keys(settings)) { // so that errors are the same in every run
+		v := settings[key]
 		var err error
 		switch {
 		case key == "forced-scan" && v == "off":

@@ -49,7 +49,8 @@ func (q *workQueue) pop() (flag int) {
 }
 
 // Poll implements core.Conduit. While nothing comes it costs a look at the message exist
-// flag.
+// flag. A place that a control reply has freed counts like a message: it is room that the
+// caller may wait for.
 func (c *paper) Poll(budget int) int {
 	if c.model != nil {
 		c.model.poll()
@@ -63,7 +64,8 @@ func (c *paper) Poll(budget int) int {
 		}
 		c.scan()
 	}
-	n := 0
+	n := c.freed
+	c.freed = 0
 	for n < budget && !c.queue.empty() {
 		c.handleFirst()
 		n++
@@ -125,6 +127,7 @@ func (c *paper) scanSenders(set *flagSet, first, end int) {
 func (c *paper) collect(p *paperPeer, number int, flag uint8) {
 	switch {
 	case flag == flagControl && number >= pairs:
+		c.freed++
 		p.used.And(^uint32(1 << (number - pairs)))
 	case flag >= flagShort && flag <= flagLong && c.queue.push(p.number*perPeer+number):
 		c.model.enqueued()

@@ -111,14 +111,18 @@ func allocationOneSided(t *T) error {
 		}
 	}
 	fetch := core.AtomicAdd << core.FetchShift
-	if n := testing.AllocsPerRun(100, func() {
+	burst := func() {
 		for range 100 {
 			check(ep.PutNative(dst, 64, data, &lc, &done))
 			check(ep.GetNative(data, dst, 64, &done))
 			check(ep.AtomicNative(dst, 0, core.ElementUint64, fetch, 1, 0, word, &done))
 		}
 		check(0, ep.WaitUntil(func() bool { return done.Pending() == 0 }))
-	}); n > 0 {
+	}
+	for range 20 { // pools, the model's queue among them, grow to what a burst needs
+		burst()
+	}
+	if n := testing.AllocsPerRun(100, burst); n > 0 {
 		return fmt.Errorf("300 one-sided operations allocate %v times", n)
 	}
 	return t.Err()

@@ -219,10 +219,10 @@ func (p *Profile) check() error {
 	positive("adapter.buffers", p.Adapter.Buffers)
 	positive("dma.channels", p.DMA.Channels)
 	positive("dma.outstanding", p.DMA.Outstanding)
-	positive("limit.maps", p.Limit.Maps)
+	bad(p.Limit.Maps < 1 || p.Limit.Maps > maxMaps, "limit.maps is %d, but must be from 1 to %d", p.Limit.Maps, maxMaps)
 	positive("limit.dma-queue", p.Limit.DMAQueue)
 	positive("layout.bank", p.Layout.Bank)
-	bad(p.DMA.Most < p.DMA.Align, "dma.most must be at least dma.align")
+	bad(p.DMA.Most < p.DMA.Align || p.DMA.Align > 0 && p.DMA.Most%p.DMA.Align != 0, "dma.most must be a multiple of dma.align, and not 0")
 	bad(p.Limit.Segment < 4096, "limit.segment must be at least 4 KB")
 	bad(p.PIO.Word == 0 || p.Host.Test == 0, "pio.word and host.test must take time, or a program that polls would stop the clock")
 	bad(p.Error.Timeout == 0, "error.timeout must take time, or an error would be known before the store")
@@ -230,5 +230,9 @@ func (p *Profile) check() error {
 	return errors.Join(errs...)
 }
 
-// maxCount bounds what a machine may have of anything that costs memory.
-const maxCount = 4096
+// maxCount bounds what a machine may have of anything that costs memory; map entries are
+// only counted.
+const (
+	maxCount = 4096
+	maxMaps  = 16 * maxNodes
+)

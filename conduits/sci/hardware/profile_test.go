@@ -54,6 +54,9 @@ func TestRefusedProfiles(t *testing.T) {
 		{"pio.block", "256", "B", "fit into a large packet"},
 		{"pio.outstanding", "0", "count", "from 1 to"},
 		{"bus.width", "0", "count", "from 1 to"},
+		{"dma.most", "1001", "B", "multiple of dma.align"},
+		{"limit.maps", "0", "count", "from 1 to"},
+		{"limit.maps", "2000000", "count", "from 1 to"},
 		{"pio.word", "0", "ns", "stop the clock"},
 		{"host.test", "0", "ns", "stop the clock"},
 		{"error.timeout", "0", "us", "error.timeout"},
@@ -85,6 +88,9 @@ func TestNodes(t *testing.T) {
 	}
 	if m.Nodes() != 65536 || m.Node(65535).ID() != 65535 {
 		t.Error("nodes are not numbered")
+	}
+	if maps := m.Profile().Limit.Maps; maps < 5*m.Nodes() { // see scale.machine
+		t.Errorf("%d map entries do not do for a node to which all others speak", maps)
 	}
 }
 

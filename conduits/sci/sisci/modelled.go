@@ -43,13 +43,17 @@ func (m *remoteModel) find(off, n int) int {
 	return -1
 }
 
+// close ends the use of the newest window that was opened at off, if there is one.
 func (m *remoteModel) close(off int) {
-	i := m.find(off, 0)
+	last := len(m.open) - 1
+	i := last
+	for i >= 0 && m.open[i].off != off {
+		i--
+	}
 	if i < 0 {
 		return
 	}
 	m.from.Network.recycle(m.open[i].mem)
-	last := len(m.open) - 1
 	copy(m.open[i:], m.open[i+1:])
 	m.open[last] = window{}
 	m.open = m.open[:last]

@@ -165,6 +165,29 @@ func TestModelledWindows(t *testing.T) {
 	})
 }
 
+// TestModelledWindowsClose closes a window that begins where a newer one ends, which stays open.
+func TestModelledWindowsClose(t *testing.T) {
+	w := newPair(t, nil)
+	w.run(func(p *vtime.Proc, d *Device) {
+		p.Charge(vtime.Millisecond)
+		m := must(must(d.Connect(1, 7, 0, nil)).Map(0, page, 0))
+		later, earlier := m.Window(64, 8), m.Window(56, 8)
+		copy(later, "later...")
+		m.Push(64, 8)
+		m.Close(64)
+		copy(earlier, "earlier.")
+		copy(m.Window(128, 8), "another.") // not in the memory of an open window
+		m.Push(56, 8)
+	}, func(p *vtime.Proc, d *Device) {
+		_, mem := export(t, d, 7, page, nil)
+		p.Charge(2 * vtime.Millisecond)
+		p.Sync()
+		if got := string(mem[56:72]); got != "earlier.later..." {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
 // A remote load stalls for a round trip per block; the posted store of as much does not.
 func TestModelledLoad(t *testing.T) {
 	w := newPair(t, nil)
