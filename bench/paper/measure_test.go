@@ -11,6 +11,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/extended/coll/cost"
 	"github.com/aqueduct-go/aqueduct/internal/machine"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -164,5 +165,39 @@ func TestFigures(t *testing.T) {
 		if got := figures(c.v); got != c.want {
 			t.Errorf("%g: %s, want %s", c.v, got, c.want)
 		}
+	}
+}
+
+// TestFlatAgainstSummaryFlags compares what the flags alone make of a barrier: flat, every rank
+// adds a word to the scan of every round, with summary flags none does.
+func TestFlatAgainstSummaryFlags(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes minutes over it")
+	}
+	s, err := SCI("scale")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := layouts(s, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	summary, flat := &list[1], &list[2]
+	more := func(ranks int) vtime.Time { // that a round takes with flat flags
+		var took [2]vtime.Time
+		for i, l := range []*layout{summary, flat} {
+			points, err := l.times(&collectives[0], []int{ranks}, new(Outcome))
+			if err != nil {
+				t.Fatal(err)
+			}
+			took[i] = points[0].End
+		}
+		return (took[1] - took[0]) / vtime.Time(cost.Rounds(ranks, 2))
+	}
+	const few, many = 32, 128
+	got, want := more(many)-more(few), (many-few)*flat.profile.Host.Scan
+	t.Logf("from %d to %d ranks a round takes %v more with flat flags, their words alone %v", few, many, got, want)
+	if got < want/2 || got > 2*want {
+		t.Errorf("from %d to %d ranks a round takes %v more with flat flags; their words take %v", few, many, got, want)
 	}
 }

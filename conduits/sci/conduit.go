@@ -116,6 +116,7 @@ type remote struct {
 	node  sisci.NodeID
 	size  int                             // of its long segment
 	long  atomic.Pointer[sisci.RemoteMap] // imported at the first use
+	watch sisci.RemoteCallback            // under a model: is told when the peer is lost
 	bells *sisci.RemoteMap                // the peer's asleep words
 	door  *sisci.RemoteInterrupt
 }
@@ -212,7 +213,7 @@ func (b *base) openBells(a *core.Attachment) error {
 func (b *base) layout(n, command, control int) sisci.Layout {
 	return sisci.Layout{
 		Memory:      n*shm.RoundUp(command) + shm.RoundUp(control) + shm.RoundUp(4*n) + b.private,
-		Segments:    n + extraSegments + (perPeer*n+setSize-1)/setSize,
+		Segments:    n + extraSegments,
 		Connections: n * (extraSegments + 2),
 		Interrupts:  1,
 	}

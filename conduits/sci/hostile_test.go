@@ -68,7 +68,7 @@ type node interface {
 
 func (b *base) common() *base  { return b }
 func (b *base) noted() []byte  { return nil }
-func (c *paper) noted() []byte { return c.flags }
+func (c *paper) noted() []byte { return c.sets[0].flags }
 
 var drivers atomic.Int32 // their names differ
 

@@ -1,7 +1,6 @@
 package sci
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -67,7 +66,8 @@ func (b *base) openModel(a *core.Attachment, limits sisci.Layout) error {
 		return s.err
 	}
 	b.hosts = s.hosts
-	limits.Memory *= 2 // a limit costs nothing here, and sets of flags round it up
+	limits.Memory *= 2 // limits cost nothing here, and there may be further sets of flags
+	limits.Segments *= 2
 	index, _ := s.hosts.place(a.Boot.Rank(), a.Boot.Size())
 	b.model = &model{a.Proc, s.machine.Profile(), s.machine.Node(index)}
 	var err error
@@ -146,46 +146,11 @@ func (c *paper) layOut(n int) (controlLayout, error) {
 	}
 	switch {
 	case p.Layout.Connect == "first-use":
-		return onDemand(n, bank), nil
+		return onDemand(bank), nil
 	case bank > 0:
 		return controlLayout{}, fmt.Errorf("sci: machine %s: layout.flags summary needs layout.connect first-use", c.machine)
 	}
 	return published(n), nil
-}
-
-// admit makes the command segment of a node that connects for the first time. It is called
-// while that node waits, by the driver of this one.
-func (c *paper) admit(id sisci.SegmentID, from sisci.NodeID) {
-	position := int(id - segmentID(c.dev.Node(), 0))
-	if position >= len(c.group) || c.hosts.node(c.group[position]) != from {
-		return
-	}
-	mem, err := c.export(id, perPeer*commandSize)
-	if err != nil {
-		c.ep.Fail(fmt.Errorf("sci: rank %d: make the command segment of rank %d: %w", c.group[c.me], c.group[position], err))
-		return
-	}
-	if len(c.senders) == c.control.set*len(c.sets) {
-		flags, err := c.export(segmentID(c.dev.Node(), len(c.group)+extraSegments+len(c.sets)), setSize)
-		if err != nil {
-			c.ep.Fail(fmt.Errorf("sci: rank %d: make message ready flags: %w", c.group[c.me], err))
-			return
-		}
-		c.sets = append(c.sets, newFlagSet(flags))
-	}
-	p := c.introduce(position)
-	c.enlist(p, mem)
-	words(mem)[0] = uint32(p.number) // for readNumber; the first message overwrites it
-}
-
-// readNumber reads, through the map of its command segment, the number that the owner has
-// given this rank as a sender.
-func readNumber(cmd *sisci.RemoteMap) (int, error) {
-	var b [4]byte
-	if err := cmd.MemCpy(nil, b[:], 0, sisci.BlockRead); err != nil {
-		return 0, err
-	}
-	return int(binary.NativeEndian.Uint32(b[:])), nil
 }
 
 // poll brings the kernel to the rank's time, so that it sees what has arrived, and charges the

@@ -83,7 +83,7 @@ func (c *modelled) Attach(a *core.Attachment) ([]byte, error) {
 	c.room = p.PIO.Outstanding // a put is a transaction at least
 	segment, err := c.paper.Attach(a)
 	if err != nil || c.control.firstUse {
-		return segment, err
+		return segment, err // what follows is then made when it is first used
 	}
 	c.targets.Init(a.Boot.Size())
 	for i := range c.engine {

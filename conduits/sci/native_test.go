@@ -316,6 +316,7 @@ func TestRandomPuts(t *testing.T) {
 	}{
 		{"d339", on("d339")},
 		{"scale", on("scale")},
+		{"scale, all by DMA", with(on("scale"), "dma-from", "1")},
 		{"ntb", on("ntb")},
 		{"all by DMA", with(on("d339"), "dma-from", "1")},
 		{"all stored", with(on("d339"), "dma-from", "never")},
@@ -332,10 +333,10 @@ func TestRandomPuts(t *testing.T) {
 }
 
 // drawAll has every rank draw numbers from a word of rank 0, by the adapter or by messages.
-func drawAll(t testing.TB, ranks, each int, native bool) (took core.Time) {
+func drawAll(t testing.TB, machine string, ranks, each int, native bool) (took core.Time) {
 	t.Helper()
 	seen := make([]bool, ranks*each)
-	err := coretest.Twice(t, ranks, on("d339"), func(j *core.Job) error {
+	err := coretest.Twice(t, ranks, on(machine), func(j *core.Job) error {
 		var ep *core.Endpoint
 		told, last := 0, uint32(0)
 		ep, err := j.Attach(core.AttachSpec{Handlers: []core.HandlerEntry{
@@ -399,10 +400,12 @@ func drawAll(t testing.TB, ranks, each int, native bool) (took core.Time) {
 // Numbers that all ranks draw, the owner too, are drawn once, and faster by the adapter than by
 // messages.
 func TestDrawNumbers(t *testing.T) {
-	adapter, messages := drawAll(t, 4, 50, true), drawAll(t, 4, 50, false)
-	t.Logf("%v by the adapter, %v by messages", adapter, messages)
-	if adapter > messages/2 {
-		t.Errorf("a number takes %v by the adapter, %v by messages", adapter, messages)
+	for _, machine := range []string{"d339", "scale"} {
+		adapter, messages := drawAll(t, machine, 4, 50, true), drawAll(t, machine, 4, 50, false)
+		t.Logf("%s: %v by the adapter, %v by messages", machine, adapter, messages)
+		if adapter > messages/2 {
+			t.Errorf("%s: a number takes %v by the adapter, %v by messages", machine, adapter, messages)
+		}
 	}
 }
 

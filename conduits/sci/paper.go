@@ -20,9 +20,8 @@ type paper struct {
 	byRank  sparse.Table[paperPeer] // no peer is connected that is not used, with firstUse
 	senders []*paperPeer            // by number of the sender
 
-	flags      []uint8 // own memory: the control segment
 	sets       []flagSet
-	exist      *uint8 // the message exist flag, in flags
+	exist      *uint8 // the message exist flag, in the control segment
 	emptyPolls int
 	queue      workQueue
 	freed      int   // places of requests that the present poll has found free
@@ -33,19 +32,21 @@ type paper struct {
 // paperPeer is a peer in the paper profile.
 type paperPeer struct {
 	*remote
-	index  int
-	cmd    *sisci.RemoteMap // this rank's command segment at the peer; nil: not connected
-	flags  *sisci.RemoteMap // the peer's control segment
-	ready  *sisci.RemoteMap // where its message ready flags are; the same as published
-	mrf    int              // the offset there of this rank's
-	sender int              // this rank's number among the peer's senders
+	index   int32
+	number  int32               // of the peer among this rank's senders
+	sends   bool                // it has a number
+	mrf     int32               // the offset in ready of this rank's message ready flags
+	summary int32               // and of its bank's summary flag
+	cmd     *sisci.RemoteMap    // this rank's command segment at the peer; nil: not connected
+	flags   *sisci.RemoteMap    // the peer's control segment; nil: it cannot be answered yet
+	ready   *sisci.RemoteMap    // where its message ready flags are; mostly the same
+	out     unsafe.Pointer      // the commands that go to the peer; nil under a model: see command
+	in      *[perPeer]command   // what the peer sends, in own memory; nil with firstUse
+	places  *sisci.LocalSegment // with firstUse: where it sends to; nil before it has connected
 	// By place: what watches the transfers of a message, made at the first use. Whoever holds
 	// the place has them to itself.
 	toCmd  [perPeer]*sisci.Sequence
-	toLong [perPeer]*sisci.Sequence
-	out    unsafe.Pointer    // the commands that go to the peer; nil under a model: see command
-	in     *[perPeer]command // what the peer sends, in own memory
-	number int               // of the peer among this rank's senders
+	toLong *[perPeer]*sisci.Sequence // nil before the first Long
 	// used is the message location status of the requests: bit r is set from Reserve of
 	// request r until its reply or control reply.
 	used atomic.Uint32
@@ -99,13 +100,12 @@ func (c *paper) Attach(a *core.Attachment) (segment []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	c.flags, c.exist = flags, &flags[c.control.exist]
-	if !c.control.firstUse {
-		c.sets = []flagSet{newFlagSet(flags[:perPeer*n])}
-	}
+	c.exist = &flags[c.control.exist]
+	c.sets = []flagSet{newFlagSet(flags)}
 	for i, mem := range commands {
 		p := c.introduce(i)
-		c.enlist(p, mem)
+		c.addSender(p)
+		p.in = (*[perPeer]command)(unsafe.Pointer(unsafe.SliceData(mem)))
 		if err := c.connectPeer(p); err != nil {
 			return nil, err
 		}
@@ -126,7 +126,7 @@ func (c *paper) introduce(position int) *paperPeer {
 	r := c.group[position]
 	p := c.byRank.At(int(r))
 	if p.remote == nil {
-		p.index, p.remote = position, c.known(position)
+		p.index, p.remote = int32(position), c.known(position)
 	}
 	return p
 }
@@ -140,39 +140,57 @@ func (b *base) known(position int) *remote {
 	return &remote{rank: r, node: b.hosts.node(r), size: b.sizes[r]}
 }
 
-// enlist makes the peer a sender, whose messages come into mem.
-func (c *paper) enlist(p *paperPeer, mem []byte) {
-	p.in = (*[perPeer]command)(unsafe.Pointer(unsafe.SliceData(mem)))
-	p.number = len(c.senders)
+// addSender gives the peer the next number.
+func (c *paper) addSender(p *paperPeer) {
+	p.sends, p.number = true, int32(len(c.senders))
 	c.senders = append(c.senders, p)
 	c.queue.grow(perPeer * len(c.senders))
 }
 
 // connectPeer imports this rank's command segment at the peer and the peer's flags.
 func (c *paper) connectPeer(p *paperPeer) error {
-	cmd, err := c.importSegment(p.remote, c.me, perPeer*commandSize)
+	size := perPeer * commandSize
+	if c.control.firstUse {
+		size = numbered
+		if err := c.enlist(p); err != nil { // it is going to answer
+			return err
+		}
+	}
+	cmd, err := c.importSegment(p.remote, c.me, size)
 	if err != nil {
 		return err
 	}
-	if p.flags, err = c.importSegment(p.remote, len(c.group)+controlIndex, c.control.size); err != nil {
-		return err
-	}
-	p.sender, p.ready = c.me, p.flags
-	if c.control.firstUse {
-		if p.sender, err = readNumber(cmd); err != nil {
-			return err
+	if p.flags == nil {
+		number := c.me
+		if c.control.firstUse {
+			if number, err = readNumber(cmd); err != nil {
+				return err
+			}
 		}
-		set := len(c.group) + extraSegments + p.sender/c.control.set
-		if p.ready, err = c.importSegment(p.remote, set, setSize); err != nil {
+		if err := c.importFlags(p, number); err != nil {
 			return err
 		}
 	}
-	p.mrf = c.control.mrf(p.sender)
 	if c.model == nil {
 		p.out = cmd.Ptr(0)
 	}
 	p.cmd = cmd
 	return nil
+}
+
+// importFlags imports the peer's flags, among whose senders this rank has a number.
+func (c *paper) importFlags(p *paperPeer, number int) (err error) {
+	if p.flags, err = c.importSegment(p.remote, len(c.group)+controlIndex, c.control.size); err != nil {
+		return err
+	}
+	p.ready, p.mrf = p.flags, int32(c.control.mrf(number))
+	if c.control.bank > 0 {
+		p.summary = int32(c.control.summary(number))
+	}
+	if set := number / c.control.set; set > 0 {
+		p.ready, err = c.importSegment(p.remote, c.setIndex(set), setSize)
+	}
+	return err
 }
 
 // peer returns the peer of a rank, connected; after a failure it returns nil.

@@ -79,22 +79,31 @@ func (c *paper) scan() {
 	c.emptyPolls = 0
 	shm.Swap8(c.exist, 0)
 	c.model.scanned(0, 1)
-	n := len(c.senders)
-	if c.control.bank == 0 {
-		for i := range c.sets {
-			first := i * c.control.set
-			c.scanSenders(&c.sets[i], first, min(first+c.control.set, n))
+	for i := range c.sets {
+		first := i * c.control.set
+		end := min(first+c.control.set, len(c.senders))
+		switch set := &c.sets[i]; {
+		case set.flags == nil: // being made: nobody has stored to it
+		case c.control.bank > 0:
+			c.scanBanks(set, first, end)
+		default:
+			c.scanSenders(set, first, end)
 		}
-		return
 	}
-	banks := (n + c.control.bank - 1) / c.control.bank
+}
+
+// scanBanks collects what is ready of the senders from first up to end, whose flags are all in
+// the set, where summary flags say which of them to look at.
+func (c *paper) scanBanks(set *flagSet, first, end int) {
+	bank := c.control.bank
+	banks := (end - first + bank - 1) / bank
 	c.model.scanned((banks+3)/4, 0)
-	for i := range banks {
-		if s := &c.flags[i]; shm.Load8(s) != 0 {
-			shm.Swap8(s, 0)
+	summary := set.flags[perPeer*c.control.set:][:banks]
+	for i := range summary {
+		if shm.Load8(&summary[i]) != 0 {
+			shm.Swap8(&summary[i], 0)
 			c.model.scanned(0, 1)
-			first := i * c.control.bank
-			c.scanSenders(&c.sets[first/c.control.set], first, min(first+c.control.bank, n))
+			c.scanSenders(set, first+i*bank, min(first+(i+1)*bank, end))
 		}
 	}
 }
@@ -129,7 +138,7 @@ func (c *paper) collect(p *paperPeer, number int, flag uint8) {
 	case flag == flagControl && number >= pairs:
 		c.freed++
 		p.used.And(^uint32(1 << (number - pairs)))
-	case flag >= flagShort && flag <= flagLong && c.queue.push(p.number*perPeer+number):
+	case flag >= flagShort && flag <= flagLong && c.queue.push(int(p.number)*perPeer+number):
 		c.model.enqueued()
 	default:
 		c.fault(p.remote, "flag %d for message %d", flag, number)
@@ -140,7 +149,11 @@ func (c *paper) collect(p *paperPeer, number int, flag uint8) {
 func (c *paper) handleFirst() {
 	x := c.queue.pop()
 	p, number := c.senders[x/perPeer], x%perPeer
-	m := &p.in[number]
+	m := p.received(number)
+	if m == nil {
+		c.fault(p.remote, "message %d without a command segment", number)
+		return
+	}
 	c.model.dispatched()
 	hdr := m.hdr // once: its sender could change it
 	if hdr.Reply() != (number >= pairs) {
@@ -151,7 +164,7 @@ func (c *paper) handleFirst() {
 	switch {
 	case number >= pairs:
 		p.used.And(^uint32(1 << (number - pairs)))
-	case p.cmd == nil && c.meet(p.rank) == nil: // the job has failed
+	case p.flags == nil && !c.reach(p, m.number): // the job has failed
 	case replied:
 		c.raise(p, number+pairs, c.reply)
 	default:

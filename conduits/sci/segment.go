@@ -151,11 +151,10 @@ func (b *base) offer(id sisci.SegmentID, size int) (*sisci.LocalSegment, []byte,
 
 // importSegment connects to a peer's segment and maps it.
 func (b *base) importSegment(p *remote, index, size int) (*sisci.RemoteMap, error) {
-	var watch sisci.RemoteCallback
-	if b.model != nil {
-		watch = b.watched(p)
+	if b.model != nil && p.watch == nil {
+		p.watch = b.watched(p)
 	}
-	s, err := b.dev.Connect(p.node, segmentID(p.node, index), connectTimeout, watch)
+	s, err := b.dev.Connect(p.node, segmentID(p.node, index), connectTimeout, p.watch)
 	if err != nil {
 		return nil, err
 	}

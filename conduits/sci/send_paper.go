@@ -105,6 +105,9 @@ func (c *paper) Commit(op *core.Op) {
 	m := commandOf(op.Args)
 	c.model.build()
 	m.hdr, m.size, m.more, m.pointer = op.Hdr, uint16(op.Len), uint16(op.Len>>16), uint32(op.Off)
+	if c.control.firstUse {
+		m.number = uint32(p.number)
+	}
 	flag := flagOf(op.Hdr.Kind())
 	if !c.send(p, m, op) {
 		flag = flagNone
@@ -222,6 +225,9 @@ func (c *paper) commandSequence(p *paperPeer, number int) *sisci.Sequence {
 // longSequence returns what watches the stores of a message to the peer's long segment, or
 // nil after a failure.
 func (c *paper) longSequence(p *paperPeer, number int) *sisci.Sequence {
+	if p.toLong == nil {
+		p.toLong = new([perPeer]*sisci.Sequence)
+	}
 	if p.toLong[number] != nil {
 		return p.toLong[number]
 	}
@@ -321,20 +327,20 @@ func (c *paper) raise(p *paperPeer, number int, flag uint8) {
 		c.raiseModelled(p, number, flag)
 		return
 	}
-	p.ready.Publish8(p.mrf+number, flag)
+	p.ready.Publish8(int(p.mrf)+number, flag)
 	if c.fenced {
 		p.flags.StoreFenced8(c.control.exist, 1)
 	} else {
 		p.flags.Publish8(c.control.exist, 1)
 	}
-	c.wake(p.index)
+	c.wake(int(p.index))
 }
 
 // raiseModelled is raise under a model, where there may be a summary flag and nobody sleeps.
 func (c *paper) raiseModelled(p *paperPeer, number int, flag uint8) {
-	p.ready.Note8(p.mrf+number, flag)
+	p.ready.Note8(int(p.mrf)+number, flag)
 	if c.control.bank > 0 {
-		p.flags.Note8(p.sender/c.control.bank, 1)
+		p.ready.Note8(int(p.summary), 1)
 	}
 	p.flags.Store8(c.control.exist, 1)
 }
@@ -347,6 +353,17 @@ func (p *paperPeer) command(number int) unsafe.Pointer {
 		return unsafe.Add(p.out, number*commandSize)
 	}
 	return unsafe.Pointer(unsafe.SliceData(p.cmd.Window(number*commandSize, commandSize)))
+}
+
+// received returns message number of the peer, in own memory, or nil if it has none there.
+func (p *paperPeer) received(number int) *command {
+	if p.in != nil {
+		return &p.in[number]
+	}
+	if p.places == nil {
+		return nil
+	}
+	return (*command)(unsafe.Pointer(unsafe.SliceData(p.places.Block(number*commandSize, commandSize))))
 }
 
 // commandOf returns the command that holds the arguments.

@@ -30,7 +30,7 @@ func (c hasty) Commit(op *core.Op) {
 	m.hdr, m.size = op.Hdr, uint16(op.Len)
 	if c.send(p, m, op) {
 		p.flags.Store8(c.control.exist, 1)
-		p.ready.Note8(p.mrf+int(op.Slot), flagOf(op.Hdr.Kind()))
+		p.ready.Note8(int(p.mrf)+int(op.Slot), flagOf(op.Hdr.Kind()))
 	}
 }
 

@@ -3,6 +3,7 @@ package sci
 import (
 	"unsafe"
 
+	"github.com/aqueduct-go/aqueduct/conduits/sci/sisci"
 	"github.com/aqueduct-go/aqueduct/core"
 )
 
@@ -31,7 +32,8 @@ const (
 // command is a message in a command segment. The header ends with eight bytes that belong
 // to the receiver: the token, and the link of its work queue, which is kept elsewhere here.
 // The token, which follows from where a message lies, carries the upper half of a Long's
-// size in transit, for which the published 16 bits do not do.
+// size in transit, for which the published 16 bits do not do; and the link the number that the
+// receiver has among the sender's senders, where these connect at the first use.
 type command struct {
 	hdr     core.Header
 	size    uint16
@@ -39,7 +41,7 @@ type command struct {
 	args    [core.MaxArgs]uint32
 	more    uint16 // Long: the size's upper half
 	_       uint16
-	_       uint32
+	number  uint32 // see controlLayout
 	payload [paperMedium]byte
 }
 
@@ -56,15 +58,18 @@ func flagOf(k core.Kind) uint8 { return flagShort + uint8(k) }
 // imported at the beginning.
 //
 // On machines with tens of thousands of nodes senders connect when they first send, and are
-// numbered in that order. Message ready flags are then in segments of their own, for some
-// senders each, which are made as senders come; and a summary flag for each bank of senders, in
-// front of the message exist flag, says which banks to scan. It is stored between the ready
-// flag and the exist flag, for the same reason as these two are in this order.
+// numbered in that order. The control segment is then a page, with the flags of the first
+// senders; those of further senders are in segments like it, made as senders come. In each, a
+// summary flag for every bank of senders, behind the ready flags, says which banks to scan. It is
+// stored between the ready flag and the exist flag, for the same reason as these two are in this
+// order. A command segment ends with the number that its sender has been given, which the
+// sender reads there; and every message says the number that the sender has given its receiver,
+// so that who only answers need not connect to a command segment.
 type controlLayout struct {
 	firstUse bool // peers connect at the first use
-	set      int  // senders whose ready flags are in one segment
+	set      int  // senders whose flags are in one segment
 	bank     int  // senders per summary flag; 0: there are none
-	exist    int  // offset of the message exist flag
+	exist    int  // offset of the message exist flag, in the control segment
 	size     int
 }
 
@@ -73,23 +78,37 @@ func published(n int) controlLayout {
 	return controlLayout{set: n, exist: perPeer * n, size: perPeer*n + 1}
 }
 
-// setSize is the bytes of a segment of ready flags that is made on demand.
+// setSize is the bytes of a segment of flags that is made on demand.
 const setSize = 4096
 
-// onDemand returns the layout for n senders that connect at the first use.
-func onDemand(n, bank int) controlLayout {
-	l := controlLayout{firstUse: true, set: setSize / perPeer}
-	if bank > 0 {
-		l.bank = min(bank, l.set)
-		l.set -= l.set % l.bank // a bank is in one segment
-		l.exist = (n + l.bank - 1) / l.bank
+// onDemand returns the layout of senders that connect at the first use.
+func onDemand(bank int) controlLayout {
+	const room = setSize - 1 // one is the exist flag
+	if bank == 0 {
+		return controlLayout{firstUse: true, set: room / perPeer, exist: room, size: setSize}
 	}
-	l.size = l.exist + 1
-	return l
+	bank = min(bank, (room-1)/perPeer)
+	banks := room / (perPeer*bank + 1) // a bank is in one segment
+	return controlLayout{firstUse: true, set: banks * bank, bank: bank, exist: room, size: setSize}
 }
+
+// numberAt is where a command segment that is made on demand has the sender's number, and
+// numbered its size.
+const (
+	numberAt = perPeer * commandSize
+	numbered = numberAt + 4
+)
+
+const (
+	_ = uint(commandSize - sisci.BlockSize) // a place that was never used takes no memory
+	_ = uint(sisci.BlockSize - commandSize)
+)
 
 // mrf returns the offset in its segment of a sender's first message ready flag.
 func (l *controlLayout) mrf(sender int) int { return sender % l.set * perPeer }
+
+// summary returns the offset in the same segment of the summary flag of a sender's bank.
+func (l *controlLayout) summary(sender int) int { return l.set*perPeer + sender%l.set/l.bank }
 
 // ragged splits a Long's payload into what DMA can carry and the unaligned bytes before
 // and after it, which travel in the command.

@@ -160,8 +160,8 @@ func (d *Device) Terminate() error {
 	var errs []error
 	for len(d.remotes) > 0 {
 		r := d.remotes[len(d.remotes)-1]
-		for len(r.maps) > 0 {
-			errs = append(errs, r.maps[0].unmap())
+		for r.maps != nil {
+			errs = append(errs, r.maps.unmap())
 		}
 		errs = append(errs, r.disconnect())
 	}

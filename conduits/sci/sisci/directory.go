@@ -64,28 +64,28 @@ func NewArena(node NodeID, l Layout, kind shm.Kind) (*shm.Region, error) {
 // readLayout checks that b, the beginning of an arena of size bytes, is that of the
 // directory of the node, and returns how the arena is laid out, which fits its size.
 // Nothing in it is believed: the arena may belong to another process.
-func readLayout(b []byte, size int, node NodeID) (Layout, error) {
+func readLayout(b []byte, size int, node NodeID) (*Layout, error) {
 	if len(b) < headerSize {
-		return Layout{}, ErrInconsistentVersions.at("open the directory of node %d: it has only %d bytes", node, len(b))
+		return nil, ErrInconsistentVersions.at("open the directory of node %d: it has only %d bytes", node, len(b))
 	}
 	h := headerOf(b)
 	if shm.Load64(&h.magic) != magic {
-		return Layout{}, ErrInconsistentVersions.at("open the directory of node %d: it is not one of this version", node)
+		return nil, ErrInconsistentVersions.at("open the directory of node %d: it is not one of this version", node)
 	}
 	if n := shm.Load32(&h.node); n != uint32(node) {
-		return Layout{}, ErrIllegalNodeid.at("open the directory of node %d: it is that of node %d", node, n)
+		return nil, ErrIllegalNodeid.at("open the directory of node %d: it is that of node %d", node, n)
 	}
-	l := Layout{
+	l := &Layout{
 		Memory:      int(shm.Load64(&h.memory)),
 		Segments:    int(shm.Load32(&h.segments)),
 		Connections: int(shm.Load32(&h.connections)),
 		Interrupts:  int(shm.Load32(&h.interrupts)),
 	}
 	if err := l.check(); err != nil {
-		return Layout{}, ErrSystem.at("open the directory of node %d: it claims %v", node, err)
+		return nil, ErrSystem.at("open the directory of node %d: it claims %v", node, err)
 	}
 	if size < l.Size() {
-		return Layout{}, ErrSystem.at("open the directory of node %d: its arena has %d of %d bytes", node, size, l.Size())
+		return nil, ErrSystem.at("open the directory of node %d: its arena has %d of %d bytes", node, size, l.Size())
 	}
 	return l, nil
 }

@@ -83,7 +83,7 @@ type directory struct {
 func headerOf(b []byte) *header { return (*header)(unsafe.Pointer(&b[:headerSize][0])) }
 
 // layOut returns the view of a directory whose layout has been checked against b.
-func layOut(b []byte, l Layout) *directory {
+func layOut(b []byte, l *Layout) *directory {
 	b = b[:l.directorySize()]
 	d := &directory{header: headerOf(b)}
 	at := unsafe.Pointer(&b[0])

@@ -118,8 +118,8 @@ func (q *DMAQueue) State() DMAState {
 // to of the remote one, or with DMARead the other way. Both segments are in use until the
 // queue is reset. Flags: DMARead.
 //
-// Errors: ErrMaxEntries; ErrIllegalOperation unless the queue is idle or gathers, and for
-// DMARead to a DMASourceOnly segment; ErrSizeAlignment and ErrOffsetAlignment by
+// Errors: ErrMaxEntries; ErrIllegalOperation unless the queue is idle or gathers, for DMARead to
+// a DMASourceOnly segment, and for a Sparse one; ErrSizeAlignment and ErrOffsetAlignment by
 // QueryDMASizeAlignment and QueryDMAOffsetAlignment, ErrSizeAlignment also beyond
 // QueryDMAMTU; ErrOutOfRange; ErrSegmentNotPrepared; ErrSegmentNotConnected;
 // ErrIllegalParameter for segments of another device; ErrIllegalFlag.
@@ -136,7 +136,7 @@ func (q *DMAQueue) Enqueue(local *LocalSegment, from int, remote *RemoteSegment,
 	if err != nil {
 		return err
 	}
-	t := transfer{local, remote, mem[to : to+size], local.memory(from, size), to, flags&DMARead != 0}
+	t := transfer{local, remote, mem[to : to+size], local.part(from, size), to, flags&DMARead != 0}
 	if flags&DMARead != 0 {
 		t.dst, t.src = t.src, t.dst
 	}
@@ -164,7 +164,7 @@ func (q *DMAQueue) refuse(local *LocalSegment, from int, remote *RemoteSegment, 
 		return ErrSegmentNotPrepared
 	case remote.closed:
 		return ErrSegmentNotConnected
-	case flags&DMARead != 0 && local.flags&DMASourceOnly != 0:
+	case flags&DMARead != 0 && local.flags&DMASourceOnly != 0, local.blocks != nil, remote.local != nil && remote.local.blocks != nil:
 		return ErrIllegalOperation
 	case size <= 0 || size%q.dev.dmaAlignment() != 0:
 		return ErrSizeAlignment

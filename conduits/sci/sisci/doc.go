@@ -55,7 +55,8 @@
 // Close. Flags, stored by Store8 and the like, arrive in order behind what was stored before
 // them and are never lost, because nothing could repeat them. The largest segment, map
 // entries, DMA alignment and queue lengths are the machine's; memory and tables are made as
-// they are used, so that an idle node takes little. Links that are cut and nodes that are lost
+// they are used, so that an idle node takes little, and a segment made with [Sparse] gets memory
+// block by block ([LocalSegment.Block]). A segment's memory lives as long as its [Network]. Links that are cut and nodes that are lost
 // are found out by the drivers a while later, which report them as a supervisor does live.
 // What interrupts and drivers take of the processor of the other host is not modelled.
 //

@@ -88,8 +88,8 @@ func (s *RemoteSegment) nextEvent() (RemoteEvent, bool) {
 	if w&^flagMask != s.key || w&live == 0 { // the owner took this node for lost
 		w = forced
 	}
-	if w &= asked | forced; w&^s.told.marks != 0 {
-		s.told.marks |= w
+	if marks := uint8(w & (asked | forced)); marks&^s.told.marks != 0 {
+		s.told.marks |= marks
 		return RemoteEvent{EventDisconnect}, true
 	}
 	if down := state != 0; down != s.told.down {

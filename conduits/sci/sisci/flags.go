@@ -8,6 +8,7 @@ type Flags uint32
 const (
 	Private         Flags = 1 << iota // CreateSegment: no id, never connected to
 	Empty                             // CreateSegment: no memory of its own
+	Sparse                            // CreateSegment: modelled, memory by blocks as they are stored to; not SISCI's
 	DMASourceOnly                     // Prepare: only as the source of DMA
 	ReadOnly                          // Map: the memory must not be stored to
 	Notify                            // SetUnavailable: ask the connected nodes to disconnect

@@ -349,7 +349,7 @@ func (m *model) store(t *rapid.T, c *modelConnection) {
 	v := rapid.Byte().Draw(t, "value")
 	at := rapid.IntRange(0, rm.Size()-1).Draw(t, "offset")
 	ok(t, rm.MemCpy(nil, []byte{v}, at, 0))
-	if got := c.to.real.memory(rm.off+at, 1)[0]; got != v {
+	if got := c.to.real.part(rm.off+at, 1)[0]; got != v {
 		t.Fatalf("stored %d, the owner has %d", v, got)
 	}
 }

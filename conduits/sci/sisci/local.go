@@ -9,11 +9,11 @@ import (
 // LocalSegment is a segment of this node. Its life: created, prepared (may be mapped),
 // available (may be connected to) and unavailable again, removed.
 type LocalSegment struct {
-	dev      *Device
-	id       SegmentID
-	off      int    // in the arena
-	mem      []byte // under a model; nil live
-	size     int
+	dev  *Device
+	id   SegmentID
+	off  int // in the arena
+	size int
+	memory
 	slot     int // in the directory; -1 for a private segment
 	flags    Flags
 	callback LocalCallback
@@ -29,10 +29,11 @@ type LocalSegment struct {
 
 // CreateSegment makes a segment of size bytes, aligned to pages and zero if the memory was
 // never used. The id is unique on the node, unless the segment is Private. callback, if
-// not nil, gets its events from Service. Flags: Private, Empty.
+// not nil, gets its events from Service. Flags: Private, Empty, Sparse.
 //
 // Errors: ErrSegmentidUsed; ErrSizeAlignment for a size that is not positive; ErrNoSpace
-// if the arena or its directory is full; ErrIllegalFlag; ErrNotInitialized.
+// if the arena or its directory is full; ErrIllegalFlag, also for Sparse live or with another
+// flag; ErrNotInitialized.
 func (d *Device) CreateSegment(id SegmentID, size int, flags Flags, callback LocalCallback) (*LocalSegment, error) {
 	fail := func(e Errno) (*LocalSegment, error) { return nil, e.at("create segment %#x", id) }
 	d.step(callCreate)
@@ -41,7 +42,7 @@ func (d *Device) CreateSegment(id SegmentID, size int, flags Flags, callback Loc
 	switch {
 	case d.closed:
 		return nil, d.errClosed("create segment")
-	case flags&^(Private|Empty) != 0:
+	case flags&^(Private|Empty|Sparse) != 0, flags&Sparse != 0 && (flags != Sparse || d.host == nil):
 		return fail(ErrIllegalFlag)
 	case size <= 0:
 		return fail(ErrSizeAlignment)
@@ -90,8 +91,16 @@ func (s *LocalSegment) takeMemory() error {
 	if !ok {
 		return ErrNoSpace.at("create segment %#x of %d bytes; the largest free piece has %d", s.id, s.size, d.free.largest())
 	}
-	if d.host != nil {
-		s.mem = d.host.Network.memory.take(s.size)
+	switch {
+	case d.host == nil:
+	case s.flags&Sparse != 0:
+		s.memory = newBlocks(s.size)
+	default:
+		var err error
+		if s.mem, err = d.host.Network.memory.take(s.size); err != nil {
+			d.free.give(s.off, shm.RoundUp(s.size))
+			return ErrSystem.at("create segment %#x: %v", s.id, err)
+		}
 	}
 	return nil
 }
@@ -149,6 +158,10 @@ func (s *LocalSegment) enter(op string) error {
 	}
 	return nil
 }
+
+// Block returns n bytes at off of a Sparse segment, which must lie in one of its blocks of
+// BlockSize bytes. Other nodes may store to them at any time. They are valid until Remove.
+func (s *LocalSegment) Block(off, n int) []byte { return s.at(off, n) }
 
 // ID returns the segment's id.
 func (s *LocalSegment) ID() SegmentID { return s.id }

@@ -32,8 +32,7 @@ func (m *RemoteMap) FetchAdd(off int, v uint32) (before uint32, status Status, e
 	if status = m.seg.status(); status != OK {
 		return 0, status, nil
 	}
-	x := m.model
-	word := (*uint32)(unsafe.Pointer(unsafe.SliceData(x.mem[off : off+4])))
-	before, outcome := x.from.adapter.FetchAdd(x.to.adapter, word, v)
+	word := (*uint32)(unsafe.Pointer(unsafe.SliceData(m.seg.local.at(m.at+off, 4))))
+	before, outcome := m.host.adapter.FetchAdd(m.owner().adapter, word, v)
 	return before, statusOf(outcome), nil
 }

@@ -21,7 +21,7 @@ func (m *LocalMap) Bytes() []byte { return m.mem }
 // Flags: ReadOnly, which makes a store a fault where the arena is Shared memory.
 //
 // Errors: ErrSegmentNotPrepared; ErrSizeAlignment for a size that is not positive;
-// ErrOffsetAlignment; ErrOutOfRange; ErrIllegalOperation for an Empty segment;
+// ErrOffsetAlignment; ErrOutOfRange; ErrIllegalOperation for an Empty or Sparse segment;
 // ErrIllegalFlag.
 func (s *LocalSegment) Map(off, size int, flags Flags) (*LocalMap, error) {
 	if err := s.enter("map"); err != nil {
@@ -36,13 +36,13 @@ func (s *LocalSegment) Map(off, size int, flags Flags) (*LocalMap, error) {
 		return fail(ErrIllegalFlag)
 	case !s.prepared:
 		return fail(ErrSegmentNotPrepared)
-	case s.flags&Empty != 0:
+	case s.flags&(Empty|Sparse) != 0:
 		return fail(ErrIllegalOperation)
 	}
 	if e := mappable(off, size, s.size); e != 0 {
 		return fail(e)
 	}
-	m := &LocalMap{seg: s, mem: s.memory(off, size)}
+	m := &LocalMap{seg: s, mem: s.part(off, size)}
 	if arena := s.dev.self.Arena; flags&ReadOnly != 0 && arena != nil && arena.FD() >= 0 {
 		var err error
 		if m.region, err = shm.MapReadOnly(arena.FD(), int64(s.off+off), size); err != nil {
@@ -54,8 +54,8 @@ func (s *LocalSegment) Map(off, size int, flags Flags) (*LocalMap, error) {
 	return m, nil
 }
 
-// memory returns a part of the segment, which must lie in it.
-func (s *LocalSegment) memory(off, size int) []byte {
+// part returns a part of the segment, which must lie in it.
+func (s *LocalSegment) part(off, size int) []byte {
 	if s.mem != nil {
 		return s.mem[off : off+size : off+size]
 	}
@@ -127,18 +127,34 @@ func (m *RemoteMap) enter(op string) error {
 	if err := m.seg.enter(op); err != nil {
 		return err
 	}
-	if !slices.Contains(m.seg.maps, m) {
+	if !m.mapped() {
 		m.seg.dev.mu.Unlock()
 		return ErrIllegalOperation.at("%s segment %#x of node %d: it is not mapped", op, m.seg.id, m.seg.peer.Node)
 	}
 	return nil
 }
 
-// unmap ends the access. Preconditions: dev.mu is held.
+// mapped reports whether the access has not ended. Preconditions: dev.mu is held.
+func (m *RemoteMap) mapped() bool {
+	for o := m.seg.maps; o != nil; o = o.next {
+		if o == m {
+			return true
+		}
+	}
+	return false
+}
+
+// unmap ends the access, which has not ended. Preconditions: dev.mu is held.
 func (m *RemoteMap) unmap() error {
-	m.seg.maps = slices.DeleteFunc(m.seg.maps, func(o *RemoteMap) bool { return o == m })
+	o := &m.seg.maps
+	for *o != m {
+		o = &(*o).next
+	}
+	*o = m.next
+	if m.host != nil {
+		m.host.unmap(m)
+	}
 	m.base, m.stage, m.size = nil, nil, 0
-	m.model.unmap()
 	if m.region == nil {
 		return nil
 	}
@@ -153,7 +169,7 @@ func (m *RemoteMap) transfer(q *Sequence, b []byte, off int, flags Flags) bool {
 		return false
 	}
 	switch {
-	case m.model != nil:
+	case m.host != nil:
 		return m.modelled(q, b, off, flags)
 	case flags&BlockRead != 0:
 		copy(b, m.remote(off, len(b)))

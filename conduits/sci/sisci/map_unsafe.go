@@ -25,33 +25,34 @@ type RemoteMap struct {
 	stage     unsafe.Pointer // what Ptr and Window lead to: base, or the map's own memory
 	seg       *RemoteSegment
 	size      int
+	at        int         // of the map in its segment
 	region    *shm.Region // the mapping; nil when the memory belongs to this process
+	next      *RemoteMap  // of the segment's
+	host      *host       // the device's, under a model, where there is no base; nil live
+	sequences int32       // guarded by dev.mu
 	readOnly  bool
-	locks     bool         // made with LockOperation
-	sequences int          // guarded by dev.mu
-	model     *remoteModel // nil live
+	locks     bool // made with LockOperation
 }
 
-func newRemoteMap(s *RemoteSegment, at int, mem []byte, region *shm.Region, readOnly bool) *RemoteMap {
-	m := &RemoteMap{
-		base: unsafe.Pointer(unsafe.SliceData(mem)), seg: s, size: len(mem),
-		region: region, readOnly: readOnly,
+// view gives the map its memory, live.
+func (m *RemoteMap) view() error {
+	s := m.seg
+	mem, region, err := s.peer.view(s.off+m.at, m.size, m.readOnly)
+	if err != nil {
+		return err
 	}
+	m.base, m.region = unsafe.Pointer(unsafe.SliceData(mem)), region
 	m.stage = m.base
 	if s.dev.fault != nil {
 		m.stage = unsafe.Pointer(unsafe.SliceData(make([]uint64, (m.size+7)/8)))
 	}
-	if s.dev.host != nil {
-		m.model = &remoteModel{from: s.dev.host, to: s.peer.dir.host, at: at, mem: mem}
-	}
-	return m
+	return nil
 }
 
-// alignedBytes returns n bytes, aligned to a power of two.
-func alignedBytes(n, align int) []byte {
-	b := make([]byte, n+align)
-	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) & (align - 1)
-	return b[skip : skip+n : skip+n]
+// alignedBytes returns n bytes, aligned to double words.
+func alignedBytes(n int) []byte {
+	words := make([]uint64, (n+7)/8)
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), n)
 }
 
 // Ptr returns where to store what goes to off, not under a model: there is no memory to
@@ -62,8 +63,8 @@ func (m *RemoteMap) Ptr(off int) unsafe.Pointer { return unsafe.Add(m.stage, off
 // open at a time. What two windows with the same off become is as if both were one piece of
 // memory, or not.
 func (m *RemoteMap) Window(off, n int) []byte {
-	if m.model != nil {
-		return m.model.window(off, n)
+	if m.host != nil {
+		return m.host.window(m, off, n)
 	}
 	return unsafe.Slice((*byte)(unsafe.Add(m.stage, off)), n)
 }
@@ -71,8 +72,8 @@ func (m *RemoteMap) Window(off, n int) []byte {
 // Close ends the use of the window that was opened at off, the newest if there are several;
 // if there is none it does nothing.
 func (m *RemoteMap) Close(off int) {
-	if m.model != nil {
-		m.model.close(off)
+	if m.host != nil {
+		m.host.close(m, off)
 	}
 }
 
@@ -82,13 +83,13 @@ func (m *RemoteMap) remote(off, n int) []byte {
 }
 
 // staged reports that Push has something to do.
-func (m *RemoteMap) staged() bool { return m.stage != m.base || m.model != nil }
+func (m *RemoteMap) staged() bool { return m.stage != m.base || m.host != nil }
 
 // Push sends n bytes from off that were stored by Ptr or Window, unwatched.
 func (m *RemoteMap) Push(off, n int) {
 	switch {
-	case m.model != nil:
-		m.store(off, m.model.staged(off, n), nil)
+	case m.host != nil:
+		m.store(off, m.host.staged(m, off, n), nil)
 	case m.staged():
 		copy(m.remote(off, n), m.Window(off, n))
 	}
@@ -105,8 +106,8 @@ func (m *RemoteMap) Publish8(off int, v uint8) { shm.Store8((*uint8)(unsafe.Add(
 
 // Store8 stores a flag of a byte.
 func (m *RemoteMap) Store8(off int, v uint8) {
-	if m.model != nil {
-		m.flag(off, uint64(v), 1, m.model.to.Proc)
+	if m.host != nil {
+		m.flag(off, uint64(v), 1, m.owner().Proc)
 		return
 	}
 	shm.Store8((*uint8)(unsafe.Add(m.base, off)), v)
@@ -115,7 +116,7 @@ func (m *RemoteMap) Store8(off int, v uint8) {
 // Note8 is Store8 for a flag at which the owner looks only when it has seen another one,
 // stored after it: under a model it does not wake the owner.
 func (m *RemoteMap) Note8(off int, v uint8) {
-	if m.model != nil {
+	if m.host != nil {
 		m.flag(off, uint64(v), 1, nil)
 		return
 	}
@@ -124,7 +125,7 @@ func (m *RemoteMap) Note8(off int, v uint8) {
 
 // StoreFenced8 is Store8, seen before any later load.
 func (m *RemoteMap) StoreFenced8(off int, v uint8) {
-	if m.model != nil {
+	if m.host != nil {
 		m.Store8(off, v)
 		return
 	}
@@ -133,8 +134,8 @@ func (m *RemoteMap) StoreFenced8(off int, v uint8) {
 
 // Store64 stores a flag of an aligned double word.
 func (m *RemoteMap) Store64(off int, v uint64) {
-	if m.model != nil {
-		m.flag(off, v, 8, m.model.to.Proc)
+	if m.host != nil {
+		m.flag(off, v, 8, m.owner().Proc)
 		return
 	}
 	shm.Store64((*uint64)(unsafe.Add(m.base, off)), v)
@@ -142,7 +143,7 @@ func (m *RemoteMap) Store64(off int, v uint64) {
 
 // StoreFenced64 is Store64, seen before any later load.
 func (m *RemoteMap) StoreFenced64(off int, v uint64) {
-	if m.model != nil {
+	if m.host != nil {
 		m.Store64(off, v)
 		return
 	}
@@ -151,8 +152,8 @@ func (m *RemoteMap) StoreFenced64(off int, v uint64) {
 
 // Store32 stores a flag of an aligned word.
 func (m *RemoteMap) Store32(off int, v uint32) {
-	if m.model != nil {
-		m.flag(off, uint64(v), 4, m.model.to.Proc)
+	if m.host != nil {
+		m.flag(off, uint64(v), 4, m.owner().Proc)
 		return
 	}
 	shm.Store32((*uint32)(unsafe.Add(m.base, off)), v)

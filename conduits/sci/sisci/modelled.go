@@ -2,73 +2,69 @@ package sisci
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/aqueduct-go/aqueduct/conduits/sci/hardware"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
-// remoteModel is what a map has under a model.
-type remoteModel struct {
-	from, to *host
-	at       int      // of the map in its segment
-	mem      []byte   // the remote memory; only events store to it
-	open     []window // oldest first
-}
-
-// window is staging memory for what goes to off of the map.
+// window is staging memory for what goes to off of a map. A rank has few open at a time, so
+// they are kept by the device and not by its maps, of which there are many.
 type window struct {
+	m   *RemoteMap
 	off int
 	mem []byte
 }
 
-func (m *remoteModel) window(off, n int) []byte {
-	b := m.from.Network.buffer(n)
-	m.open = append(m.open, window{off, b})
+func (h *host) window(m *RemoteMap, off, n int) []byte {
+	b := h.Network.buffer(n)
+	h.windows = append(h.windows, window{m, off, b})
 	return b
 }
 
 // staged returns what was stored for n bytes at off, which lie in an open window.
-func (m *remoteModel) staged(off, n int) []byte {
-	w := &m.open[m.find(off, n)]
+func (h *host) staged(m *RemoteMap, off, n int) []byte {
+	w := &h.windows[h.findWindow(m, off, n)]
 	return w.mem[off-w.off:][:n]
 }
 
-// find returns the newest open window with the n bytes at off, or -1.
-func (m *remoteModel) find(off, n int) int {
-	for i := len(m.open) - 1; i >= 0; i-- {
-		if w := &m.open[i]; off >= w.off && off+n <= w.off+len(w.mem) {
+// findWindow returns the newest open window with the n bytes at off of the map, or -1.
+func (h *host) findWindow(m *RemoteMap, off, n int) int {
+	for i := len(h.windows) - 1; i >= 0; i-- {
+		if w := &h.windows[i]; w.m == m && off >= w.off && off+n <= w.off+len(w.mem) {
 			return i
 		}
 	}
 	return -1
 }
 
-// close ends the use of the newest window that was opened at off, if there is one.
-func (m *remoteModel) close(off int) {
-	last := len(m.open) - 1
-	i := last
-	for i >= 0 && m.open[i].off != off {
-		i--
+// close ends the use of the newest window of the map that was opened at off, if there is one.
+func (h *host) close(m *RemoteMap, off int) {
+	for i := len(h.windows) - 1; i >= 0; i-- {
+		if w := &h.windows[i]; w.m == m && w.off == off {
+			h.closeWindow(i)
+			return
+		}
 	}
-	if i < 0 {
-		return
-	}
-	m.from.Network.recycle(m.open[i].mem)
-	copy(m.open[i:], m.open[i+1:])
-	m.open[last] = window{}
-	m.open = m.open[:last]
 }
 
-// unmap ends the use of all windows and of the map entries.
-func (m *remoteModel) unmap() {
-	if m == nil {
-		return
-	}
-	for len(m.open) > 0 {
-		m.close(m.open[0].off)
-	}
-	m.from.entries -= m.from.entriesFor(len(m.mem))
+func (h *host) closeWindow(i int) {
+	h.Network.recycle(h.windows[i].mem)
+	h.windows = slices.Delete(h.windows, i, i+1)
 }
+
+// unmap ends the use of a map's windows and map entries.
+func (h *host) unmap(m *RemoteMap) {
+	for i := len(h.windows) - 1; i >= 0; i-- {
+		if h.windows[i].m == m {
+			h.closeWindow(i)
+		}
+	}
+	h.entries -= h.entriesFor(m.size)
+}
+
+// owner is the node that the map's segment belongs to.
+func (m *RemoteMap) owner() *host { return m.seg.peer.dir.host }
 
 // entriesFor returns how many of the adapter's map entries a map of size bytes takes.
 func (h *host) entriesFor(size int) int {
@@ -93,15 +89,18 @@ func (h *host) takeEntries(size int) bool {
 // store hands b to the adapter as stores to off of the map, watched by q if it is not nil. What
 // cannot reach the segment is not sent.
 func (m *RemoteMap) store(off int, b []byte, q *Sequence) {
-	if m.seg.status() != OK || len(b) == 0 {
+	if m.seg.status() != OK {
 		return
 	}
 	var acct *hardware.Account
 	if q != nil {
-		acct = q.acct
+		acct = &q.acct
 	}
-	x := m.model
-	x.from.adapter.Store(x.to.adapter, x.mem[off:off+len(b)], b, x.at+off, acct, nil)
+	for off += m.at; len(b) > 0; {
+		dst := m.seg.local.at(off, len(b))
+		m.host.adapter.Store(m.owner().adapter, dst, b[:len(dst)], off, acct, nil)
+		b, off = b[len(dst):], off+len(dst)
+	}
 }
 
 // flag stores the n low bytes of v at off, and wakes told, if it is not nil, when they are
@@ -112,8 +111,8 @@ func (m *RemoteMap) flag(off int, v uint64, n int, told *vtime.Proc) {
 	}
 	var b [8]byte
 	binary.LittleEndian.PutUint64(b[:], v)
-	x := m.model
-	x.from.adapter.Store(x.to.adapter, x.mem[off:off+n], b[:n], x.at+off, nil, told)
+	off += m.at
+	m.host.adapter.Store(m.owner().adapter, m.seg.local.at(off, n), b[:n], off, nil, told)
 }
 
 // modelled carries out a MemCpy that is in order; see transfer.
@@ -134,27 +133,35 @@ func (m *RemoteMap) modelled(q *Sequence, b []byte, off int, flags Flags) bool {
 
 // load reads len(b) bytes at off, and reports whether they came.
 func (m *RemoteMap) load(b []byte, off int) bool {
-	x := m.model
-	return m.seg.status() == OK &&
-		x.from.adapter.LoadBlocks(x.to.adapter, b, x.mem[off:off+len(b)], x.at+off) == hardware.Delivered
+	if m.seg.status() != OK {
+		return false
+	}
+	for off += m.at; len(b) > 0; {
+		src := m.seg.local.at(off, len(b))
+		if m.host.adapter.LoadBlocks(m.owner().adapter, b[:len(src)], src, off) != hardware.Delivered {
+			return false
+		}
+		b, off = b[len(src):], off+len(src)
+	}
+	return true
 }
 
 // start is Start under a model.
 func (q *Sequence) start() Status {
 	q.lost = OK
-	h := q.m.model.from
+	h := q.m.host
 	h.Proc.Charge(h.profile().Host.Sequence)
 	if q.status = q.m.seg.status(); q.status == OK {
-		q.status = statusOf(h.adapter.Start(q.acct))
+		q.status = statusOf(h.adapter.Start(&q.acct))
 	}
 	return q.status
 }
 
 // check is Check under a model: it waits until every store has been answered.
 func (q *Sequence) check() Status {
-	h := q.m.model.from
+	h := q.m.host
 	h.Proc.Charge(h.profile().Host.Sequence)
-	return q.conclude(h.adapter.Check(q.acct))
+	return q.conclude(h.adapter.Check(&q.acct))
 }
 
 // conclude is the answer of a check that has found an outcome.
@@ -171,9 +178,9 @@ func (q *Sequence) conclude(o hardware.Outcome) Status {
 
 // tryCheck is TryCheck under a model.
 func (q *Sequence) tryCheck() (Status, bool) {
-	h := q.m.model.from
+	h := q.m.host
 	h.Proc.Charge(h.profile().Host.Sequence)
-	o, ok := h.adapter.TryCheck(q.acct)
+	o, ok := h.adapter.TryCheck(&q.acct)
 	if !ok {
 		return q.status, false
 	}

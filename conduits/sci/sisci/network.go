@@ -2,6 +2,7 @@ package sisci
 
 import (
 	"math/bits"
+	"runtime"
 	"slices"
 	"time"
 
@@ -17,12 +18,13 @@ type Network struct {
 	byNode  map[NodeID]*host
 	hosts   []*host // in the order in which they were first heard of
 	buffers [bits.UintSize][][]byte
-	memory  heap
+	memory  *heap
 }
 
 // NewNetwork returns the network of a modelled machine, without devices.
 func NewNetwork(m *hardware.Machine) *Network {
-	nw := &Network{machine: m, byNode: map[NodeID]*host{}}
+	nw := &Network{machine: m, byNode: map[NodeID]*host{}, memory: new(heap)}
+	runtime.AddCleanup(nw, (*heap).free, nw.memory)
 	m.Watch(nw.learn)
 	return nw
 }
@@ -54,6 +56,7 @@ type host struct {
 	free    []*uint64     // connection words that are not in use
 	words   int           // connection words in all
 	entries int           // map entries in use
+	windows []window      // oldest first
 	serving bool          // Provide runs
 }
 
@@ -77,7 +80,7 @@ func (h *host) profile() *hardware.Profile { return h.Network.machine.Profile() 
 
 // peer returns the node as a device sees it.
 func (h *host) peer() *peer {
-	return &peer{Peer: Peer{Node: h.node, FD: -1, Bell: -1}, dir: h.dir, layout: h.Limits}
+	return &peer{Peer: Peer{Node: h.node, FD: -1, Bell: -1}, dir: h.dir, layout: &h.Limits}
 }
 
 // meet makes another node of the network known to the device; it returns nil if there is
@@ -301,7 +304,7 @@ func (nw *Network) buffer(n int) []byte {
 	class := bits.Len(uint(max(n, 64) - 1))
 	idle := nw.buffers[class]
 	if len(idle) == 0 {
-		return alignedBytes(1<<class, 8)[:n]
+		return alignedBytes(1 << class)[:n]
 	}
 	last := len(idle) - 1
 	nw.buffers[class] = idle[:last]
@@ -314,31 +317,49 @@ func (nw *Network) recycle(b []byte) {
 	nw.buffers[class] = append(nw.buffers[class], b)
 }
 
-// heap is the memory of a modelled machine's segments, in whole pages. It is carved out of
-// slabs on the Go heap, where it lives as long as anything refers to it: a store may be under
-// way when the devices of both ends have been closed. A host gives memory to a slab page by
-// page as it is touched.
+// heap is the memory of a modelled machine's segments, in whole pages. A host gives memory to
+// a page when it is first touched, and no more than addresses before: the segments of tens of
+// thousands of nodes, of which little is used, would else be more than any host has. It lives
+// as long as the network: a store may be under way when the devices of both ends have been
+// closed.
 type heap struct {
-	rest []byte // of the newest slab
-	idle map[int][][]byte
+	arenas []*shm.Region // each all of an arena
+	rest   []byte        // of the newest
+	idle   map[int][][]byte
 }
 
-const slabSize = 32 << 20
+// heapGrowth is the addresses that a heap takes at a time, at least.
+const heapGrowth = 256 << 20
 
 // take returns size bytes, zero if they were never used.
-func (h *heap) take(size int) []byte {
+func (h *heap) take(size int) ([]byte, error) {
 	size = shm.RoundUp(size)
 	if idle := h.idle[size]; len(idle) > 0 {
 		last := len(idle) - 1
 		h.idle[size] = idle[:last]
-		return idle[last]
+		return idle[last], nil
 	}
 	if size > len(h.rest) {
-		h.rest = alignedBytes(max(size, slabSize), shm.PageSize)
+		if err := h.grow(max(size, heapGrowth)); err != nil {
+			return nil, err
+		}
 	}
 	b := h.rest[:size:size]
 	h.rest = h.rest[size:]
-	return b
+	return b, nil
+}
+
+func (h *heap) grow(size int) error {
+	arena, err := shm.NewArena(size)
+	if err != nil {
+		return err
+	}
+	r, err := arena.Region(size)
+	if err != nil {
+		return err
+	}
+	h.arenas, h.rest = append(h.arenas, r), r.Bytes()
+	return nil
 }
 
 // give takes back what take returned.
@@ -347,4 +368,11 @@ func (h *heap) give(b []byte) {
 		h.idle = map[int][][]byte{}
 	}
 	h.idle[len(b)] = append(h.idle[len(b)], b)
+}
+
+// free gives the memory back to the host.
+func (h *heap) free() {
+	for _, r := range h.arenas {
+		_ = r.Close() // unmaps what was mapped
+	}
 }

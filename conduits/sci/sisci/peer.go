@@ -26,7 +26,7 @@ type Peer struct {
 type peer struct {
 	Peer
 	dir    *directory
-	layout Layout
+	layout *Layout       // of the node's memory
 	mapped *shm.Region   // the directory's mapping; nil in one process
 	state  atomic.Uint32 // 0: reachable; else what is wrong, as below
 }

@@ -121,7 +121,7 @@ func TestConnectAgainstRemove(t *testing.T) {
 	for g := 1; g <= generations || seen.Load() == 0; g++ {
 		seg := must(owner.CreateSegment(7, (1+g%2)*page, 0, nil))
 		ok(t, seg.Prepare(0))
-		mem := seg.memory(0, seg.size)
+		mem := seg.part(0, seg.size)
 		fill(mem, byte(1+g%200))
 		ok(t, seg.SetAvailable())
 		for range g % 50 {

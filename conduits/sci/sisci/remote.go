@@ -11,25 +11,30 @@ type RemoteSegment struct {
 	dev      *Device
 	peer     *peer
 	id       SegmentID
+	at       int32 // in dev.remotes; guarded by dev.mu
 	off      int
 	size     int
-	mem      []byte // all of it, under a model; nil live
+	local    *LocalSegment // the segment itself, under a model; nil live
 	key      uint64
 	conn     *uint64 // the connection's word in the owner's directory
 	callback RemoteCallback
 
 	// guarded by dev.mu
-	at     int // in dev.remotes
-	maps   []*RemoteMap
-	queued int    // DMA transfers that name it
-	dma    []byte // the whole segment, for DMA; nil before the first transfer
-	region *shm.Region
-	told   struct { // the events so far
-		marks      uint64 // of asked and forced
+	maps   *RemoteMap // the newest, linked by next
+	dma    *dmaView   // live; nil before the first transfer
+	queued int32      // DMA transfers that name it
+	told   struct {   // the events so far
+		marks      uint8 // of asked and forced
 		down, lost bool
 	}
 	closed    bool
 	cancelled bool // by the callback's answer
+}
+
+// dmaView is a whole segment, mapped for DMA.
+type dmaView struct {
+	mem    []byte
+	region *shm.Region
 }
 
 // Connect connects to the segment with the given id of a node. While the segment does not
@@ -61,7 +66,7 @@ func (d *Device) Connect(node NodeID, id SegmentID, timeout time.Duration, callb
 	d.waiting--
 	switch {
 	case s != nil:
-		s.at = len(d.remotes)
+		s.at = int32(len(d.remotes))
 		d.remotes = append(d.remotes, s)
 		d.self.dir.notify(&d.self.dir.events) // Service may have missed what has befallen it since
 		return s, nil
@@ -104,7 +109,7 @@ func (d *Device) connect(p *peer, id SegmentID, callback RemoteCallback) (*Remot
 		return nil, ErrConnectionRefused
 	}
 	if p.dir.host != nil {
-		s.mem = p.dir.host.dev.locals[slot].mem
+		s.local = p.dir.host.dev.locals[slot]
 	} else if s.size <= 0 || s.off < p.layout.directorySize() || s.off > p.layout.Size() || s.size > p.layout.Size()-s.off {
 		release(conn, key)
 		return nil, ErrSystem
@@ -188,13 +193,16 @@ func (s *RemoteSegment) Map(off, size int, flags Flags) (*RemoteMap, error) {
 	if !s.dev.host.takeEntries(size) {
 		return fail(ErrHWNoSpace)
 	}
-	mem, region, err := s.view(off, size, flags&ReadOnly != 0)
-	if err != nil {
-		return nil, ErrSystem.at("map segment %#x of node %d: %v", s.id, s.peer.Node, err)
+	m := &RemoteMap{
+		seg: s, size: size, at: off, host: s.dev.host,
+		readOnly: flags&ReadOnly != 0, locks: flags&LockOperation != 0,
 	}
-	m := newRemoteMap(s, off, mem, region, flags&ReadOnly != 0)
-	m.locks = flags&LockOperation != 0
-	s.maps = append(s.maps, m)
+	if m.host == nil {
+		if err := m.view(); err != nil {
+			return nil, ErrSystem.at("map segment %#x of node %d: %v", s.id, s.peer.Node, err)
+		}
+	}
+	m.next, s.maps = s.maps, m
 	return m, nil
 }
 
@@ -208,7 +216,7 @@ func (s *RemoteSegment) Disconnect() error {
 		return err
 	}
 	defer s.dev.mu.Unlock()
-	if len(s.maps) > 0 || s.queued > 0 {
+	if s.maps != nil || s.queued > 0 {
 		return ErrBusy.at("disconnect segment %#x of node %d: it is mapped or queued", s.id, s.peer.Node)
 	}
 	return s.disconnect()
@@ -221,10 +229,10 @@ func (s *RemoteSegment) disconnect() error {
 	release(s.conn, s.key)
 	s.peer.dir.notify(&s.peer.dir.events)
 	s.dev.self.dir.notify(&s.dev.self.dir.events) // whoever waits for an event of this connection
-	if s.region == nil {
+	if s.dma == nil || s.dma.region == nil {
 		return nil
 	}
-	return s.region.Close()
+	return s.dma.region.Close()
 }
 
 // forget takes a connection out of the list. Preconditions: d.mu is held.
@@ -239,20 +247,15 @@ func (d *Device) forget(s *RemoteSegment) {
 // whole returns all of the segment's memory, which stays mapped until it is disconnected.
 // Preconditions: dev.mu is held.
 func (s *RemoteSegment) whole() ([]byte, error) {
+	if s.local != nil {
+		return s.local.mem, nil
+	}
 	if s.dma == nil {
-		mem, region, err := s.view(0, s.size, false)
+		mem, region, err := s.peer.view(s.off, s.size, false)
 		if err != nil {
 			return nil, ErrSystem.at("map segment %#x of node %d: %v", s.id, s.peer.Node, err)
 		}
-		s.dma, s.region = mem, region
+		s.dma = &dmaView{mem, region}
 	}
-	return s.dma, nil
-}
-
-// view returns size bytes at off of the segment's memory, and the mapping if one was made.
-func (s *RemoteSegment) view(off, size int, readOnly bool) ([]byte, *shm.Region, error) {
-	if s.mem != nil {
-		return s.mem[off : off+size : off+size], nil, nil
-	}
-	return s.peer.view(s.off+off, size, readOnly)
+	return s.dma.mem, nil
 }

@@ -62,9 +62,9 @@ type Fault struct {
 type Sequence struct {
 	m       *RemoteMap
 	status  Status
-	lost    Status            // what Check has to say of packets since Start or Check
-	removed bool              // guarded by dev.mu
-	acct    *hardware.Account // under a model
+	lost    Status           // what Check has to say of packets since Start or Check
+	removed bool             // guarded by dev.mu
+	acct    hardware.Account // under a model
 }
 
 // CreateSequence makes a sequence for the map.
@@ -77,11 +77,7 @@ func (m *RemoteMap) CreateSequence() (*Sequence, error) {
 	}
 	defer m.seg.dev.mu.Unlock()
 	m.sequences++
-	q := &Sequence{m: m}
-	if m.model != nil {
-		q.acct = new(hardware.Account)
-	}
-	return q, nil
+	return &Sequence{m: m}, nil
 }
 
 // Remove ends the sequence.
@@ -102,7 +98,7 @@ func (q *Sequence) Remove() error {
 
 // Start begins a transfer.
 func (q *Sequence) Start() Status {
-	if q.acct != nil {
+	if q.m.host != nil {
 		return q.start()
 	}
 	q.lost = OK
@@ -118,8 +114,8 @@ func (q *Sequence) Push(off, n int) {
 	case q.status == NotRetriable, q.status == Pending:
 		q.lost = q.status
 		return
-	case q.acct != nil:
-		q.m.store(off, q.m.model.staged(off, n), q)
+	case q.m.host != nil:
+		q.m.store(off, q.m.host.staged(q.m, off, n), q)
 		return
 	}
 	for n > 0 {
@@ -137,7 +133,7 @@ func (q *Sequence) Push(off, n int) {
 // it returns.
 func (q *Sequence) Store(off int, b []byte) {
 	switch {
-	case q.acct == nil:
+	case q.m.host == nil:
 		copy(q.m.Window(off, len(b)), b)
 		q.Push(off, len(b))
 	case q.status == NotRetriable, q.status == Pending:
@@ -149,7 +145,7 @@ func (q *Sequence) Store(off int, b []byte) {
 
 // Check orders the stores since Start before all later accesses and tells how they fared.
 func (q *Sequence) Check() Status {
-	if q.acct != nil {
+	if q.m.host != nil {
 		return q.check()
 	}
 	shm.Fence()
@@ -164,7 +160,7 @@ func (q *Sequence) Check() Status {
 // barrier): it returns false, and nothing is known, while some are missing. Under a model the
 // device's proc then gets an Arrive when the last of them is there. Live none is ever missing.
 func (q *Sequence) TryCheck() (Status, bool) {
-	if q.acct == nil {
+	if q.m.host == nil {
 		return q.Check(), true
 	}
 	return q.tryCheck()
