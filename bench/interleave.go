@@ -25,7 +25,7 @@ type Reference struct {
 	Unit   string // of the ratio: "x-floor", "x-<peer>"; "" if only Places counts
 	Meter  Meter
 	Places bool // a flag ping-pong on the workload's CPUs: its round trip tells the placement
-	Peer   bool // another implementation: where its brackets are uneven only this ratio is dropped
+	Peer   bool // another implementation, or one for information: where its brackets are uneven only this ratio is dropped
 }
 
 // A Sample is one measurement of a workload.

@@ -2,7 +2,7 @@ package am
 
 import (
 	"github.com/aqueduct-go/aqueduct/bench"
-	"github.com/aqueduct-go/aqueduct/bench/floor"
+	"github.com/aqueduct-go/aqueduct/bench/against"
 	"github.com/aqueduct-go/aqueduct/bench/runner"
 	"github.com/aqueduct-go/aqueduct/core"
 )
@@ -24,9 +24,7 @@ func (r *rank) measureExchange() error {
 		Family: "AM", Title: "exchange of short AMs, one to all and all to one", Params: r.Params(Exchange),
 		Quantity: bench.Duration, Axis: bench.Ranks,
 	}
-	refs := []runner.Ref{runner.Floor("x-floor", "C dissemination barrier of as many processes on the same CPUs, spin then sched_yield",
-		iters, floor.Barrier, r.Spread(n))}
-	if err := r.Point(s, bench.Result{Ranks: n, Iters: iters}, refs, work); err != nil {
+	if err := r.Point(s, bench.Result{Ranks: n, Iters: iters}, against.For(r.Plan).Exchange(n, iters), work); err != nil {
 		return err
 	}
 	for _, sample := range s.Results[0].Samples {

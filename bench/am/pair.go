@@ -2,7 +2,7 @@ package am
 
 import (
 	"github.com/aqueduct-go/aqueduct/bench"
-	"github.com/aqueduct-go/aqueduct/bench/floor"
+	"github.com/aqueduct-go/aqueduct/bench/against"
 	"github.com/aqueduct-go/aqueduct/bench/runner"
 	"github.com/aqueduct-go/aqueduct/core"
 )
@@ -41,7 +41,7 @@ func (r *rank) pingPongs() error {
 		for _, size := range r.sizes(k) {
 			n := max(10, r.Count(pingPongs)/(1+size>>14))
 			point := bench.Result{Size: size, Ranks: 2, Iters: n}
-			if err := r.Point(s, point, r.roundTripRefs(size, n), func(n int) error { return r.bounce(k, size, n) }); err != nil {
+			if err := r.Point(s, point, against.For(r.Plan).RoundTrip(size, n), func(n int) error { return r.bounce(k, size, n) }); err != nil {
 				return err
 			}
 		}
@@ -50,20 +50,6 @@ func (r *rank) pingPongs() error {
 		}
 	}
 	return nil
-}
-
-// roundTripRefs returns what a round trip is compared with: without payload a flag, else
-// an echo of the same size.
-func (r *rank) roundTripRefs(size, n int) []runner.Ref {
-	if size > 0 {
-		return []runner.Ref{
-			runner.Placement(r.Pair()),
-			runner.Floor("x-floor", "C echo: the same bytes copied there and back", n, floor.Echo, r.Pair(), size),
-		}
-	}
-	flag := runner.Floor("x-floor", "C flag ping-pong, a line for each direction", n, floor.PingPong, r.Pair())
-	flag.Places = true
-	return []runner.Ref{flag, runner.Floor("x-handoff", "C flag ping-pong in one line", n, floor.Handoff, r.Pair())}
 }
 
 // bounce makes n round trips.
@@ -124,11 +110,7 @@ func (r *rank) flood() error {
 		Family: "AM", Title: "flood of short AMs", Quantity: bench.Stream,
 		Params: r.Params(Flood, category(core.Short)),
 	}
-	refs := []runner.Ref{
-		runner.Placement(r.Pair()),
-		runner.Floor("x-floor", "C ring of slots, one way", n, floor.Ring, r.Pair()),
-	}
-	err := r.Point(s, bench.Result{Ranks: 2, Iters: n}, refs, func(n int) error { return r.pour(core.Short, 0, n) })
+	err := r.Point(s, bench.Result{Ranks: 2, Iters: n}, against.For(r.Plan).Flood(n), func(n int) error { return r.pour(core.Short, 0, n) })
 	if err != nil {
 		return err
 	}
@@ -143,12 +125,8 @@ func (r *rank) streams() error {
 		}
 		for _, size := range r.sizes(k) {
 			n := max(16, min(r.Count(floods), r.Count(streamBytes)/size))
-			refs := []runner.Ref{
-				runner.Placement(r.Pair()),
-				runner.Floor("x-floor", "C copy in and copy out of the same size", n, floor.Copy, r.Pair(), size),
-			}
 			point := bench.Result{Size: size, Ranks: 2, Iters: n}
-			if err := r.Point(s, point, refs, func(n int) error { return r.pour(k, size, n) }); err != nil {
+			if err := r.Point(s, point, against.For(r.Plan).Stream(size, n), func(n int) error { return r.pour(k, size, n) }); err != nil {
 				return err
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/bench"
+	"github.com/aqueduct-go/aqueduct/bench/against"
 	"github.com/aqueduct-go/aqueduct/bench/floor"
 	"github.com/aqueduct-go/aqueduct/bench/runner"
 )
@@ -60,10 +61,10 @@ func (r *rank) refs(op *operation, size, iters int) []runner.Ref {
 		refs = append(refs, runner.Placement(r.Pair()))
 	}
 	if op.name == "barrier" {
-		refs = append(refs, runner.Floor("x-floor", "C dissemination barrier of as many processes on the same CPUs", iters, floor.Barrier, cpus))
+		refs = append(refs, against.For(r.Plan).Barrier(n, iters)...)
 	}
 	crowded := n > len(r.CPUs)
-	for _, p := range Peers() {
+	for _, p := range Peers(r.Conduit) {
 		if p.Missing == "" {
 			refs = append(refs, p.ref(op.name, size, cpus, crowded))
 		}

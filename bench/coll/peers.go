@@ -5,8 +5,12 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
+
+	"github.com/aqueduct-go/aqueduct/bench/against"
+	"github.com/aqueduct-go/aqueduct/bench/runner"
 )
 
 //go:embed peer/peer.c
@@ -23,9 +27,8 @@ func peerSource() fs.FS {
 
 // Peer is an MPI library, with a way to configure it, that collectives are compared with.
 type Peer struct {
-	Unit    string // of the ratio to it
-	Name    string // with the setting that matters
-	Missing string // why it cannot be measured here; "" if it can
+	runner.Peer
+	network against.Network // of its messages; it is compared with conduits of the same
 
 	cc, run string // its compiler and launcher
 	options func(crowded bool) []string
@@ -43,17 +46,25 @@ var (
 	mpich   = library{"MPICH", "mpich libmpich-dev", []string{"mpicc.mpich", "mpicc"}, []string{"mpiexec.mpich", "mpiexec"}, "HYDRA"}
 )
 
-// Peers returns what FindPeers found the first time.
-var Peers = sync.OnceValue(FindPeers)
+// Peers returns those of what FindPeers found the first time that a conduit is compared with:
+// those whose messages take the same way.
+func Peers(conduit string) []Peer {
+	return slices.DeleteFunc(slices.Clone(found()), func(p Peer) bool { return p.network != against.NetworkOf(conduit) })
+}
+
+var found = sync.OnceValue(FindPeers)
 
 // FindPeers returns the libraries that are compared with, installed or not.
 func FindPeers() []Peer {
 	return []Peer{
-		openMPI.peer("x-openmpi", "Open MPI, default settings", openMPIOptions),
-		openMPI.peer("x-openmpi-nocma", "Open MPI, btl_vader_single_copy_mechanism none", func(crowded bool) []string {
+		openMPI.peer("x-openmpi", "Open MPI, default settings", against.SharedMemory, openMPIOptions),
+		openMPI.peer("x-openmpi-nocma", "Open MPI, btl_vader_single_copy_mechanism none", against.SharedMemory, func(crowded bool) []string {
 			return append(openMPIOptions(crowded), "--mca", "btl_vader_single_copy_mechanism", "none")
 		}),
-		mpich.peer("x-mpich", "MPICH, default settings", func(bool) []string { return nil }),
+		mpich.peer("x-mpich", "MPICH, default settings", against.SharedMemory, func(bool) []string { return nil }),
+		openMPI.peer("x-openmpi-tcp", "Open MPI over TCP, btl tcp,self", against.Loopback, func(crowded bool) []string {
+			return append(openMPIOptions(crowded), "--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo")
+		}),
 	}
 }
 
@@ -72,8 +83,8 @@ func openMPIOptions(crowded bool) []string {
 }
 
 // peer looks for the library's commands.
-func (l *library) peer(unit, name string, options func(crowded bool) []string) Peer {
-	p := Peer{Unit: unit, Name: name, options: options}
+func (l *library) peer(unit, name string, network against.Network, options func(crowded bool) []string) Peer {
+	p := Peer{Peer: runner.Peer{Unit: unit, Name: name}, network: network, options: options}
 	if p.run = find(l.run, l.banner); p.run != "" {
 		p.cc = l.compiler()
 	}
@@ -109,15 +120,11 @@ func find(commands []string, banner string) string {
 	return ""
 }
 
-// Describe says in a line which peers are measured and which are missing.
-func Describe() string {
-	var parts []string
-	for _, p := range Peers() {
-		part := p.Unit + " " + p.Name
-		if p.Missing != "" {
-			part = p.Unit + " no: " + p.Missing
-		}
-		parts = append(parts, part)
+// Describe says in a line which peers of a conduit are measured and which are missing.
+func Describe(conduit string) string {
+	var peers []runner.Peer
+	for _, p := range Peers(conduit) {
+		peers = append(peers, p.Peer)
 	}
-	return strings.Join(parts, "; ")
+	return runner.Describe(peers)
 }

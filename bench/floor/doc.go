@@ -1,6 +1,7 @@
 // Package floor measures what the machine itself allows: the smallest C programs that do
 // the communication part of a benchmark, between processes pinned to given CPUs, over
-// shared memory. A benchmark reports its figures as multiples of them.
+// shared memory or the loopback interface. A benchmark reports its figures as multiples of
+// them.
 //
 // The programs are compiled with the machine's C compiler on first use and kept in the
 // user's cache directory. A floor is a running program that sleeps until asked for a

@@ -50,7 +50,36 @@ const (
 	// Barrier (one CPU per process, repeated at will, at most 256): a dissemination
 	// barrier whose waiters poll a little and then call sched_yield.
 	Barrier Kind = "barrier"
+
+	// UDPTrip (two different CPUs; message bytes, answer bytes): a round trip by UDP over
+	// the loopback interface, each message in as few datagrams of up to 60 KiB as it takes.
+	// Receivers spin: they ask a socket that does not block until something is there. The
+	// sockets are connected, or the sender gives the address with every datagram.
+	UDPTrip Kind = "udp-trip"
+	// UDPSleep (two different CPUs; message bytes, answer bytes) is UDPTrip with receivers that sleep
+	// in the kernel.
+	UDPSleep Kind = "udp-sleep"
+	// UDPStream (two different CPUs; message bytes): a message one way by UDP, in as few
+	// datagrams of up to 60 KiB as it takes, pipelined. The receiver spins.
+	UDPStream Kind = "udp-stream"
+	// UDPSegments (two different CPUs; segment bytes, at most MaxSegment): a datagram one
+	// way of those that the kernel cuts out of what one call sends (GSO), 64 or 32, or as
+	// many as come to 60 KiB, and hands over together (GRO).
+	UDPSegments Kind = "udp-segments"
+	// UDPBarrier (one CPU per process, repeated at will, at most 256): a dissemination
+	// barrier by UDP whose waiters look at their socket a little and then call sched_yield.
+	UDPBarrier Kind = "udp-barrier"
+	// TCPTrip (two different CPUs; message bytes, answer bytes): a round trip by one TCP
+	// connection over the loopback interface. Both sides spin.
+	TCPTrip Kind = "tcp-trip"
+	// TCPStream (two different CPUs; message bytes): a message one way by one TCP
+	// connection, a call for each, received as much at a time as there is. Both sides spin,
+	// or sleep in the kernel.
+	TCPStream Kind = "tcp-stream"
 )
+
+// MaxSegment is the largest segment, in bytes, of UDPSegments.
+const MaxSegment = 60 << 10
 
 // MaxSize is the largest message, in bytes, of the kinds that take a size.
 const MaxSize = 4 << 20
@@ -83,9 +112,15 @@ type Floor struct {
 
 var errClosed = errors.New("closed")
 
+// ErrUnsupported says that this kernel cannot do what a kind measures.
+var ErrUnsupported = errors.New("floor: not supported by this kernel")
+
+// unsupported is the exit status of a floor that fails with ErrUnsupported (src/main.c).
+const unsupported = 3
+
 // Start starts the floor of a kind on the given CPUs, compiling it first if need be, and
-// waits until it is ready. Echo, Copy, Memcpy and Fetch take the message size in bytes as
-// argument. Cancelling ctx kills the floor, also within Sample. The caller must Close it.
+// waits until it is ready. Kinds with message, answer or segment bytes take them as
+// arguments. It fails with ErrUnsupported where the kernel lacks something. Cancelling ctx kills the floor, also within Sample. The caller must Close it.
 func Start(ctx context.Context, kind Kind, cpus []int, args ...int) (*Floor, error) {
 	exe, err := Build(ctx)
 	if err != nil {
@@ -186,6 +221,10 @@ func (f *Floor) fail(err error) error {
 		f.closed = werr
 	default:
 		f.closed = err
+	}
+	var status *exec.ExitError
+	if errors.As(werr, &status) && status.ExitCode() == unsupported {
+		return fmt.Errorf("%w: %s: %w", ErrUnsupported, f.name, f.closed)
 	}
 	return fmt.Errorf("floor: %s: %w", f.name, f.closed)
 }

@@ -42,7 +42,7 @@ func cpus(t *testing.T, n int) []int {
 func start(t *testing.T, kind floor.Kind, cpus []int, args ...int) *floor.Floor {
 	t.Helper()
 	f, err := floor.Start(t.Context(), kind, cpus, args...)
-	if errors.Is(err, floor.ErrNoCompiler) {
+	if errors.Is(err, floor.ErrNoCompiler) || errors.Is(err, floor.ErrUnsupported) {
 		t.Skip(err)
 	}
 	if err != nil {
@@ -74,6 +74,25 @@ func TestSample(t *testing.T) {
 		{floor.FetchAdd, two[:1], nil, 1000, "seq relaxed"},
 		{floor.Barrier, two[:1], nil, 100, "yield poll64 poll256 pause4 pause20"},
 		{floor.Barrier, slices.Repeat(two, 5)[:9], nil, 100, "yield poll64 poll256 pause4 pause20"},
+		{floor.UDPTrip, two, []int{8, 8}, 200, "connected addressed"},
+		{floor.UDPTrip, two, []int{100_001, 1}, 20, "connected addressed"},
+		{floor.UDPTrip, two, []int{1, floor.MaxSize}, 3, "connected addressed"},
+		{floor.UDPSleep, two, []int{8, 8}, 100, "connected addressed"},
+		{floor.UDPSleep, two, []int{1, floor.MaxSize}, 3, "connected addressed"},
+		{floor.UDPStream, two, []int{1}, 1000, "connected addressed"},
+		{floor.UDPStream, two, []int{8192}, 300, "connected addressed"},
+		{floor.UDPStream, two, []int{floor.MaxSegment}, 50, "connected addressed"},
+		{floor.UDPStream, two, []int{floor.MaxSize}, 3, "connected addressed"},
+		{floor.UDPSegments, two, []int{1}, 10_001, "64 32"},
+		{floor.UDPSegments, two, []int{1400}, 10_001, "64 32"},
+		{floor.UDPSegments, two, []int{20_479}, 101, "64 32"},
+		{floor.UDPSegments, two, []int{floor.MaxSegment}, 50, "64 32"},
+		{floor.UDPBarrier, two[:1], nil, 100, "yield poll20"},
+		{floor.UDPBarrier, slices.Repeat(two, 5)[:9], nil, 20, "yield poll20"},
+		{floor.TCPTrip, two, []int{8, 100_001}, 100, "spin"},
+		{floor.TCPStream, two, []int{1}, 1000, "spin block"},
+		{floor.TCPStream, two, []int{100_001}, 50, "spin block"},
+		{floor.TCPStream, two, []int{floor.MaxSize}, 3, "spin block"},
 	} {
 		t.Run(fmt.Sprint(c.kind, c.args, len(c.cpus)), func(t *testing.T) {
 			f := start(t, c.kind, c.cpus, c.args...)
@@ -134,6 +153,10 @@ func TestRefused(t *testing.T) {
 		{floor.PingPong, []int{two[0], 1023}, nil, "cannot use CPU 1023"},
 		{floor.Copy, two, []int{0}, "message size must be"},
 		{floor.Copy, two, []int{floor.MaxSize + 1}, "message size must be"},
+		{floor.UDPTrip, two, []int{8}, "usage: floor"},
+		{floor.UDPTrip, two, []int{8, 0}, "message size must be"},
+		{floor.UDPSegments, two, []int{floor.MaxSegment + 1}, "segment must be"},
+		{floor.TCPStream, []int{two[0], two[0]}, []int{8}, "needs two different CPUs"},
 	} {
 		f, err := floor.Start(t.Context(), c.kind, c.cpus, c.args...)
 		if err == nil {
@@ -329,8 +352,11 @@ func TestCommand(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Error(err)
 	}
-	if f, err := floor.Command(t.Context(), "broken", sh, "-c", "echo out of order >&2; exit 3"); err == nil || !strings.Contains(err.Error(), "broken: out of order") {
-		t.Errorf("%v, error %v", f, err)
+	for status, unsupported := range map[int]bool{1: false, 2: false, 3: true} {
+		f, err := floor.Command(t.Context(), "broken", sh, "-c", fmt.Sprintf("echo out of order >&2; exit %d", status))
+		if err == nil || !strings.Contains(err.Error(), "broken: out of order") || errors.Is(err, floor.ErrUnsupported) != unsupported {
+			t.Errorf("status %d: %v, error %v", status, f, err)
+		}
 	}
 }
 

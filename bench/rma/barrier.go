@@ -2,7 +2,7 @@ package rma
 
 import (
 	"github.com/aqueduct-go/aqueduct/bench"
-	"github.com/aqueduct-go/aqueduct/bench/floor"
+	"github.com/aqueduct-go/aqueduct/bench/against"
 	"github.com/aqueduct-go/aqueduct/bench/runner"
 )
 
@@ -15,9 +15,7 @@ func (r *rank) barrier(name string) error {
 		return err
 	}
 	s := &bench.Series{Family: "RMA", Title: "barrier of two ranks", Params: r.Params(name), Quantity: bench.Duration, Axis: bench.Ranks}
-	flag := runner.Floor("x-floor", "C flag ping-pong, a round trip", n, floor.PingPong, r.Pair())
-	flag.Places = true
-	if err := r.Point(s, bench.Result{Ranks: 2, Iters: n}, []runner.Ref{flag}, work); err != nil {
+	if err := r.Point(s, bench.Result{Ranks: 2, Iters: n}, against.For(r.Plan).PairBarrier(n), work); err != nil {
 		return err
 	}
 	return runner.Emit(s)

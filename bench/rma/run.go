@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/aqueduct-go/aqueduct/bench"
+	"github.com/aqueduct-go/aqueduct/bench/against"
 	"github.com/aqueduct-go/aqueduct/bench/runner"
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/extended"
@@ -20,10 +21,10 @@ var operations = []struct {
 	name    string
 	measure func(r *rank, name string) error
 }{
-	{"put", transfer("blocking put", (*rank).put, (*rank).putRefs)},
-	{"put-nb", transfer(fmt.Sprintf("puts with events, %d under way", window), (*rank).putNB, (*rank).putRefs)},
-	{"get", transfer("blocking get", (*rank).get, (*rank).getRefs)},
-	{"get-nb", transfer(fmt.Sprintf("gets with events, %d under way", window), (*rank).getNB, (*rank).getRefs)},
+	{"put", transfer("blocking put", (*rank).put, against.References.Put, (*rank).storeLoops)},
+	{"put-nb", transfer(fmt.Sprintf("puts with events, %d under way", window), (*rank).putNB, against.References.PutNB, (*rank).storeLoops)},
+	{"get", transfer("blocking get", (*rank).get, against.References.Get, (*rank).loadLoops)},
+	{"get-nb", transfer(fmt.Sprintf("gets with events, %d under way", window), (*rank).getNB, against.References.GetNB, (*rank).loadLoops)},
 	{"putval", onWord("blocking put of a value", (*rank).putValue, (*rank).putValueRefs)},
 	{"getval", onWord("blocking get of a value", (*rank).getValue, (*rank).getValueRefs)},
 	{"fetchadd", onWord("fetch-and-add of int64", (*rank).fetchAdd, (*rank).fetchAddRefs)},

@@ -5,7 +5,7 @@ import (
 	"runtime"
 
 	"github.com/aqueduct-go/aqueduct/bench"
-	"github.com/aqueduct-go/aqueduct/bench/floor"
+	"github.com/aqueduct-go/aqueduct/bench/against"
 	"github.com/aqueduct-go/aqueduct/bench/runner"
 	"github.com/aqueduct-go/aqueduct/extended"
 )
@@ -19,9 +19,9 @@ const peer = 1
 // word is the size that a plain store or load moves.
 const word = 8
 
-// transfer returns what measures an operation at every size. run performs n operations;
-// refs are what they are compared with, n at a time.
-func transfer(title string, run func(r *rank, size, n int) error, refs func(r *rank, size, n int) []runner.Ref) func(*rank, string) error {
+// transfer returns what measures an operation at every size. run performs n operations; refs
+// and, where the peer's memory is in reach, loops are what they are compared with, n at a time.
+func transfer(title string, run func(r *rank, size, n int) error, refs func(to against.References, size, n int) []runner.Ref, loops func(r *rank, size, n int) []runner.Ref) func(*rank, string) error {
 	return func(r *rank, name string) error {
 		s := &bench.Series{Family: "RMA", Title: title, Quantity: bench.Stream, Params: r.Params(name)}
 		for _, size := range r.Sizes {
@@ -33,7 +33,8 @@ func transfer(title string, run func(r *rank, size, n int) error, refs func(r *r
 			if err != nil {
 				return err
 			}
-			if err := r.Point(s, bench.Result{Size: size, Ranks: 2, Iters: n}, refs(r, size, n), work); err != nil {
+			with := append(refs(against.For(r.Plan), size, n), loops(r, size, n)...)
+			if err := r.Point(s, bench.Result{Size: size, Ranks: 2, Iters: n}, with, work); err != nil {
 				return err
 			}
 		}
@@ -91,13 +92,13 @@ func (r *rank) getNB(size, n int) error {
 	return r.ep.WaitAll(events[:])
 }
 
-func (r *rank) putRefs(size, n int) []runner.Ref {
-	refs := []runner.Ref{runner.Floor("x-floor", "C memcpy into a mapping, the same size", n, floor.Memcpy, r.home(), size)}
+// storeLoops are what a put is compared with where the peer's memory is in reach.
+func (r *rank) storeLoops(size, n int) []runner.Ref {
 	if r.near == nil {
-		return refs
+		return nil
 	}
 	to, from := r.near[:size], r.private[:size]
-	refs = append(refs, r.copyLoop(to, from, n))
+	refs := []runner.Ref{r.copyLoop(to, from, n)}
 	if size == word {
 		refs = append(refs, r.Loop("x-store", "Go store of a word through the same mapping", n, func(n int) {
 			for i := range n {
@@ -108,13 +109,13 @@ func (r *rank) putRefs(size, n int) []runner.Ref {
 	return refs
 }
 
-func (r *rank) getRefs(size, n int) []runner.Ref {
-	refs := []runner.Ref{runner.Floor("x-floor", "C memcpy out of a mapping, the same size", n, floor.Fetch, r.home(), size)}
+// loadLoops are what a get is compared with where the peer's memory is in reach.
+func (r *rank) loadLoops(size, n int) []runner.Ref {
 	if r.near == nil {
-		return refs
+		return nil
 	}
 	from, to := r.near[:size], r.private[:size]
-	refs = append(refs, r.copyLoop(to, from, n))
+	refs := []runner.Ref{r.copyLoop(to, from, n)}
 	if size == word {
 		refs = append(refs, r.Loop("x-load", "Go load of a word through the same mapping", n, func(n int) {
 			var sum uint64
@@ -135,6 +136,3 @@ func (r *rank) copyLoop(to, from []byte, n int) runner.Ref {
 		}
 	})
 }
-
-// home returns the CPU of this rank, for floors of one process.
-func (r *rank) home() []int { return r.CPUs[:min(1, len(r.CPUs))] }

@@ -2,7 +2,7 @@ package rma
 
 import (
 	"github.com/aqueduct-go/aqueduct/bench"
-	"github.com/aqueduct-go/aqueduct/bench/floor"
+	"github.com/aqueduct-go/aqueduct/bench/against"
 	"github.com/aqueduct-go/aqueduct/bench/runner"
 )
 
@@ -40,9 +40,13 @@ func (r *rank) getValue(n int) error {
 	return nil
 }
 
-func (r *rank) putValueRefs(n int) []runner.Ref { return r.putRefs(word, n) }
+func (r *rank) putValueRefs(n int) []runner.Ref {
+	return append(against.For(r.Plan).Put(word, n), r.storeLoops(word, n)...)
+}
 
-func (r *rank) getValueRefs(n int) []runner.Ref { return r.getRefs(word, n) }
+func (r *rank) getValueRefs(n int) []runner.Ref {
+	return append(against.For(r.Plan).Get(word, n), r.loadLoops(word, n)...)
+}
 
 // counter is the offset in the peer's segment of the element that is added to, in a line
 // of its own.
@@ -58,7 +62,7 @@ func (r *rank) fetchAdd(n int) error {
 }
 
 func (r *rank) fetchAddRefs(n int) []runner.Ref {
-	refs := []runner.Ref{runner.Floor("x-floor", "C fetch-and-add on a word of a mapping", n, floor.FetchAdd, r.home())}
+	refs := against.For(r.Plan).FetchAdd(n)
 	if r.near != nil {
 		refs = append(refs, r.Loop("x-raw", "Go atomic.AddInt64 on the same element through the same mapping", n, func(n int) {
 			addLoop(r.near[counter:], n)

@@ -19,8 +19,8 @@ type Ref struct {
 	Open func(ctx context.Context) (bench.Meter, io.Closer, error)
 }
 
-// Floor returns the floor of a kind on the given CPUs; there is none without CPUs or
-// without a C compiler. A sample takes iters operations.
+// Floor returns the floor of a kind on the given CPUs; there is none without CPUs, without a
+// C compiler, or where the kernel lacks what it measures. A sample takes iters operations.
 func Floor(unit, what string, iters int, kind floor.Kind, cpus []int, args ...int) Ref {
 	return Ref{Unit: unit, What: what, Open: func(ctx context.Context) (bench.Meter, io.Closer, error) {
 		if len(cpus) == 0 {
@@ -28,7 +28,7 @@ func Floor(unit, what string, iters int, kind floor.Kind, cpus []int, args ...in
 		}
 		f, err := floor.Start(ctx, kind, cpus, args...)
 		switch {
-		case errors.Is(err, floor.ErrNoCompiler):
+		case errors.Is(err, floor.ErrNoCompiler), errors.Is(err, floor.ErrUnsupported):
 			return nil, nil, nil
 		case err != nil:
 			return nil, nil, err

@@ -133,7 +133,7 @@ func measure(ctx context.Context, o *options, enc bench.Encoder) error {
 		h.Mode = "modelled"
 	}
 	if o.verb.peers != nil {
-		h.Peers = o.verb.peers()
+		h.Peers = o.verb.peers(o.conduit)
 	}
 	for _, p := range o.plans() {
 		h.Conduit, h.Profile, h.Threads = p.Conduit, p.Profile, p.Threads.String()

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/aqueduct-go/aqueduct/bench"
+	"github.com/aqueduct-go/aqueduct/bench/against"
 	"github.com/aqueduct-go/aqueduct/bench/am"
 	"github.com/aqueduct-go/aqueduct/bench/coll"
 	"github.com/aqueduct-go/aqueduct/bench/rma"
@@ -23,8 +24,8 @@ type verb struct {
 	multiple    int   // of which sizes must be multiples
 	np          func(cpus int) []int
 	parts       func(o *options, p runner.Plan) []part
-	peers       func() string // which other implementations are compared with; nil: none
-	method      string        // of a sample: what stands around it
+	peers       func(conduit string) string // which other implementations are compared with; nil: none
+	method      string                      // of a sample: what stands around it
 	// result prints what is made of the measurements, which go to standard error then; nil:
 	// they are the result.
 	result func(o *options, stdout io.Writer) error
@@ -51,6 +52,7 @@ var verbs = []verb{
 		ops: am.Ops(), sizes: []int{8, 512, 4096, 65536, 1 << 20}, quick: []int{8, 65536}, multiple: 1,
 		np:    func(cpus int) []int { return []int{4 * cpus} },
 		parts: amParts, method: between,
+		peers: tools,
 	},
 	{
 		name: "rma", about: "one-sided: puts, gets, values, fetch-and-add, barrier of two ranks",
@@ -61,6 +63,7 @@ var verbs = []verb{
 			}}}
 		},
 		method: between,
+		peers:  tools,
 	},
 	{
 		name: "coll", about: "collectives: barrier, broadcast, all-reduce, all-to-all",
@@ -79,6 +82,9 @@ var verbs = []verb{
 	{name: "sim", about: "the speed of simulation: kernel, bare network beside SimGrid, the whole library", own: runSim},
 	{name: "schedule", about: "a collective of up to millions of ranks by its schedule, on a cost model", own: runSchedule},
 }
+
+// tools describes the tools that measure a conduit's network.
+func tools(conduit string) string { return runner.Describe(against.Tools(against.NetworkOf(conduit))) }
 
 // collRanks are two and four ranks, and four for each CPU.
 func collRanks(cpus int) []int { return slices.Compact([]int{2, 4, max(4, 4*cpus)}) }

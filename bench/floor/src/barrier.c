@@ -4,7 +4,7 @@
 #include "floor.h"
 #include <sched.h>
 
-enum { MAXPROCS = 256, ROUNDS = 8 };
+enum { ROUNDS = 8 };
 
 INLINE void disseminate(struct proc *p, long n, int polls, int pauses) {
 	char (*flag)[ROUNDS][128] = (void *)p->mem;

@@ -12,6 +12,7 @@ struct proc {
 	int me;      // this process, 0 to n-1
 	int n;       // how many there are
 	size_t size; // message bytes, for the floors that take a size
+	size_t back; // bytes of the answer, for those that take two
 	char *mem;   // the shared mapping; the first kind.control bytes are zero at the start
 	char *buf;   // private memory of size bytes, page aligned
 };
@@ -27,13 +28,23 @@ struct kind {
 	const char *name;
 	int min, max;                    // processes
 	int spins;                       // waits without yielding: every process needs its own CPU
-	int sized;                       // takes a message size
+	int sized;                       // how many sizes it takes
 	size_t control;                  // bytes of the mapping zeroed before each run
 	size_t bytes;                    // bytes of the mapping, control included
 	const struct variant *variants;  // up to one without a name
+	void (*open)(struct proc *);     // if set, makes the sockets, before there are processes
 };
 
 extern const struct kind pingpong, handoff, echo, ring, copy, memcopy, fetch, fetchadd, barrier;
+extern const struct kind udp_trip, udp_sleep, udp_stream, udp_segments, udp_barrier, tcp_trip, tcp_stream;
+
+enum { MAXPROCS = 256 };
+
+// die ends this process with a message; unsupported does so with the status that says that
+// this kernel cannot do what is measured.
+void die(const char *what) __attribute__((noreturn));
+void die_errno(const char *what) __attribute__((noreturn));
+void unsupported(const char *what) __attribute__((noreturn));
 
 #define INLINE static inline __attribute__((always_inline))
 #define LINE 64

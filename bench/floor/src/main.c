@@ -1,11 +1,11 @@
-// floor KIND CPU,CPU,... [BYTES] measures what the machine itself allows, one process per
+// floor KIND CPU,CPU,... [BYTES [BYTES]] measures what the machine itself allows, one process per
 // CPU named (a CPU may be named again). It says "ready", then answers each line "run N"
 // with "ok VARIANT=NS ...": every variant's nanoseconds per operation over N operations.
 // Between two answers all processes sleep in the kernel. It ends at end of input.
 //
 // The process that reads the commands does not measure: it starts one child per CPU,
 // which die with it, and watches its input during a run, so that nothing survives whoever
-// started it.
+// started it. It ends with status 3 where the kernel cannot do what the kind measures.
 
 #define _GNU_SOURCE
 #include "floor.h"
@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAXCPUS = 256, MAXVARIANTS = 16, MAXBYTES = 4 << 20, MAXRUN = 1 << 30 };
+enum { MAXVARIANTS = 16, MAXBYTES = 4 << 20, MAXRUN = 1 << 30, UNSUPPORTED = 3 };
 
 // control is shared by all processes beside the mapping under test.
 struct control {
@@ -30,16 +30,22 @@ struct control {
 	double ns[MAXVARIANTS]; // per operation, written by process 0
 };
 
-static const struct kind *const kinds[] = {&pingpong, &handoff, &echo, &ring, &copy, &memcopy, &fetch, &fetchadd, &barrier, NULL};
+static const struct kind *const kinds[] = {&pingpong, &handoff, &echo, &ring, &copy, &memcopy, &fetch, &fetchadd, &barrier,
+                                          &udp_trip, &udp_sleep, &udp_stream, &udp_segments, &udp_barrier, &tcp_trip, &tcp_stream, NULL};
 
-static void die(const char *what) {
+void die(const char *what) {
 	fprintf(stderr, "floor: %s\n", what);
 	_exit(1);
 }
 
-static void die_errno(const char *what) {
+void die_errno(const char *what) {
 	fprintf(stderr, "floor: %s: %s\n", what, strerror(errno));
 	_exit(1);
+}
+
+void unsupported(const char *what) {
+	fprintf(stderr, "floor: %s: %s\n", what, strerror(errno));
+	_exit(UNSUPPORTED);
 }
 
 static double now(void) {
@@ -155,7 +161,7 @@ static void serve(const struct kind *kind, struct control *c, int n, int command
 
 // parse_cpus reads "0,1,1" into cpus and returns how many there are, or 0.
 static int parse_cpus(const char *s, int *cpus) {
-	for (int n = 0; n < MAXCPUS;) {
+	for (int n = 0; n < MAXPROCS;) {
 		char *end;
 		long cpu = strtol(s, &end, 10);
 		if (end == s || cpu < 0 || cpu >= CPU_SETSIZE) return 0;
@@ -172,15 +178,21 @@ int main(int argc, char **argv) {
 	for (int i = 0; argc >= 3 && kinds[i] != NULL; i++)
 		if (strcmp(argv[1], kinds[i]->name) == 0) kind = kinds[i];
 	if (kind == NULL || argc != 3 + kind->sized)
-		die("usage: floor pingpong|handoff|ring|fetchadd|barrier CPUS, floor echo|copy|memcpy|fetch CPUS BYTES");
-	int cpus[MAXCPUS], n = parse_cpus(argv[2], cpus);
+		die("usage: floor pingpong|handoff|ring|fetchadd|barrier|udp-barrier CPUS, "
+		    "floor echo|copy|memcpy|fetch|udp-stream|udp-segments|tcp-stream CPUS BYTES, "
+		    "floor udp-trip|udp-sleep|tcp-trip CPUS BYTES BYTES");
+	int cpus[MAXPROCS], n = parse_cpus(argv[2], cpus);
 	if (n < kind->min || n > kind->max) die("wrong list or number of CPUs");
 	if (kind->spins && cpus[0] == cpus[1]) die("this floor needs two different CPUs");
-	long size = kind->sized ? atol(argv[3]) : 0;
-	if (kind->sized && (size < 1 || size > MAXBYTES)) die("message size must be 1 to 4194304 bytes");
+	long sizes[2] = {0};
+	for (int i = 0; i < kind->sized; i++) {
+		sizes[i] = atol(argv[3 + i]);
+		if (sizes[i] < 1 || sizes[i] > MAXBYTES) die("message size must be 1 to 4194304 bytes");
+	}
 
 	struct control *c = shared(sizeof *c);
-	struct proc p = {.n = n, .size = size, .mem = shared(kind->bytes)};
+	struct proc p = {.n = n, .size = sizes[0], .back = sizes[1], .mem = shared(kind->bytes)};
+	if (kind->open != NULL) kind->open(&p);
 	int commands[2], done[2];
 	if (pipe(commands) != 0 || pipe(done) != 0) die_errno("pipe");
 	signal(SIGCHLD, child_died);
