@@ -1,0 +1,334 @@
+package am2
+
+import (
+	"net/netip"
+	"time"
+)
+
+// inLane is the receiving end of a lane. It takes every packet inside the window that it has
+// not had, in whatever order they come.
+type inLane struct {
+	next     uint32  // all before were had, or will not come
+	high     uint32  // one beyond the highest that was had
+	beyond   uint16  // had from next on: marked in have
+	refusals uint16  // refused: marked in refused, until their sender knows
+	reason   Reason  // why
+	have     *bitmap // nil if none is marked
+	refused  *bitmap
+	asms     *assembly
+}
+
+// arrival is a packet, or an assembly, that waits for its delivery.
+type arrival struct {
+	ch    *channel
+	seq   uint32
+	at    int    // in records: those before have been delivered
+	data  []byte // records
+	block *Block // where they lie
+	asm   *assembly
+}
+
+// arrivals are those of a lane of an endpoint.
+type arrivals struct {
+	queue[arrival]
+	condensed int // from the front, those that pin no large block for little
+}
+
+// take removes the first.
+func (q *arrivals) take() arrival {
+	q.condensed = max(q.condensed-1, 0)
+	return q.pop()
+}
+
+// Receive takes a datagram that was received from an address and is authentic. It lies in
+// block, of which the bundle holds what it keeps. No message is delivered, but the payload of
+// a Long may be stored, see Handler.Place.
+func (b *Bundle) Receive(now time.Duration, from netip.AddrPort, block *Block, datagram []byte) {
+	b.now = max(b.now, now)
+	if b.dirty {
+		b.flush() // what is acknowledged now may be on the wire still
+	}
+	b.stats.Received++
+	n, ok := HeadLen(datagram)
+	if !ok {
+		b.stats.Malformed++
+		return
+	}
+	var h header
+	parseHeader(&h, datagram)
+	if (h.flags&flagReplyAcks != 0) != b.cfg.ReplyAcks {
+		b.stats.Malformed++
+		return
+	}
+	ch := b.sender(from, &h)
+	if ch == nil {
+		b.stats.Dropped++
+		return
+	}
+	ch.news(b.now, &h)
+	switch h.kind {
+	case packRequests, packReplies, fragRequest, fragReply:
+		ch.accept(b.now, &h, block, datagram, n)
+	case packAck:
+		maps, ok := parseSelective(datagram[FixedHead:])
+		if !ok {
+			b.stats.Malformed++
+			return
+		}
+		for l := range lanes {
+			ch.selected(b.now, l, h.acks[l], maps[l])
+		}
+	case packProbe:
+		ch.wantAck()
+	case packReturned:
+		ch.returned(&h)
+	}
+	ch.peer.wake(ch)
+}
+
+// sender returns the channel to which a datagram belongs. Requests make it if need be.
+func (b *Bundle) sender(from netip.AddrPort, h *header) *channel {
+	opens := h.kind == packRequests || h.kind == fragRequest
+	pr := b.peerAt(from)
+	if pr == nil && opens {
+		pr = b.newPeer(from)
+	}
+	if pr == nil {
+		return nil
+	}
+	ch := pr.channel(h.ends())
+	if ch == nil && opens {
+		ch = b.newChannel(pr, h.ends())
+	}
+	return ch
+}
+
+// news takes what the header of every packet tells.
+func (ch *channel) news(now time.Duration, h *header) {
+	newest := ch.peer.hear(now, h)
+	if !ch.peer.b.cfg.ReplyAcks {
+		for l := range lanes {
+			ch.cumulative(now, l, h.acks[l])
+		}
+		ch.settle(h.settled)
+	}
+	if ol := &ch.out[requests]; newest && ol.room != int(h.room) {
+		if ol.room < int(h.room) {
+			ch.probes = 0
+		}
+		ol.room = int(h.room)
+	}
+}
+
+// roomFor returns how many packets of requests beyond the cumulative acknowledgement are taken.
+func (ch *channel) roomFor() int {
+	b, in := ch.peer.b, &ch.in[requests]
+	free := b.cfg.Receive - b.held[requests]
+	if free <= 0 || b.bytes[requests] >= b.cfg.ReceiveBytes {
+		if !ch.choked {
+			ch.choked = true
+			b.choked = append(b.choked, ch)
+		}
+		return 0
+	}
+	return min(free+int(in.high-in.next), 1<<16-1)
+}
+
+// accept takes a packet of a lane unless it was had, was or is refused, or there is no room.
+func (ch *channel) accept(now time.Duration, h *header, block *Block, d []byte, head int) {
+	b, l, fragmented := ch.peer.b, lane(h.kind&1), h.kind >= fragRequest
+	in := &ch.in[l]
+	lowest := h.seq - uint32(h.below)
+	if b.cfg.ReplyAcks && l == requests {
+		ch.freeReplies(lowest)
+	}
+	if before(in.next, lowest) {
+		ch.skip(in, lowest)
+	}
+	ahead := h.seq - in.next
+	switch {
+	case int32(ahead) < 0 || in.beyond > 0 && ahead < maxWindow && in.have.has(h.seq):
+		b.stats.Duplicates++
+		ch.repeated(now, l, h.seq)
+		return
+	case int(ahead) >= b.cfg.Window, b.cfg.ReplyAcks && l == requests && int(h.seq-ch.out[replies].base) >= b.cfg.Window:
+		b.stats.Dropped++
+		return
+	case in.refusals > 0 && in.refused.has(h.seq):
+		ch.refuse(now, l, h.seq, in.reason)
+		return
+	}
+	var f fragment
+	if fragmented {
+		var err error
+		if f, err = parseFragment(d[fragmentHead:head], len(d)-head); err != nil {
+			b.stats.Malformed++
+			return
+		}
+	}
+	first := h.seq - f.index
+	if !fragmented || in.assembly(first) == nil {
+		if reason := ch.refusal(l, h.tag); reason != 0 {
+			ch.mark(in, h.seq, reason)
+			ch.refuse(now, l, h.seq, reason)
+			return
+		}
+	}
+	ok := false
+	if fragmented {
+		ok = ch.assemble(in, l, first, h.seq, &f, d[head:])
+	} else {
+		ok = ch.keep(l, h.seq, block, d[FixedHead:])
+	}
+	if !ok {
+		b.stats.Dropped++
+		ch.wantAck() // to tell the room
+		return
+	}
+	ch.oweAck(now, ch.had(in, h.seq))
+	if b.cfg.ReplyAcks && l == replies {
+		ch.replied(h.seq)
+	}
+}
+
+// refusal returns why a packet of a lane is not let in, or 0. Replies need no tag: they were
+// asked for.
+func (ch *channel) refusal(l lane, t Tag) Reason {
+	switch {
+	case ch.ep == nil:
+		return NoEndpoint
+	case l == requests && !ch.ep.tag.matches(t):
+		return TagMismatch
+	}
+	return 0
+}
+
+// keep has a packet of records wait for its delivery, if there is room.
+func (ch *channel) keep(l lane, seq uint32, block *Block, records []byte) bool {
+	b := ch.peer.b
+	if len(records) == 0 {
+		return true
+	}
+	if b.held[l] >= b.cfg.Receive || b.bytes[l]+len(records) > b.cfg.ReceiveBytes {
+		return false
+	}
+	b.held[l]++
+	b.bytes[l] += len(records)
+	block.hold()
+	ch.enqueue(l, arrival{ch: ch, seq: seq, data: records, block: block})
+	return true
+}
+
+// enqueue adds an arrival to those of the channel's endpoint.
+func (ch *channel) enqueue(l lane, a arrival) {
+	b := ch.peer.b
+	if ch.ep == nil { // closed since its first fragment came
+		b.retire(&a, l)
+		return
+	}
+	b.waiting[l]++
+	b.events++
+	ch.ep.arrived[l].push(a)
+}
+
+// had notes that a packet was taken, and reports whether it was the next.
+func (ch *channel) had(in *inLane, seq uint32) (inOrder bool) {
+	b := ch.peer.b
+	if !before(seq, in.high) {
+		in.high = seq + 1
+	}
+	if seq != in.next {
+		if in.have == nil {
+			in.have = b.bitmap()
+		}
+		in.have.set(seq)
+		in.beyond++
+		return false
+	}
+	in.next++
+	ch.advance(in)
+	return true
+}
+
+// advance moves next over what was had, and gives up a bitmap that marks nothing.
+func (ch *channel) advance(in *inLane) {
+	b := ch.peer.b
+	for in.beyond > 0 && in.have.has(in.next) {
+		in.have.clear(in.next)
+		in.beyond--
+		in.next++
+	}
+	if in.beyond == 0 && in.have != nil {
+		b.bitmaps = append(b.bitmaps, in.have)
+		in.have = nil
+	}
+	if in.refusals == 0 && in.refused != nil {
+		b.bitmaps = append(b.bitmaps, in.refused)
+		in.refused = nil
+	}
+}
+
+// mark notes that a packet was refused. It stays so until its sender has moved on, whatever
+// becomes of the tag meanwhile: a copy of it must not be delivered after it was returned.
+func (ch *channel) mark(in *inLane, seq uint32, reason Reason) {
+	if in.refused == nil {
+		in.refused = ch.peer.b.bitmap()
+	}
+	in.refused.set(seq)
+	in.refusals++
+	in.reason = reason
+}
+
+// skip moves on to a sequence number below which the sender has nothing any more.
+func (ch *channel) skip(in *inLane, lowest uint32) {
+	if lowest-in.next > maxWindow {
+		ch.forget(in)
+		in.next = lowest
+	}
+	for ; in.next != lowest; in.next++ {
+		if in.beyond > 0 && in.have.has(in.next) {
+			in.have.clear(in.next)
+			in.beyond--
+		}
+		if in.refusals > 0 && in.refused.has(in.next) {
+			in.refused.clear(in.next)
+			in.refusals--
+		}
+	}
+	if before(in.high, in.next) {
+		in.high = in.next
+	}
+	ch.advance(in)
+	ch.abandon(in)
+}
+
+// forget clears all marks of a lane.
+func (ch *channel) forget(in *inLane) {
+	if in.have != nil {
+		*in.have = bitmap{}
+	}
+	if in.refused != nil {
+		*in.refused = bitmap{}
+	}
+	in.beyond, in.refusals = 0, 0
+}
+
+// bitmap returns one without marks.
+func (b *Bundle) bitmap() *bitmap {
+	n := len(b.bitmaps)
+	if n == 0 {
+		return new(bitmap)
+	}
+	m := b.bitmaps[n-1]
+	b.bitmaps = b.bitmaps[:n-1]
+	return m
+}
+
+// repeated answers a packet that was had before: its acknowledgement was lost.
+func (ch *channel) repeated(now time.Duration, l lane, seq uint32) {
+	if ch.peer.b.cfg.ReplyAcks {
+		ch.replyAgain(now, l, seq)
+		return
+	}
+	ch.wantAck()
+}

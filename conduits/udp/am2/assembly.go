@@ -1,0 +1,133 @@
+package am2
+
+// assembly is a message that arrives in fragments. They are stored when they come: a Long's in
+// the segment, a Medium's in a buffer.
+type assembly struct {
+	next   *assembly // of the same lane
+	first  uint32    // sequence number of the first fragment
+	count  uint32    // fragments
+	left   uint32    // to come
+	data   []byte    // the payload's place; nil if it has none
+	block  *Block    // of a Medium
+	total  int
+	header uint32
+	kind   Kind
+	nargs  int
+	offset uint64
+	args   [MaxArgs]uint32
+}
+
+// assembly returns the message of which first is the first fragment, or nil.
+func (in *inLane) assembly(first uint32) *assembly {
+	for a := in.asms; a != nil; a = a.next {
+		if a.first == first {
+			return a
+		}
+	}
+	return nil
+}
+
+// assemble stores a fragment and reports false if there is no room for its message. For the
+// next packet of a lane there always is: else lanes could wait for each other.
+func (ch *channel) assemble(in *inLane, l lane, first, seq uint32, f *fragment, body []byte) bool {
+	b := ch.peer.b
+	a := in.assembly(first)
+	if a == nil {
+		if b.arriving >= b.cfg.Assemblies && seq != in.next {
+			return false
+		}
+		if a = ch.begin(l, first, f); a == nil {
+			b.stats.Malformed++
+			return true
+		}
+		a.next, in.asms = in.asms, a
+	}
+	if a.total != f.total || a.count != f.count {
+		b.stats.Malformed++
+		return true
+	}
+	if a.data != nil {
+		copy(a.data[f.at:], body)
+	}
+	if a.left--; a.left == 0 {
+		in.unlink(a)
+		b.arriving--
+		ch.enqueue(l, arrival{ch: ch, seq: seq, asm: a})
+	}
+	return true
+}
+
+// begin makes the assembly of a message from one of its fragments, or returns nil if its
+// payload is too long.
+func (ch *channel) begin(l lane, first uint32, f *fragment) *assembly {
+	b := ch.peer.b
+	if f.total > b.most(f.kind) {
+		return nil
+	}
+	var a *assembly
+	if n := len(b.spare); n > 0 {
+		a, b.spare = b.spare[n-1], b.spare[:n-1]
+	} else {
+		a = new(assembly)
+	}
+	b.arriving++
+	*a = assembly{
+		first: first, count: f.count, left: f.count, total: f.total,
+		header: f.header, kind: f.kind, nargs: f.nargs, offset: f.offset,
+	}
+	copy(words(&a.args), f.args)
+	if f.kind == Medium {
+		a.block = b.mediums.get()
+		a.data = a.block.Bytes()[:f.total:f.total]
+		return a
+	}
+	m := &b.placing
+	a.describe(m, ch, l)
+	if w := ch.ep.handler.Place(m); len(w) >= f.total {
+		a.data = w[:f.total:f.total]
+	}
+	return a
+}
+
+// describe fills m from the assembly.
+func (a *assembly) describe(m *Message, ch *channel, l lane) {
+	*m = Message{
+		Endpoint: ch.ep, Index: ch.index, Reply: l == replies,
+		Header: a.header, Kind: a.kind, NArgs: a.nargs, Args: &a.args,
+		Len: a.total, Offset: a.offset, Data: a.data, ch: ch,
+	}
+}
+
+// unlink takes an assembly out of its lane.
+func (in *inLane) unlink(a *assembly) {
+	for p := &in.asms; *p != nil; p = &(*p).next {
+		if *p == a {
+			*p = a.next
+			return
+		}
+	}
+}
+
+// abandon drops the assemblies of which the sender has given up fragments.
+func (ch *channel) abandon(in *inLane) {
+	b := ch.peer.b
+	for p := &in.asms; *p != nil; {
+		a := *p
+		if before(in.next, a.first+a.count) {
+			p = &a.next
+			continue
+		}
+		*p = a.next
+		b.arriving--
+		b.drop(a)
+	}
+}
+
+// drop gives an assembly's memory back.
+func (b *Bundle) drop(a *assembly) {
+	if a.block != nil {
+		a.block.Release()
+	}
+	*a = assembly{}
+	b.spare = append(b.spare, a)
+}

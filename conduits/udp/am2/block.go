@@ -1,0 +1,54 @@
+package am2
+
+// BlockSize is how many bytes a Block takes: the largest datagram, or as many as a kernel
+// joins of smaller ones.
+const BlockSize = 1 << 16
+
+// blockSlack lies behind a block's bytes, because a message's arguments are a window of
+// MaxArgs words, however many there are.
+const blockSlack = 4 * MaxArgs
+
+// Block is memory for the driver to receive into, one datagram or several of them. Packets
+// that wait for their delivery lie in it, so its users are counted.
+type Block struct {
+	memory []byte
+	users  int
+	pool   *blocks
+}
+
+// Bytes returns the BlockSize bytes to receive into.
+func (k *Block) Bytes() []byte {
+	return k.memory[: len(k.memory)-blockSlack : len(k.memory)-blockSlack]
+}
+
+// Release ends a use of the block: the driver calls it once when it has handed over all
+// datagrams of the block.
+func (k *Block) Release() {
+	if k.users--; k.users == 0 {
+		k.pool.used--
+		k.pool.free = append(k.pool.free, k)
+	}
+}
+
+// hold begins a further use.
+func (k *Block) hold() { k.users++ }
+
+// blocks are the blocks of one size.
+type blocks struct {
+	size int
+	free []*Block
+	used int
+}
+
+// get returns a block with one user.
+func (p *blocks) get() *Block {
+	p.used++
+	n := len(p.free)
+	if n == 0 {
+		return &Block{memory: make([]byte, p.size+blockSlack), users: 1, pool: p}
+	}
+	k := p.free[n-1]
+	p.free = p.free[:n-1]
+	k.users = 1
+	return k
+}

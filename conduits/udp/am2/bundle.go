@@ -1,0 +1,189 @@
+package am2
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Bundle is the endpoints of a process that are served together: everything behind one
+// socket. Its methods and those of its endpoints must be called one at a time; see Handler for
+// what may be called while a handler runs. Times are on any clock that does not go back, the
+// one of Wire.Now.
+type Bundle struct {
+	cfg  Config
+	wire Wire
+	now  time.Duration
+
+	endpoints []*Endpoint
+	numbered  map[uint16]*Endpoint
+	peers     map[netip.AddrPort]*peer
+	recent    *peer // the last one looked for
+	all       []*channel
+
+	packets []*packet // of the pool of those that messages gather in, by id
+	large   []*packet // of them, those that are free
+	small   []*packet // free heads
+	used    [lanes]int
+	bulks   []*bulk // by id
+	idle    []*bulk // of them, those that are free
+	stages  [lanes][][]byte
+	staged  [lanes]int
+	rings   [7][][]*packet // free ones of 16, 32, … 1024 places
+	bitmaps []*bitmap      // free ones
+
+	blocks   blocks // for the driver
+	compact  blocks // for small packets that wait
+	mediums  blocks // for Mediums that arrive in fragments
+	spare    []*assembly
+	arriving int        // assemblies that are not complete
+	held     [lanes]int // packets that wait for their delivery
+	bytes    [lanes]int // of them
+	waiting  [lanes]int // packets and assemblies that do
+	choked   []*channel // of peers that were told that there is no room
+
+	dirty     bool      // the wire has packets that it may not have sent
+	loose     []*packet // whose buffers are free after the next flush
+	gathering []*channel
+	ackers    []*channel
+	busy      []*peer
+	timers    timers
+
+	turn    int // the endpoint that is served
+	quota   int // messages left of its turn
+	events  uint64
+	inUse   int // packets and bulks
+	kept    int // of them, replies of HPAM that may have to be sent again
+	returns queue[notice]
+	message Message
+	serving serving
+	active  *arrivals // the first of them is being delivered
+	placing Message
+	stats   Stats
+}
+
+// serving is the request whose handler runs.
+type serving struct {
+	ch  *channel
+	seq uint32
+}
+
+// Stats counts what happened in a bundle.
+type Stats struct {
+	Sent            uint64 // datagrams
+	Retransmissions uint64 // of them, of packets sent before
+	Acks            uint64 // of them, that only acknowledge
+	Received        uint64 // datagrams
+	Duplicates      uint64 // of them, packets had before
+	Malformed       uint64 // of them, not as they should be: the sender is faulty
+	Dropped         uint64 // of them, not taken for want of room or of anybody to take them
+	Requests        uint64 // delivered
+	Replies         uint64 // delivered
+	Returned        uint64 // messages
+	RefusedPackets  uint64 // packets not let in, for their tag or for want of an endpoint
+}
+
+// NewBundle returns a bundle without endpoints that sends by wire.
+func NewBundle(cfg Config, wire Wire) (*Bundle, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	return &Bundle{
+		cfg: cfg, wire: wire,
+		numbered: make(map[uint16]*Endpoint),
+		peers:    make(map[netip.AddrPort]*peer),
+		blocks:   blocks{size: BlockSize},
+		compact:  blocks{size: compactSize},
+		mediums:  blocks{size: cfg.MaxMedium},
+	}, nil
+}
+
+// Block returns a block to receive into, with one use, which the driver ends by Release.
+func (b *Bundle) Block() *Block { return b.blocks.get() }
+
+// Stats returns what happened so far.
+func (b *Bundle) Stats() Stats { return b.stats }
+
+// Backlog returns how many packets and returned messages Deliver would take now: requests not,
+// while there is no room for replies to them.
+func (b *Bundle) Backlog() int {
+	n := b.returns.len() + b.waiting[replies]
+	if b.replyRoom() {
+		n += b.waiting[requests]
+	}
+	return n
+}
+
+// Events counts what could end a wait: arrivals, returned messages, credits and memory that
+// came back, lent payloads that are free. It never decreases.
+func (b *Bundle) Events() uint64 { return b.events }
+
+// Unacknowledged returns how many packets are reserved, gathered, wait to be sent, or are not
+// acknowledged. The reply buffers of HPAM, which nothing acknowledges, do not count.
+func (b *Bundle) Unacknowledged() int { return b.inUse - b.kept }
+
+// Due returns when a program that polls is to call Service: 0 at once, because something is
+// gathered, owed or not flushed; Never if nothing is awaited. It is kept current by all other
+// methods.
+func (b *Bundle) Due() time.Duration {
+	if b.dirty || len(b.gathering) > 0 || len(b.ackers) > 0 || len(b.busy) > 0 {
+		return 0
+	}
+	return b.timers.earliest()
+}
+
+// flush has the wire send everything, and frees what was kept for it.
+func (b *Bundle) flush() {
+	b.wire.Flush()
+	b.dirty = false
+	b.small = append(b.small, b.loose...)
+	b.loose = b.loose[:0]
+}
+
+// newLarge returns a packet in which messages of a lane gather, from beyond the limit if need
+// be.
+func (b *Bundle) newLarge(ch *channel, l lane) *packet {
+	n := len(b.large)
+	if n == 0 {
+		p := &packet{id: uint32(len(b.packets)), buf: make([]byte, b.packSize()+blockSlack)}
+		b.packets = append(b.packets, p)
+		b.large = append(b.large, p)
+		n++
+	}
+	p := b.large[n-1]
+	b.large = b.large[:n-1]
+	b.used[l]++
+	b.inUse++
+	p.ch, p.lane, p.state, p.n = ch, l, filling, FixedHead
+	p.limit = ch.packLimit()
+	return p
+}
+
+// packSize returns the bytes of a packet in which messages gather.
+func (b *Bundle) packSize() int { return min(b.cfg.Pack, b.cfg.Datagram) &^ (unit - 1) }
+
+// newSmall returns a packet for a head.
+func (b *Bundle) newSmall(ch *channel, l lane) *packet {
+	n := len(b.small)
+	if n == 0 {
+		return &packet{buf: make([]byte, max(headSize, ackSize)), small: true, ch: ch, lane: l, state: loose}
+	}
+	p := b.small[n-1]
+	b.small = b.small[:n-1]
+	*p = packet{buf: p.buf, small: true, ch: ch, lane: l, state: loose}
+	return p
+}
+
+// free gives a packet back that is in no list.
+func (b *Bundle) free(p *packet) {
+	small := p.small
+	*p = packet{id: p.id, buf: p.buf, small: small, lane: p.lane}
+	b.inUse--
+	if small {
+		b.small = append(b.small, p)
+		return
+	}
+	if b.used[p.lane]--; p.lane == requests {
+		b.events++
+	}
+	b.large = append(b.large, p)
+}

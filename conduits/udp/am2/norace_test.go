@@ -1,0 +1,5 @@
+//go:build !race
+
+package am2_test
+
+const raceEnabled = false

@@ -1,0 +1,57 @@
+package am2
+
+import "time"
+
+// tick is the unit of time stamps in packets: 32 bits of it last for 275 s.
+const tick = 64 * time.Nanosecond
+
+// tooLong is the echo delay of a stamp that is of no use any more.
+const tooLong = ^uint32(0)
+
+// stampOf returns the stamp of a datagram sent at now. 0 stands for none.
+func stampOf(now time.Duration) uint32 { return max(uint32(now/tick), 1) }
+
+// echoDelay returns d in ticks.
+func echoDelay(d time.Duration) uint32 { return uint32(min(max(d, 0)/tick, time.Duration(tooLong))) }
+
+// roundTrip estimates the time to a peer and back (RFC 6298, section 2). The samples come
+// from echoed stamps, without the time for which the peer kept them, so retransmissions and
+// late acknowledgements do not disturb them.
+type roundTrip struct {
+	smoothed, variation, latest time.Duration // 0: no sample yet
+}
+
+// sample adds the round trip of a stamp that came back at now, delay ticks after its arrival.
+func (r *roundTrip) sample(now time.Duration, stamp, delay uint32) {
+	if stamp == 0 || delay == tooLong {
+		return
+	}
+	ticks := int32(stampOf(now) - stamp - delay)
+	if ticks < 0 {
+		return
+	}
+	d := max(time.Duration(ticks)*tick, tick)
+	r.latest = d
+	if r.smoothed == 0 {
+		r.smoothed, r.variation = d, d/2
+		return
+	}
+	r.variation += (max(d-r.smoothed, r.smoothed-d) - r.variation) / 4
+	r.smoothed += (d - r.smoothed) / 8
+}
+
+// timeout returns the retransmission time-out after backoff doublings: the round trip and a
+// margin for its variation, which is half of it at least, because queues fill within one.
+func (r *roundTrip) timeout(c *Config, backoff int) time.Duration {
+	t := c.FirstRTO
+	if r.smoothed != 0 {
+		t = max(r.smoothed+max(4*r.variation, r.smoothed/2), c.MinRTO) + c.AckDelay
+	}
+	return min(t<<min(backoff, 16), c.MaxRTO)
+}
+
+// late returns after which time a packet is lost if one sent later has been acknowledged:
+// 9/8 of a round trip (RFC 9002, section 6.1.2).
+func (r *roundTrip) late(c *Config) time.Duration {
+	return max(9*max(r.smoothed, r.latest)/8, c.MinRTO/4)
+}

@@ -1,0 +1,192 @@
+package am2
+
+import "time"
+
+// Service retransmits, acknowledges, sends what has gathered and what the windows let out now.
+// It returns when it is to be called again though nothing is received or committed: Never if
+// that is not needed. It calls no handler but may call Completer.Complete.
+func (b *Bundle) Service(now time.Duration) (next time.Duration) {
+	b.now = max(b.now, now)
+	now = b.now
+	b.release(now)
+	for b.timers.earliest() <= now {
+		b.timers.pop().expire(now)
+	}
+	b.reopen()
+	for i, pr := range b.busy {
+		pr.busy = false
+		pr.pump(now)
+		b.busy[i] = nil
+	}
+	b.busy = b.busy[:0]
+	b.acknowledge(now)
+	b.condense()
+	if b.dirty {
+		b.flush()
+	}
+	if next = b.timers.earliest(); len(b.gathering) > 0 {
+		next = min(next, now+b.cfg.Gather)
+	}
+	return next
+}
+
+// release sends the open packets: those of replies at once, those of requests if nothing is
+// under way any more, nothing was added to them since the last time, or they are old enough.
+func (b *Bundle) release(now time.Duration) {
+	waiting := b.gathering[:0]
+	for _, ch := range b.gathering {
+		ch.gathers = false
+		for l := range lanes {
+			p := ch.out[l].open
+			if p == nil || p.count == 0 {
+				continue
+			}
+			if l == requests && p.fresh && !ch.out[l].idle() && (p.sent == 0 || now-p.sent < b.cfg.Gather) {
+				p.fresh, ch.gathers = false, true
+				if p.sent == 0 {
+					p.sent = max(now, 1)
+				}
+				continue
+			}
+			ch.queue(now, ch.release(l))
+		}
+		if ch.gathers {
+			waiting = append(waiting, ch)
+		}
+	}
+	clear(b.gathering[len(waiting):])
+	b.gathering = waiting
+}
+
+// acknowledge sends the acknowledgements that no packet has carried.
+func (b *Bundle) acknowledge(now time.Duration) {
+	for i, ch := range b.ackers {
+		ch.acker = false
+		if ch.ackNow {
+			ch.sendAck(now)
+		}
+		b.ackers[i] = nil
+	}
+	b.ackers = b.ackers[:0]
+}
+
+// reopen tells the peers that were told of no room that there is some.
+func (b *Bundle) reopen() {
+	if len(b.choked) == 0 || 2*b.held[requests] > b.cfg.Receive || 2*b.bytes[requests] > b.cfg.ReceiveBytes {
+		return
+	}
+	for i, ch := range b.choked {
+		ch.choked = false
+		ch.wantAck()
+		b.choked[i] = nil
+	}
+	b.choked = b.choked[:0]
+}
+
+// expire does what is due on a channel, and schedules what will be.
+func (ch *channel) expire(now time.Duration) {
+	pr := ch.peer
+	c := &pr.b.cfg
+	if pr.trying >= 0 && now-pr.trying >= c.Unreachable && ch.tries() {
+		pr.giveUp(Unreachable)
+	}
+	if ch.ackDue != 0 && ch.ackDue <= now {
+		ch.wantAck()
+	}
+	for l := range lanes {
+		if at := ch.out[l].lossAt; at != 0 && at <= now {
+			ch.detect(now, l)
+		}
+		if l == requests || !c.ReplyAcks {
+			ch.timeOut(now, l)
+		}
+	}
+	if ch.probeAt != 0 && ch.probeAt <= now {
+		ch.probe(now)
+	}
+	pr.wake(ch)
+	ch.schedule(ch.nextDue())
+}
+
+// tries reports whether something of the channel needs an answer of the peer.
+func (ch *channel) tries() bool {
+	return ch.out[requests].flight.head != nil || ch.out[replies].flight.head != nil || ch.awaits()
+}
+
+// nextDue returns the earliest time at which something is due.
+func (ch *channel) nextDue() time.Duration {
+	pr := ch.peer
+	c := &pr.b.cfg
+	due := Never
+	if ch.ackDue != 0 && !ch.ackNow {
+		due = ch.ackDue
+	}
+	if ch.probeAt != 0 {
+		due = min(due, ch.probeAt)
+	}
+	for l := range lanes {
+		ol := &ch.out[l]
+		if p := ol.flight.head; p != nil && (l == requests || !c.ReplyAcks) {
+			due = min(due, p.sent+pr.rtt.timeout(c, int(pr.backoff)))
+		}
+		if ol.lossAt != 0 {
+			due = min(due, ol.lossAt)
+		}
+	}
+	if pr.trying >= 0 && ch.tries() {
+		due = min(due, pr.trying+c.Unreachable)
+	}
+	return due
+}
+
+// timeOut finds packets of a lane lost that were not acknowledged in time.
+func (ch *channel) timeOut(now time.Duration, l lane) {
+	pr, ol := ch.peer, &ch.out[l]
+	rto := pr.rtt.timeout(&pr.b.cfg, int(pr.backoff))
+	for p := ol.flight.head; p != nil && p.sent+rto <= now; p = ol.flight.head {
+		if p.tries > pr.b.cfg.Retries && p.heard == pr.heard {
+			pr.giveUp(Unreachable)
+			return
+		}
+		if now-pr.timedAt >= rto { // for all channels of the peer once
+			pr.timedAt = now
+			if pr.backoff++; pr.backoff > 1 {
+				pr.cong.collapse(now)
+			}
+		}
+		pr.cong.lost(now, p.sent)
+		ol.lose(p)
+	}
+}
+
+// expectNews has the peer probed if no news come from it in time.
+func (ch *channel) expectNews(now time.Duration) {
+	if ch.peer.b.cfg.ReplyAcks {
+		return // requests are on their way until they are replied to
+	}
+	if at := now + ch.patience(); ch.probeAt == 0 || at < ch.probeAt {
+		ch.probeAt = at
+		ch.schedule(at)
+	}
+}
+
+// probe asks the peer for news: how many requests it has handled, and what room it has. An
+// acknowledgement that tells may have been lost.
+func (ch *channel) probe(now time.Duration) {
+	ch.probeAt = 0
+	if !ch.awaits() {
+		return
+	}
+	pr := ch.peer
+	quiet := now-pr.seenAt >= pr.b.cfg.KeepAlive/2
+	if ch.out[requests].flight.head == nil && (quiet || ch.starved || ch.blocked()) {
+		if pr.trying < 0 {
+			pr.trying = now
+		}
+		p := pr.b.newSmall(ch, requests)
+		p.n = FixedHead
+		ch.sendLoose(now, packProbe, 0, p)
+		ch.probes = min(ch.probes+1, 32)
+	}
+	ch.expectNews(now)
+}
