@@ -61,6 +61,7 @@ import (
 	_ "github.com/aqueduct-go/aqueduct/conduits/loopback"
 	_ "github.com/aqueduct-go/aqueduct/conduits/mpi/scampi"
 	_ "github.com/aqueduct-go/aqueduct/conduits/sci"
+	_ "github.com/aqueduct-go/aqueduct/conduits/udp"
 )
 
 // Run runs body for every rank that lives in this process and returns when the whole job

@@ -276,6 +276,11 @@ func TestMisuse(t *testing.T) {
 		{"-n 2 --model loopback --lose 2@1ms true", "there are ranks 0 to 1"},
 		{"-n 2 --model loopback --trace= true", "--trace needs a value"},
 		{"-n 2 --set latency true", "want KEY=VALUE"},
+		{"-n 2 --udp-security rot13 true", "want none, auth or encrypt"},
+		{"-n 2 --udp-security= true", "--udp-security needs a value"},
+		{"-n 2 --conduit sci --udp-security none true", "not for sci"},
+		{"-n 2 --model loopback --insecure true", "runs live only"},
+		{"-n 2 --model udp true", `conduit "udp" has no model`},
 		{"-n 2 --goroutines --model loopback true", "give one of them"},
 		{"-n 2 --model loopback --conduit sci true", "contradict"},
 		{"-n 2 --model loopback --bind-to core true", "process per rank"},
@@ -410,6 +415,14 @@ func TestMachinePath(t *testing.T) {
 		if status != 0 || out != c.want+"\n" {
 			t.Errorf("%s: status %d, %q, want %q\n%s", c.args, status, out, c.want, errs)
 		}
+	}
+}
+
+func TestUDPOptions(t *testing.T) {
+	status, out, errs := output(t, "", "-n", "1", "--conduit", "udp", "--insecure", "--udp-security", "none", "--set", "depth=3",
+		"sh", "-c", "echo $AQUEDUCT_SETTINGS")
+	if want := "depth=3,security=none,insecure=yes\n"; status != 0 || out != want {
+		t.Errorf("status %d, %q, want %q\n%s", status, out, want, errs)
 	}
 }
 

@@ -30,6 +30,10 @@ The job:
       --model NAME      run the ranks in virtual time on a model: CONDUIT for its default,
                         CONDUIT/MODEL, or CONDUIT/PATH for a machine file; 'list' lists them
       --set KEY=VALUE   further setting of the conduit; repeatable
+      --udp-security M  conduit udp: none, auth (default) or encrypt; short for
+                        --set security=M
+      --insecure        conduit udp: permit none beyond the loopback; short for
+                        --set insecure=yes
   -x VAR[=VALUE]        set VAR for the ranks, or insist that it is set; repeatable; not
                         what other options set
       --wdir DIR        working directory of the ranks; a relative PROGRAM is looked up there
@@ -73,6 +77,8 @@ type options struct {
 	seed                      uint64
 	seeded                    bool // seed was given
 	lose, set                 []string
+	udpSecurity               string
+	insecure                  bool
 	trace                     string
 	report                    bool
 	env                       []string
@@ -102,6 +108,8 @@ func (o *options) flags() *pflag.FlagSet {
 	fs.BoolVar(&o.goroutines, "goroutines", false, "")
 	fs.StringVar(&o.model, "model", "", "")
 	fs.StringArrayVar(&o.set, "set", nil, "")
+	fs.StringVar(&o.udpSecurity, "udp-security", "", "")
+	fs.BoolVar(&o.insecure, "insecure", false, "")
 	fs.Uint64Var(&o.seed, "seed", 0, "")
 	fs.StringArrayVar(&o.lose, "lose", nil, "")
 	fs.StringVar(&o.trace, "trace", "", "")
@@ -178,6 +186,9 @@ func (o *options) check(fs *pflag.FlagSet) error {
 	if err := o.checkModel(fs); err != nil {
 		return err
 	}
+	if err := o.checkUDP(fs); err != nil {
+		return err
+	}
 	if o.segment != "" {
 		const anyMemory = 1 << 40 // the ranks know how much there is; here the form counts
 		if _, err := core.ParseSize(o.segment, anyMemory); err != nil {
@@ -225,6 +236,33 @@ func (o *options) checkModel(fs *pflag.FlagSet) error {
 		if key, _, ok := strings.Cut(text, "="); !ok || key == "" || strings.Contains(text, ",") {
 			return fmt.Errorf("--set %q: want KEY=VALUE without a comma", text)
 		}
+	}
+	return nil
+}
+
+// checkUDP refuses options of conduit udp where they mean nothing, and makes settings of them.
+func (o *options) checkUDP(fs *pflag.FlagSet) error {
+	for _, name := range []string{"udp-security", "insecure"} {
+		switch {
+		case !fs.Changed(name):
+		case o.model != "":
+			return fmt.Errorf("--%s is for conduit udp, which runs live only, not with --model", name)
+		case o.conduit != "" && o.conduit != "udp":
+			return fmt.Errorf("--%s is for conduit udp, not for %s", name, o.conduit)
+		}
+	}
+	switch o.udpSecurity {
+	case "none", "auth", "encrypt":
+		o.set = append(o.set, "security="+o.udpSecurity)
+	case "":
+		if fs.Changed("udp-security") {
+			return errors.New("--udp-security needs a value")
+		}
+	default:
+		return fmt.Errorf("--udp-security %q: want none, auth or encrypt", o.udpSecurity)
+	}
+	if o.insecure {
+		o.set = append(o.set, "insecure=yes")
 	}
 	return nil
 }

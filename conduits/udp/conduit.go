@@ -1,0 +1,202 @@
+// Package udp is the conduit over UDP, for any network that carries IP. It is the driver of
+// an Active Messages II machine: package am2 decides what is sent when, and what has arrived
+// is exactly once; this package moves the datagrams, keeps strangers out with package seal,
+// and fits both to core.
+//
+// A rank has one socket, with one bundle of am2 behind it and one endpoint in that. Its calls
+// are raw and never wait. A poll makes one system call; what it brings is checked, taken by
+// the bundle and delivered, and what is sent meanwhile leaves by one further call.
+//
+// While the program does not poll, because it computes, sleeps or waits for the bootstrap, a
+// goroutine of the process acknowledges, retransmits and keeps what arrives (see service); it
+// never runs a handler. So a rank has a lock, also in Single mode, which nobody else wants as
+// long as the program polls. It is not held while a handler runs.
+package udp
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
+	"github.com/aqueduct-go/aqueduct/conduits/udp/seal"
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
+)
+
+func init() {
+	core.Register(core.Driver{
+		Name:     "udp",
+		Summary:  "Active Messages II over UDP sockets, for any IP network",
+		Profiles: []string{"default"},
+		New:      func(string) core.Conduit { return new(conduit) },
+	})
+}
+
+// endpointNumber is the number of a rank's endpoint in its bundle, which has no other.
+const endpointNumber = 0
+
+// conduit is one rank's end. mu guards all of it but while a handler runs; ep and rank never
+// change.
+type conduit struct {
+	params
+	ep    *core.Endpoint
+	rank  core.Rank
+	ranks int // of the job
+	group []core.Rank
+	began time.Time
+
+	mu       sync.Mutex
+	sock     *socket
+	bundle   *am2.Bundle
+	endpoint *am2.Endpoint
+	ring     *seal.Ring
+	directory
+	sealed  []byte // mode Encrypt: what is being sent
+	op      am2.Op // for the call of am2 under way
+	counts  counts
+	seen    uint64        // events of the bundle before the last poll looked
+	clock   time.Duration // when the clock was read last
+	empty   uint          // polls that brought nothing
+	segment *shm.Region
+	memory  []byte // of segment
+
+	service *service
+	attention
+}
+
+// counts are of datagrams that were dropped on arrival.
+type counts struct {
+	strangers uint64 // from an address that is nobody's in this job
+	malformed uint64 // not what a bundle sends
+	forged    uint64 // not authentic, or replayed
+}
+
+// Attach implements core.Conduit.
+func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
+	if c.params, err = parseParams(a.Settings); err != nil {
+		return nil, err
+	}
+	c.ep, c.rank, c.ranks, c.group, c.began = a.Endpoint, a.Boot.Rank(), a.Boot.Size(), a.Group, time.Now()
+	addr, err := chooseAddress(c.address, c.device, len(a.Boot.Local()) == a.Boot.Size())
+	if err != nil {
+		return nil, err
+	}
+	if err := c.permit(addr); err != nil {
+		return nil, err
+	}
+	if addr.IsLoopback() && c.am.Datagram > largestIPv4/2 {
+		// A datagram is as large as what the kernel would join.
+		c.params.socket.gso, c.params.socket.gro = false, false
+	}
+	if c.sock, err = openSocket(addr, c.params.socket); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = c.release()
+		}
+	}()
+	if err := c.meet(a); err != nil {
+		return nil, err
+	}
+	if a.Segment > 0 {
+		if c.segment, err = shm.NewRegion(a.Segment, shm.Local); err != nil {
+			return nil, err
+		}
+		c.memory = c.segment.Bytes()
+	}
+	if err = enter(a.Boot, c); err != nil {
+		return nil, err
+	}
+	if c.rank == c.group[0] {
+		c.report()
+	}
+	return c.memory, nil
+}
+
+// meet exchanges names with the other ranks and prepares for the traffic with them.
+func (c *conduit) meet(a *core.Attachment) error {
+	own := card{
+		addr: c.sock.local, incarnation: newIncarnation(), mode: c.security,
+		buffer: uint32(c.sock.got[receiving]),
+	}
+	own.addr = withoutZone(own.addr)
+	cards, err := exchange(a.Boot, own)
+	if err != nil {
+		return err
+	}
+	least := own.buffer
+	for _, r := range c.group {
+		least = min(least, cards[r].buffer)
+	}
+	c.am.Datagram = max(am2.MinDatagram, min(c.am.Datagram, int(least)/datagramsKept))
+	c.am.Peers, c.am.Channels = len(c.group), len(c.group)
+	if c.bundle, err = am2.NewBundle(c.am, wire{c}); err != nil {
+		return fmt.Errorf("udp: %w", err)
+	}
+	own = cards[c.rank]
+	tag := cards[0].tag()
+	if c.endpoint, err = c.bundle.NewEndpoint(endpointNumber, own.incarnation, tag, 1, handler{c}); err != nil {
+		return fmt.Errorf("udp: %w", err)
+	}
+	c.ring = seal.NewRing(c.security, cards[0].key, own.name(), am2.FixedHead)
+	c.sock.out.narrowed = c.narrowed
+	local := a.Boot.Local()
+	return c.directory.fill(cards, c.group, c.sock.local.Addr().Zone(), func(p *entry, r core.Rank) error {
+		_, p.local = slices.BinarySearch(local, r)
+		name := am2.Name{Addr: p.addr, Number: endpointNumber, Incarnation: cards[r].incarnation}
+		return c.endpoint.Map(uint32(r), name, tag)
+	})
+}
+
+// datagramsKept is how many datagrams of the largest size the kernel of the receiver must be
+// able to keep, at least: datagrams are made no larger than that.
+const datagramsKept = 8
+
+// report tells people what they should know about how the job communicates.
+func (c *conduit) report() {
+	if c.security == seal.None {
+		fmt.Fprintf(os.Stderr, "udp: security=none: datagrams at %v are neither authenticated nor encrypted\n", c.sock.local.Addr())
+	}
+	if got := c.sock.got[receiving]; got < c.params.socket.buffer {
+		fmt.Fprintf(os.Stderr, "udp: the kernel keeps %d KB of what arrives at most, %d KB were asked for; raise net.core.rmem_max if transfers are slow\n",
+			got>>10, c.params.socket.buffer>>10)
+	}
+}
+
+// Limits implements core.Conduit. Nothing is claimed about order: a message that was lost and
+// sent again is passed by others.
+func (c *conduit) Limits() core.Limits {
+	return core.Limits{
+		MaxMediumRequest: c.am.MaxMedium, MaxMediumReply: c.am.MaxMedium,
+		MaxLongRequest: c.am.MaxBulk, MaxLongReply: c.am.MaxBulk,
+	}
+}
+
+// now is the time that the bundle knows.
+func (c *conduit) now() time.Duration { return time.Since(c.began) }
+
+// Close implements core.Conduit. Either all ranks have passed the bootstrap's barrier, so that
+// nobody waits for anything any more, acknowledgements included; or the job has failed. Until
+// that barrier the service has answered for this rank. Peers that are not as far are told that
+// the socket is closed on purpose.
+func (c *conduit) Close() error {
+	c.service.leave(c)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.farewell()
+	return c.release()
+}
+
+// release gives back what Attach made.
+func (c *conduit) release() error {
+	err := c.sock.close()
+	if c.segment != nil {
+		err = errors.Join(err, c.segment.Close())
+	}
+	return err
+}

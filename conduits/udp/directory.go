@@ -1,0 +1,109 @@
+package udp
+
+import (
+	"net/netip"
+
+	"github.com/aqueduct-go/aqueduct/conduits/udp/seal"
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+// directory finds the ranks of the group by their addresses.
+type directory struct {
+	byAddr map[sockaddr]*entry
+	recent *peer // who was looked up last
+	known  []*peer
+}
+
+// entry is what is kept about a rank that may never be spoken to.
+type entry struct {
+	rank  core.Rank
+	local bool // on this host
+	addr  netip.AddrPort
+	name  string // see card.name
+	peer  *peer  // nil before the first datagram
+}
+
+// peer is a rank that this one has sent to, or that has sent to it.
+type peer struct {
+	*entry
+	sockaddr sockaddr
+	mtu      int // bytes of a datagram that pass undivided
+	seal     *seal.Peer
+	closed   bool // it has said that it closes
+}
+
+// fill enters the ranks of the group and calls f for each.
+func (d *directory) fill(cards []card, group []core.Rank, zone string, f func(*entry, core.Rank) error) error {
+	d.byAddr = make(map[sockaddr]*entry, len(group))
+	entries := make([]entry, len(group))
+	for i, r := range group {
+		e := &entries[i]
+		e.rank, e.addr, e.name = r, withZone(cards[r].addr, zone), cards[r].name()
+		s, err := sockaddrOf(e.addr)
+		if err != nil {
+			return err
+		}
+		d.byAddr[s] = e
+		if err := f(e, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sender returns the peer that has an address, or nil if nobody of the group has.
+func (c *conduit) sender(s *sockaddr) *peer {
+	if p := c.recent; p != nil && p.sockaddr == *s {
+		return p
+	}
+	e := c.byAddr[*s]
+	if e == nil {
+		return nil
+	}
+	return c.meetPeer(e, s)
+}
+
+// receiver returns the peer that has an address, which somebody of the group has.
+func (c *conduit) receiver(to netip.AddrPort) *peer {
+	if p := c.recent; p != nil && p.addr == to {
+		return p
+	}
+	s, err := sockaddrOf(to)
+	if err != nil {
+		return nil
+	}
+	return c.sender(&s)
+}
+
+// meetPeer returns what is known of a rank that has been looked up.
+func (c *conduit) meetPeer(e *entry, s *sockaddr) *peer {
+	p := e.peer
+	if p == nil {
+		p = &peer{entry: e, sockaddr: *s, seal: c.ring.Peer(e.name), mtu: pathMTU(c.sock.local.Addr(), e.addr)}
+		e.peer = p
+		c.known = append(c.known, p)
+	}
+	c.recent = p
+	return p
+}
+
+// narrowed learns the path to an address anew.
+func (c *conduit) narrowed(to *sockaddr) {
+	if p := c.sender(to); p != nil {
+		p.mtu = pathMTU(c.sock.local.Addr(), p.addr)
+	}
+}
+
+// withoutZone returns an address as other hosts may know it.
+func withoutZone(a netip.AddrPort) netip.AddrPort {
+	return netip.AddrPortFrom(a.Addr().WithZone(""), a.Port())
+}
+
+// withZone returns an address as this host reaches it through the interface, if it is good on
+// one link only.
+func withZone(a netip.AddrPort, zone string) netip.AddrPort {
+	if !a.Addr().IsLinkLocalUnicast() || a.Addr().Is4() {
+		return a
+	}
+	return netip.AddrPortFrom(a.Addr().WithZone(zone), a.Port())
+}

@@ -1,0 +1,393 @@
+package udp
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
+	"github.com/aqueduct-go/aqueduct/core"
+	"golang.org/x/sys/unix"
+)
+
+// watched is the conduit under a name of its own, whose ends a test gets hold of.
+const watched = "udp under test"
+
+// made are the ends that jobs over watched have made, in no order.
+var made struct {
+	sync.Mutex
+	all []*conduit
+}
+
+func init() {
+	core.Register(core.Driver{Name: watched, New: func(string) core.Conduit {
+		c := new(conduit)
+		made.Lock()
+		defer made.Unlock()
+		made.all = append(made.all, c)
+		return c
+	}})
+}
+
+// end returns the end of a rank of the job that runs.
+func end(r core.Rank) *conduit {
+	made.Lock()
+	defer made.Unlock()
+	for _, c := range made.all {
+		if c.rank == r {
+			return c
+		}
+	}
+	panic("no such rank")
+}
+
+// job runs body on n ranks over watched. A job that does not end is an error.
+func job(t *testing.T, n int, settings map[string]string, body func(*core.Job, *core.Endpoint, *counters) error) error {
+	t.Helper()
+	made.all = nil
+	cfg := core.Config{Conduit: watched, Settings: settings, Threads: core.Many, Stall: 20 * time.Second}
+	return core.RunGoroutines(n, cfg, func(j *core.Job) error {
+		var c counters
+		ep, err := j.Attach(core.AttachSpec{Segment: "1MB", Handlers: []core.HandlerEntry{
+			{Index: onRequest, Func: func(tok *core.Token, args []uint32, data []byte) {
+				c.check(tok, args, data)
+				if err := tok.ReplyMedium(onReply, data, args...); err != nil {
+					panic(err)
+				}
+			}},
+			{Index: onReply, Func: func(tok *core.Token, args []uint32, data []byte) { c.check(tok, args, data); c.replies++ }},
+			{Index: onPlain, Func: func(*core.Token, []uint32, []byte) { c.plain++ }},
+		}})
+		if err != nil {
+			return err
+		}
+		return body(j, ep, &c)
+	})
+}
+
+const (
+	onRequest = core.ClientHandlers + iota
+	onReply
+	onPlain
+)
+
+// counters are what a rank has received.
+type counters struct{ replies, plain, wrong int }
+
+// check looks at a payload that fill has made.
+func (c *counters) check(_ *core.Token, args []uint32, data []byte) {
+	if len(args) != 1 || !bytes.Equal(data, fill(int(args[0]))) {
+		c.wrong++
+	}
+}
+
+// fill returns the payload of message i.
+func fill(i int) []byte {
+	b := make([]byte, i*37%3000)
+	for k := range b {
+		b[k] = byte(i + k)
+	}
+	return b
+}
+
+// exchange sends n requests to the next rank and waits for their replies.
+func exchangeWithNext(j *core.Job, ep *core.Endpoint, c *counters, n int) error {
+	to := (j.Rank() + 1) % core.Rank(j.Size())
+	for i := range n {
+		if err := ep.RequestMedium(to, onRequest, fill(i), uint32(i)); err != nil {
+			return err
+		}
+	}
+	if err := ep.WaitUntil(func() bool { return c.replies >= n }); err != nil {
+		return err
+	}
+	if c.wrong > 0 || c.replies != n {
+		return fmt.Errorf("%d replies, want %d; %d messages are wrong", c.replies, n, c.wrong)
+	}
+	return nil
+}
+
+// Strangers send garbage and changed and repeated datagrams, in masses, under addresses of
+// their own and in the name of ranks. The job notices nothing but that it takes longer.
+func TestGarbage(t *testing.T) {
+	for _, security := range []string{"auth", "encrypt"} {
+		t.Run(security, func(t *testing.T) {
+			var dropped counts
+			err := job(t, 3, map[string]string{"security": security, "buffer": "262144"}, func(j *core.Job, ep *core.Endpoint, c *counters) error {
+				if err := ep.Barrier(); err != nil {
+					return err
+				}
+				var stop atomic.Bool
+				var strangers sync.WaitGroup
+				strangers.Go(func() { pester(t, end(j.Rank()), &stop, uint64(j.Rank())) })
+				err := exchangeWithNext(j, ep, c, 2000)
+				stop.Store(true)
+				strangers.Wait()
+				if err == nil && j.Rank() == 0 {
+					me := end(0)
+					me.mu.Lock()
+					dropped = me.counts
+					me.mu.Unlock()
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if dropped.strangers == 0 || dropped.malformed == 0 || dropped.forged == 0 {
+				t.Errorf("dropped %+v, want some of each", dropped)
+			}
+		})
+	}
+}
+
+// pester sends garbage to a rank until stop: from a socket of its own, and from the socket of
+// another rank, as one would who forges addresses.
+func pester(t *testing.T, victim *conduit, stop *atomic.Bool, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	to, err := unixAddr(victim.sock.local)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	own, err := openSocket(victim.sock.local.Addr(), socketOptions{buffer: 1 << 16})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer own.close()
+	other := end((victim.rank + 1) % core.Rank(victim.ranks))
+	for i := 0; !stop.Load(); i++ {
+		fd := own.fd
+		if i%2 == 0 {
+			fd = other.sock.fd
+		}
+		garbage := make([]byte, r.IntN(300))
+		for k := range garbage {
+			garbage[k] = byte(r.Uint32())
+		}
+		if len(garbage) > atKind && i%4 < 2 { // it looks like a datagram
+			garbage[atVersion], garbage[atKind] = 1, byte(i>>2%6)
+			if len(garbage) > 19 {
+				garbage[18], garbage[19] = 0, byte(i>>3&1*12)
+			}
+		}
+		_ = unix.Sendto(fd, garbage, 0, to) // if there is no room, the next one may fit
+		if i%8 == 0 {
+			runtime.Gosched()
+		}
+	}
+}
+
+// What was recorded and is sent again, and what was recorded and changed, is not delivered.
+func TestReplayedTraffic(t *testing.T) {
+	err := job(t, 2, nil, func(j *core.Job, ep *core.Endpoint, c *counters) error {
+		if err := exchangeWithNext(j, ep, c, 10); err != nil {
+			return err
+		}
+		if err := ep.Barrier(); err != nil {
+			return err
+		}
+		if j.Rank() != 0 {
+			return nil
+		}
+		// A datagram of rank 0, valid and never sent; then it comes thrice, and changed.
+		me, victim := end(0), end(1)
+		me.mu.Lock()
+		var p *peer
+		for _, k := range me.known {
+			if k.rank == 1 {
+				p = k
+			}
+		}
+		head := make([]byte, am2.FixedHead)
+		head[atVersion], head[atKind] = 1, 5                 // a probe
+		binary.LittleEndian.PutUint16(head[atNumber:], 1000) // not used yet; those before stay valid
+		p.seal.Tag(am2.Number(head), head, nil, nil)
+		me.mu.Unlock()
+		changed := bytes.Clone(head)
+		changed[50] ^= 1
+		victim.mu.Lock()
+		defer victim.mu.Unlock()
+		before := victim.counts.forged
+		from := victim.knownPeer(0)
+		block := victim.bundle.Block()
+		defer block.Release()
+		for i, d := range [][]byte{changed, head, head, head, changed} {
+			got := victim.accept(victim.now(), from, block, append(block.Bytes()[:0], d...))
+			if want := i == 1; got != want {
+				return fmt.Errorf("datagram %d: accepted %v, want %v", i, got, want)
+			}
+		}
+		if n := victim.counts.forged - before; n != 4 {
+			return fmt.Errorf("%d are counted as not authentic, want 4", n)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// knownPeer returns the peer of a rank with which datagrams were exchanged.
+func (c *conduit) knownPeer(r core.Rank) *peer {
+	for _, p := range c.known {
+		if p.rank == r {
+			return p
+		}
+	}
+	return nil
+}
+
+// A rank whose socket is closed under it is gone for its peers, without their waiting for it.
+func TestGone(t *testing.T) {
+	for _, addr := range addresses {
+		err := job(t, 2, map[string]string{"address": addr}, func(j *core.Job, ep *core.Endpoint, c *counters) error {
+			if err := ep.Barrier(); err != nil {
+				return err
+			}
+			if j.Rank() == 1 {
+				other, err := unix.Eventfd(0, 0)
+				if err == nil {
+					err = unix.Dup3(other, end(1).sock.fd, unix.O_CLOEXEC)
+					unix.Close(other)
+				}
+				if err != nil {
+					return err
+				}
+				return ep.WaitUntil(func() bool { return false })
+			}
+			for {
+				if err := ep.RequestShort(1, onPlain); err != nil {
+					return err
+				}
+			}
+		})
+		if err == nil || !strings.Contains(err.Error(), "rank 1 (") || !strings.Contains(err.Error(), "is gone") || core.StatusOf(err) != lostStatus {
+			t.Errorf("%s: %v", addr, err)
+		}
+	}
+}
+
+// A rank that is silent is given up after the time that the settings say.
+func TestUnreachable(t *testing.T) {
+	over := make(chan struct{})
+	err := job(t, 2, map[string]string{"unreachable": "300ms"}, func(j *core.Job, ep *core.Endpoint, c *counters) error {
+		if err := ep.Barrier(); err != nil {
+			return err
+		}
+		if j.Rank() == 1 {
+			me := end(1)
+			me.service.leave(me)
+			<-over
+			return nil
+		}
+		defer close(over)
+		if err := ep.RequestShort(1, onPlain); err != nil {
+			return err
+		}
+		return ep.WaitUntil(func() bool { return false })
+	})
+	want := fmt.Sprintf("udp: rank 1 (%v) unreachable after 300ms; is its process alive?", end(1).sock.local)
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// A rank that computes for longer than a silent peer is given is not taken for dead, and
+// then finds what was sent to it.
+func TestBusy(t *testing.T) {
+	const given = 300 * time.Millisecond
+	var enough atomic.Bool
+	err := job(t, 2, map[string]string{"unreachable": given.String()}, func(j *core.Job, ep *core.Endpoint, c *counters) error {
+		if err := ep.Barrier(); err != nil {
+			return err
+		}
+		if j.Rank() == 1 {
+			for !enough.Load() {
+				runtime.Gosched()
+			}
+			return ep.WaitUntil(func() bool { return c.plain == 100 })
+		}
+		for range 100 {
+			if err := ep.RequestShort(1, onPlain); err != nil {
+				return err
+			}
+		}
+		for began := time.Now(); time.Since(began) < 3*given; {
+			if err := ep.Poll(); err != nil {
+				return err
+			}
+		}
+		enough.Store(true)
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A rank that has taken its leave is not taken for dead when its host refuses datagrams.
+func TestFarewell(t *testing.T) {
+	err := job(t, 2, nil, func(j *core.Job, ep *core.Endpoint, c *counters) error {
+		if err := exchangeWithNext(j, ep, c, 10); err != nil {
+			return err
+		}
+		if err := ep.Barrier(); err != nil || j.Rank() != 0 {
+			return err
+		}
+		me, other := end(0), end(1)
+		other.mu.Lock()
+		other.farewell()
+		other.mu.Unlock()
+		me.mu.Lock()
+		p := me.knownPeer(1)
+		me.refused(&p.sockaddr) // it may have come before the farewell was read
+		for !p.closed {
+			me.mu.Unlock()
+			if err := ep.Poll(); err != nil {
+				return err
+			}
+			me.mu.Lock()
+		}
+		me.refused(&p.sockaddr)
+		err := me.buried(me.now() + time.Hour)
+		me.mu.Unlock()
+		if err == nil {
+			j.Exit(0) // rank 1 has nothing more to say
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// One socket serves addresses of its own family only, and says so.
+func TestMixedFamilies(t *testing.T) {
+	a, b := netip.MustParseAddrPort("10.0.0.1:1"), netip.MustParseAddrPort("[2001:db8::1]:1")
+	boot := exchanger{[][]byte{(&card{addr: a}).encode(), (&card{addr: b}).encode()}}
+	if _, err := exchange(boot, card{addr: a}); err == nil || !strings.Contains(err.Error(), "one family") {
+		t.Error(err)
+	}
+}
+
+// exchanger is a bootstrap whose ranks say what the test says.
+type exchanger struct{ all [][]byte }
+
+func (e exchanger) Rank() core.Rank                   { return 0 }
+func (e exchanger) Size() int                         { return len(e.all) }
+func (e exchanger) Local() []core.Rank                { return []core.Rank{0} }
+func (e exchanger) Exchange([]byte) ([][]byte, error) { return e.all, nil }
+func (e exchanger) Barrier() error                    { return nil }
+func (e exchanger) Abort(int, string)                 {}
+func (e exchanger) Done() <-chan error                { return nil }
+func (e exchanger) Close() error                      { return nil }

@@ -1,0 +1,79 @@
+package udp
+
+import (
+	"fmt"
+
+	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+// handler implements am2.Handler: it carries what arrives to core. The bundle calls it with the
+// rank's lock held.
+type handler struct{ c *conduit }
+
+// Arrived implements am2.Handler.
+func (h handler) Arrived(m *am2.Message) (replied bool) {
+	c := h.c
+	if m.Index >= uint32(c.ranks) || m.Header > maxHeader {
+		c.mu.Unlock()
+		c.ep.Fail(fmt.Errorf("udp: rank %d: message from %v: header %#x is none of core's", c.rank, m.Remote().Addr, m.Header))
+		c.mu.Lock()
+		return false
+	}
+	src, hdr := core.Rank(m.Index), core.Header(m.Header)
+	c.mu.Unlock()
+	if hdr.Kind() == core.Long {
+		replied = c.ep.DispatchLong(src, hdr, m.Args, m.Offset, uint64(m.Len), 0)
+	} else {
+		replied = c.ep.Dispatch(src, hdr, m.Args, m.Data, 0)
+	}
+	c.mu.Lock()
+	return replied
+}
+
+// maxHeader is the largest word that is a core.Header.
+const maxHeader = 1<<16 - 1
+
+// Place implements am2.Handler. A range outside the segment has no place; core ends the job
+// when the message arrives.
+func (h handler) Place(m *am2.Message) []byte {
+	size := uint64(len(h.c.memory))
+	if m.Offset > size || uint64(m.Len) > size-m.Offset {
+		return nil
+	}
+	return h.c.memory[m.Offset : m.Offset+uint64(m.Len)]
+}
+
+// Returned implements am2.Handler: a message that cannot be delivered fails the job, unless its
+// receiver has left at the end of it.
+func (h handler) Returned(m *am2.Message, reason am2.Reason) { h.c.lose(m, reason) }
+
+// Lost implements am2.Handler.
+func (h handler) Lost(m *am2.Message, reason am2.Reason) { h.c.lose(m, reason) }
+
+// lose ends the job because a peer cannot be reached.
+func (c *conduit) lose(m *am2.Message, reason am2.Reason) {
+	p := c.receiver(m.Remote().Addr)
+	if p == nil || p.closed {
+		return
+	}
+	err := c.lossOf(p, reason)
+	c.mu.Unlock()
+	c.ep.Fail(err)
+	c.mu.Lock()
+}
+
+// lossOf says that a peer cannot be reached, and why.
+func (c *conduit) lossOf(p *peer, reason am2.Reason) error {
+	what := fmt.Sprintf("udp: rank %d (%v) ", p.rank, p.addr)
+	switch reason {
+	case am2.Unreachable:
+		what += fmt.Sprintf("unreachable after %v; is its process alive?", c.am.Unreachable)
+	default:
+		what += fmt.Sprintf("cannot be reached: %v; has its process been replaced?", reason)
+	}
+	if n := c.counts; n != (counts{}) {
+		what += fmt.Sprintf(" (rank %d dropped datagrams: %d of strangers, %d malformed, %d not authentic)", c.rank, n.strangers, n.malformed, n.forged)
+	}
+	return fmt.Errorf("%s", what)
+}

@@ -1,0 +1,60 @@
+package udp
+
+import (
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+// lossDelay is how long a rank waits, when it has learnt from its own host that a peer's
+// socket is closed, before it ends the job: whoever started the peer knows more, such as its
+// exit status, and says so in this time.
+const lossDelay = 250 * time.Millisecond
+
+// inquire looks at what the network has said about datagrams that were sent.
+func (c *conduit) inquire() {
+	for range mostErrors {
+		f, ok := c.sock.failed()
+		if !ok {
+			return
+		}
+		switch f.errno {
+		case unix.EMSGSIZE:
+			c.narrowed(&f.to)
+		case unix.ECONNREFUSED:
+			c.refused(&f.to)
+		}
+	}
+}
+
+// refused notes that nobody receives at an address. It is believed of this host only: from
+// elsewhere anybody could say so.
+func (c *conduit) refused(to *sockaddr) {
+	e := c.byAddr[*to]
+	if e == nil || !e.local || e.peer == nil || e.peer.closed || c.dead != nil {
+		return
+	}
+	c.dead, c.deadAt = e.peer, c.now()+lossDelay
+}
+
+// buried returns why the job has to end, if a peer's process is gone and nobody has said so.
+func (c *conduit) buried(now time.Duration) error {
+	switch {
+	case c.dead == nil:
+		return nil
+	case c.dead.closed:
+		c.dead = nil
+		return nil
+	case now < c.deadAt:
+		return nil
+	}
+	p := c.dead
+	c.dead = nil
+	return &core.ExitError{Status: lostStatus, Reason: fmt.Sprintf("udp: rank %d (%v) is gone: its host says that nobody receives there; has its process died?", p.rank, p.addr)}
+}
+
+// lostStatus is that of a job one of whose processes was killed, as a shell would say it.
+const lostStatus = 128 + int(unix.SIGKILL)

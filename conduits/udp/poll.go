@@ -1,0 +1,154 @@
+package udp
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
+	"github.com/aqueduct-go/aqueduct/conduits/udp/seal"
+)
+
+// Bounds of what a call does, so that a flood of garbage costs others little.
+const (
+	pollReceives  = 8  // system calls of a poll that bring nothing good
+	serveReceives = 64 // system calls of the service for a rank before it looks at others
+	mostErrors    = 64 // errors of the network that are looked at in one go
+)
+
+// Poll implements core.Conduit. What came back without a message counts as one, since it is
+// room that somebody may wait for.
+func (c *conduit) Poll(budget int) int {
+	c.mu.Lock() // not deferred: a handler that panics leaves it unlocked
+	b := c.bundle
+	got := nothing
+	if b.Backlog() == 0 {
+		for range pollReceives {
+			if got = c.receive(); got != fruitless {
+				break
+			}
+		}
+	}
+	n := 0
+	if b.Backlog() > 0 {
+		if got != fruitful {
+			c.clock = c.now()
+		}
+		n = b.Deliver(c.clock, budget)
+	} else if c.empty++; c.empty%emptyPolls == 0 {
+		c.clock = c.now()
+	}
+	if due := b.Due(); due <= c.clock {
+		b.Service(c.now())
+	}
+	if e := b.Events(); e != c.seen {
+		c.seen, n = e, max(n, 1)
+	}
+	c.attend()
+	c.mu.Unlock()
+	return n
+}
+
+// emptyPolls is after how many polls that bring nothing one reads the clock, to see whether
+// something is due. Reading it takes a tenth of such a poll; all together take some
+// microseconds.
+const emptyPolls = 16
+
+// yield is what a system call brought.
+type yield uint8
+
+const (
+	nothing   yield = iota // there is nothing
+	fruitless              // something that is of no use
+	fruitful               // a datagram of a peer
+)
+
+// receive takes what one system call brings.
+func (c *conduit) receive() yield {
+	s := c.sock
+	if s.out.troubled {
+		s.out.troubled = false
+		c.inquire()
+	}
+	block := c.incoming()
+	buf := block.Bytes()
+	n, segment, errno := s.receive(buf)
+	if errno != 0 {
+		if errno == unix.EAGAIN {
+			return nothing
+		}
+		c.inquire() // what became of something that was sent
+		return fruitless
+	}
+	c.block = nil
+	result := fruitless
+	p := c.sender(&s.in.from)
+	if p == nil {
+		c.counts.strangers += uint64(max(1, (n+segment-1)/max(segment, 1)))
+	} else if n > 0 {
+		c.clock = c.now()
+		for at := 0; at < n; at += segment {
+			datagram := buf[at:min(at+segment, n)]
+			if at%alignment == 0 && c.accept(c.clock, p, block, datagram) || at%alignment != 0 && c.acceptCopy(p, datagram) {
+				result = fruitful
+			}
+		}
+	}
+	block.Release()
+	return result
+}
+
+// alignment is that of a datagram in memory: payloads are delivered where they lie in it.
+const alignment = 8
+
+// acceptCopy is accept for a datagram that the kernel has joined to another at a place where
+// payloads would lie badly.
+func (c *conduit) acceptCopy(p *peer, datagram []byte) bool {
+	block := c.bundle.Block()
+	defer block.Release()
+	return c.accept(c.clock, p, block, append(block.Bytes()[:0], datagram...))
+}
+
+// incoming returns a block to receive into. It is kept if nothing comes.
+func (c *conduit) incoming() *am2.Block {
+	if c.block == nil {
+		c.block = c.bundle.Block()
+	}
+	return c.block
+}
+
+// accept checks a datagram from a peer's address and hands it to the bundle. It reports false
+// if it was dropped.
+func (c *conduit) accept(now time.Duration, p *peer, block *am2.Block, datagram []byte) bool {
+	last := isFarewell(datagram)
+	head, ok := am2.HeadLen(datagram)
+	if !ok && !last {
+		c.counts.malformed++
+		return false
+	}
+	var err error
+	switch c.security {
+	case seal.Auth:
+		h, body := datagram, []byte(nil)
+		var tag []byte
+		if !last {
+			if h, body = datagram[:head], datagram[head:]; len(body) > 0 {
+				tag = am2.BodyTag(h)
+			}
+		}
+		err = p.seal.Check(am2.Number(h), h, tag, body)
+	case seal.Encrypt:
+		err = p.seal.Decrypt(am2.Number(datagram), datagram)
+	}
+	switch {
+	case err != nil:
+		c.counts.forged++
+		return false
+	case last:
+		p.closed = true
+		c.bundle.Refused(now, p.addr)
+	default:
+		c.bundle.Receive(now, p.addr, block, datagram)
+	}
+	return true
+}

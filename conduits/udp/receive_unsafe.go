@@ -1,0 +1,89 @@
+package udp
+
+import (
+	"encoding/binary"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// reception is what recvmsg fills.
+type reception struct {
+	from     sockaddr
+	fromSize uint32
+	hdr      unix.Msghdr
+	iov      unix.Iovec
+	control  [128]byte
+}
+
+// receive takes what the kernel has, into buf: one datagram, or several of the same sender that
+// are segment bytes each, the last one maybe less. The sender is in s.in.from.
+func (s *socket) receive(buf []byte) (n, segment int, errno unix.Errno) {
+	if !s.gro {
+		// The same in a simpler call, which takes some 40 ns less when nothing is there.
+		s.in.fromSize = uint32(len(s.in.from))
+		r, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(s.fd), uintptr(unsafe.Pointer(unsafe.SliceData(buf))), uintptr(len(buf)),
+			0, uintptr(unsafe.Pointer(&s.in.from[0])), uintptr(unsafe.Pointer(&s.in.fromSize)))
+		if errno != 0 {
+			return 0, 0, errno
+		}
+		return int(r), int(r), 0
+	}
+	n, errno = s.recvmsg(buf, 0)
+	if errno != 0 {
+		return 0, 0, errno
+	}
+	r := &s.in
+	segment = n
+	if c := r.control[:r.hdr.Controllen]; len(c) >= unix.SizeofCmsghdr+4 {
+		h := (*unix.Cmsghdr)(unsafe.Pointer(&r.control[0]))
+		if h.Level == unix.IPPROTO_UDP && h.Type == unix.UDP_GRO {
+			segment = int(int32(binary.NativeEndian.Uint32(c[unix.CmsgLen(0):])))
+		}
+	}
+	if segment <= 0 || r.hdr.Flags&unix.MSG_TRUNC != 0 {
+		segment = n
+	}
+	return n, segment, 0
+}
+
+// recvmsg is recvmsg(2) into buf and s.in.
+func (s *socket) recvmsg(buf []byte, flags int) (int, unix.Errno) {
+	r := &s.in
+	r.iov.Base = unsafe.SliceData(buf)
+	r.iov.SetLen(len(buf))
+	r.hdr = unix.Msghdr{Name: &r.from[0], Namelen: uint32(len(r.from)), Iov: &r.iov, Control: &r.control[0]}
+	r.hdr.SetIovlen(1)
+	r.hdr.SetControllen(len(r.control))
+	n, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&r.hdr)), uintptr(flags))
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), 0
+}
+
+// failure is what the network has said about something that was sent.
+type failure struct {
+	to    sockaddr
+	errno unix.Errno
+	mtu   int // with EMSGSIZE: what the router said
+}
+
+// failed takes one of the errors that the kernel keeps for the socket; false if there is none.
+func (s *socket) failed() (failure, bool) {
+	r := &s.in
+	var none [1]byte
+	if _, errno := s.recvmsg(none[:], unix.MSG_ERRQUEUE); errno != 0 {
+		return failure{}, false
+	}
+	c := r.control[:r.hdr.Controllen]
+	if len(c) < unix.CmsgLen(int(unsafe.Sizeof(unix.SockExtendedErr{}))) {
+		return failure{}, true
+	}
+	e := (*unix.SockExtendedErr)(unsafe.Pointer(&c[unix.CmsgLen(0)]))
+	f := failure{to: r.from, errno: unix.Errno(e.Errno)}
+	if f.errno == unix.EMSGSIZE {
+		f.mtu = int(e.Info)
+	}
+	return f, true
+}

@@ -1,0 +1,20 @@
+// Package seal keeps strangers out of the datagrams of a job. It knows keys, tags and
+// replay windows; it sends nothing and knows nothing of what the datagrams mean.
+//
+// A job has one [Key], which its bootstrap carries to the ranks. For each direction between
+// two processes a key of its own is derived from it and both names (HKDF, RFC 5869), so that
+// no datagram can be turned back at its sender or passed on to a third. Each datagram has a
+// number that its sender never uses twice towards one receiver; it is the nonce of the tag,
+// and by it the receiver refuses what it has had (RFC 4303, section 3.4.3).
+//
+// In mode [Auth] datagrams are authenticated, not hidden: AES-128-GMAC, which is AES-GCM with
+// everything as additional data (NIST SP 800-38D), the cheapest tag there is on processors
+// with AES and carry-less multiplication. A datagram is a head and a body, which lie apart in
+// memory; each has a tag, and the body's is part of the head. So a long payload is sent from
+// where it lies. In mode [Encrypt] all of the datagram but the first bytes of the head is
+// encrypted by AES-128-GCM, into a buffer. Mode [None] does nothing.
+//
+// What is not protected: who talks to whom, when and how much; in mode Auth the content; in
+// mode None anything. Whoever has the job's key can speak for any rank: the ranks of a job
+// trust each other.
+package seal

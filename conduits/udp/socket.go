@@ -1,0 +1,208 @@
+package udp
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+)
+
+// Sizes of datagrams.
+const (
+	headerIPv4  = 20 + 8  // of IP without options, and UDP
+	headerIPv6  = 40 + 8  // the same
+	largestIPv4 = 65507   // payload of a datagram at most: 65535 less the headers
+	largestIPv6 = 65527   // IPv6 does not count its own header
+	blockSize   = 1 << 16 // bytes of a receive buffer: more never comes at once
+)
+
+// socket is a non-blocking UDP socket. Its calls are raw: they neither wait nor tell the Go
+// scheduler.
+type socket struct {
+	fd    int
+	local netip.AddrPort
+	v6    bool
+	gso   bool   // the kernel divides what is sent; switched off when a device refuses
+	gro   bool   // the kernel joins what arrives
+	whole bool   // the don't-fragment bit is set, as it is unless resend clears it
+	got   [2]int // bytes of the kernel's buffers
+	in    reception
+	out   batch
+}
+
+// socketOptions are what openSocket is asked for.
+type socketOptions struct {
+	buffer   int // bytes of the kernel's buffers for each direction
+	gso, gro bool
+}
+
+// The indices of got.
+const (
+	receiving = iota
+	sending
+)
+
+// openSocket binds a socket to a free port of the address.
+func openSocket(addr netip.Addr, o socketOptions) (s *socket, err error) {
+	s = &socket{v6: addr.Is6(), whole: true}
+	family := unix.AF_INET
+	if s.v6 {
+		family = unix.AF_INET6
+	}
+	if s.fd, err = unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, unix.IPPROTO_UDP); err != nil {
+		return nil, fmt.Errorf("udp: make a socket: %w", err)
+	}
+	if err := s.setUp(addr, o); err != nil {
+		_ = s.close()
+		return nil, fmt.Errorf("udp: socket of address %v: %w", addr, err)
+	}
+	return s, nil
+}
+
+func (s *socket) setUp(addr netip.Addr, o socketOptions) error {
+	level, errorsOption := unix.IPPROTO_IP, unix.IP_RECVERR
+	if s.v6 {
+		level, errorsOption = unix.IPPROTO_IPV6, unix.IPV6_RECVERR
+		if err := unix.SetsockoptInt(s.fd, level, unix.IPV6_V6ONLY, 1); err != nil {
+			return fmt.Errorf("IPv6 only: %w", err)
+		}
+	}
+	if err := unix.SetsockoptInt(s.fd, level, errorsOption, 1); err != nil {
+		return fmt.Errorf("ask for ICMP errors: %w", err)
+	}
+	if err := s.fragment(false); err != nil {
+		return err
+	}
+	for i, b := range []struct{ force, plain, read int }{
+		{unix.SO_RCVBUFFORCE, unix.SO_RCVBUF, unix.SO_RCVBUF},
+		{unix.SO_SNDBUFFORCE, unix.SO_SNDBUF, unix.SO_SNDBUF},
+	} {
+		// Beyond the host's limit only the privileged get it.
+		if unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, b.force, o.buffer) != nil {
+			if err := unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, b.plain, o.buffer); err != nil {
+				return fmt.Errorf("size of buffers: %w", err)
+			}
+		}
+		got, err := unix.GetsockoptInt(s.fd, unix.SOL_SOCKET, b.read)
+		if err != nil {
+			return fmt.Errorf("size of buffers: %w", err)
+		}
+		s.got[i] = got / 2 // socket(7): the kernel doubles it for its own bookkeeping
+	}
+	// Offloads that the kernel does not have are done without.
+	s.gso = o.gso && unix.SetsockoptInt(s.fd, unix.IPPROTO_UDP, unix.UDP_SEGMENT, 0) == nil
+	s.gro = o.gro && unix.SetsockoptInt(s.fd, unix.IPPROTO_UDP, unix.UDP_GRO, 1) == nil
+	return s.bind(addr)
+}
+
+func (s *socket) bind(addr netip.Addr) error {
+	sa, err := unixAddr(netip.AddrPortFrom(addr, 0))
+	if err != nil {
+		return err
+	}
+	if err := unix.Bind(s.fd, sa); err != nil {
+		return fmt.Errorf("bind: %w; is it an address of this host?", err)
+	}
+	name, err := unix.Getsockname(s.fd)
+	if err != nil {
+		return fmt.Errorf("getsockname: %w", err)
+	}
+	port := 0
+	switch n := name.(type) {
+	case *unix.SockaddrInet4:
+		port = n.Port
+	case *unix.SockaddrInet6:
+		port = n.Port
+	default:
+		return errors.New("getsockname: no Internet address")
+	}
+	s.local = netip.AddrPortFrom(addr, uint16(port))
+	return nil
+}
+
+// unixAddr returns an address for the calls that set up.
+func unixAddr(a netip.AddrPort) (unix.Sockaddr, error) {
+	if a.Addr().Is4() {
+		return &unix.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()}, nil
+	}
+	zone, err := zoneIndex(a.Addr().Zone())
+	return &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16(), ZoneId: zone}, err
+}
+
+func (s *socket) close() error { return unix.Close(s.fd) }
+
+// fragment says whether IP may divide what is sent from now on. It may not, but for what has
+// been lost before: then the path may have a narrow place that does not tell (RFC 8899,
+// section 1.1: black holes).
+func (s *socket) fragment(may bool) error {
+	if !s.v6 {
+		mode := unix.IP_PMTUDISC_DO
+		if may {
+			mode = unix.IP_PMTUDISC_DONT
+		}
+		if err := unix.SetsockoptInt(s.fd, unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, mode); err != nil {
+			return fmt.Errorf("don't-fragment bit: %w", err)
+		}
+		s.whole = !may
+		return nil
+	}
+	// Routers do not divide IPv6, so the sender does, into what passes everywhere.
+	mode, size := unix.IPV6_PMTUDISC_DO, 0
+	if may {
+		mode, size = unix.IPV6_PMTUDISC_DONT, leastMTUv6
+	}
+	err := unix.SetsockoptInt(s.fd, unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER, mode)
+	if err == nil {
+		err = unix.SetsockoptInt(s.fd, unix.IPPROTO_IPV6, unix.IPV6_MTU, size)
+	}
+	if err != nil {
+		return fmt.Errorf("don't fragment: %w", err)
+	}
+	s.whole = !may
+	return nil
+}
+
+// Bytes of a packet that passes everywhere, in practice (IPv4: what every host must take, RFC
+// 1122, section 3.3.2; IPv6: RFC 8200, section 5).
+const (
+	leastMTUv4 = 576
+	leastMTUv6 = 1280
+)
+
+// payloadOf returns the bytes of a datagram that fit in a packet of mtu bytes.
+func payloadOf(v6 bool, mtu int) int {
+	if v6 {
+		return max(leastMTUv6-headerIPv6, min(mtu-headerIPv6, largestIPv6))
+	}
+	return max(leastMTUv4-headerIPv4, min(mtu-headerIPv4, largestIPv4))
+}
+
+// pathMTU returns the bytes of a datagram that pass undivided to an address, as far as the
+// kernel knows: the interface's, or less if a router has said so.
+func pathMTU(local netip.Addr, to netip.AddrPort) int {
+	v6 := to.Addr().Is6()
+	family, level, option := unix.AF_INET, unix.IPPROTO_IP, unix.IP_MTU
+	if v6 {
+		family, level, option = unix.AF_INET6, unix.IPPROTO_IPV6, unix.IPV6_MTU
+	}
+	least := payloadOf(v6, 0)
+	fd, err := unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return least
+	}
+	defer unix.Close(fd)
+	from, err := unixAddr(netip.AddrPortFrom(local, 0))
+	if err != nil || unix.Bind(fd, from) != nil {
+		return least
+	}
+	name, err := unixAddr(to)
+	if err != nil || unix.Connect(fd, name) != nil {
+		return least
+	}
+	mtu, err := unix.GetsockoptInt(fd, level, option)
+	if err != nil {
+		return least
+	}
+	return payloadOf(v6, mtu)
+}

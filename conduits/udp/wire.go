@@ -1,0 +1,111 @@
+package udp
+
+import (
+	"encoding/binary"
+	"math"
+	"net/netip"
+	"time"
+
+	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
+	"github.com/aqueduct-go/aqueduct/conduits/udp/seal"
+)
+
+// wire implements am2.Wire: it seals what the bundle sends and gathers it for the socket.
+type wire struct{ c *conduit }
+
+// Send implements am2.Wire. What is sent again beyond this host may be divided by IP.
+func (w wire) Send(to netip.AddrPort, head, body []byte, again bool) {
+	c := w.c
+	p := c.receiver(to)
+	if p == nil {
+		return
+	}
+	switch c.security {
+	case seal.Auth:
+		var tag []byte
+		if len(body) > 0 {
+			tag = am2.BodyTag(head)
+		}
+		p.seal.Tag(am2.Number(head), head, tag, body)
+	case seal.Encrypt:
+		head, body = c.encrypted(p, am2.Number(head), head, body), nil
+	}
+	c.sock.add(&p.sockaddr, head, body, again && !p.local)
+}
+
+// encrypted returns an encrypted copy of a datagram, which stays until the next flush.
+func (c *conduit) encrypted(p *peer, number uint64, head, body []byte) []byte {
+	n := len(head) + len(body)
+	if cap(c.sealed)-len(c.sealed) < n+seal.TagSize {
+		c.flush()
+		if cap(c.sealed) < n+seal.TagSize {
+			c.sealed = make([]byte, 0, sealedSize)
+		}
+	}
+	at := len(c.sealed)
+	c.sealed = c.sealed[:at+n+seal.TagSize]
+	dst := c.sealed[at : at+n+seal.TagSize]
+	return dst[:p.seal.Encrypt(dst, number, head, body)]
+}
+
+// sealedSize is room for some of the largest datagrams.
+const sealedSize = 4 * blockSize
+
+// Flush implements am2.Wire.
+func (w wire) Flush() { w.c.flush() }
+
+func (c *conduit) flush() {
+	c.sock.flush()
+	c.sealed = c.sealed[:0]
+}
+
+// MTU implements am2.Wire.
+func (w wire) MTU(to netip.AddrPort) int {
+	if p := w.c.receiver(to); p != nil {
+		return p.mtu
+	}
+	return am2.MinDatagram
+}
+
+// Now implements am2.Wire.
+func (w wire) Now() time.Duration { return w.c.now() }
+
+// A farewell is a datagram of this package. It has the layout of am2's, of which only the tag,
+// the version, the kind and the number matter; the kind is none of am2's, and the number is one
+// that its bundle never reaches. It is the last of its sender.
+const (
+	farewellKind   = math.MaxUint8
+	farewellNumber = math.MaxUint64
+	atVersion      = 16 // as in am2
+	atKind         = 17
+	atNumber       = 32
+)
+
+// farewell tells all peers of this rank that its socket is closed on purpose, so that they do
+// not take what the host says then for the death of the rank.
+func (c *conduit) farewell() {
+	for _, p := range c.known {
+		if p.rank == c.rank || p.closed {
+			continue
+		}
+		head := make([]byte, am2.FixedHead)
+		head[atVersion], head[atKind] = farewellVersion, farewellKind
+		binary.LittleEndian.PutUint64(head[atNumber:], farewellNumber)
+		switch c.security {
+		case seal.Auth:
+			p.seal.Tag(farewellNumber, head, nil, nil)
+		case seal.Encrypt:
+			head = c.encrypted(p, farewellNumber, head, nil)
+		}
+		c.sock.add(&p.sockaddr, head, nil, false)
+	}
+	c.flush()
+}
+
+const farewellVersion = 1
+
+// isFarewell recognises a farewell, which is still to be authenticated.
+func isFarewell(datagram []byte) bool {
+	return len(datagram) == am2.FixedHead && datagram[atVersion] == farewellVersion &&
+		datagram[atKind] == farewellKind && am2.Number(datagram) == farewellNumber
+}
