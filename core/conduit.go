@@ -209,6 +209,9 @@ type Driver struct {
 	// such as the path of a user's machine file: nil, or what is wrong with it. It is called
 	// once per job, before the ranks start; New reads the machine again.
 	Model func(name string) error
+	// FileSetting, if not nil, says whether the value of a setting is the path of a file. A
+	// relative one begins where the job was started, wherever its ranks then are.
+	FileSetting func(key, value string) bool
 
 	Check func(boot Bootstrap) error // nil if usable; boot is nil when only listing
 	// New makes a rank's end. profile has been checked: under a model (Attachment.Proc is

@@ -95,14 +95,24 @@ func (j *Job) Now() Time {
 
 // Compute lets d pass for this rank in virtual time, for work that the program does not do,
 // or does at another speed, under the model. Live it does nothing: there the work takes the
-// time it takes. It does not poll. d must not be negative. A handler may call it.
+// time it takes. It does not poll. d must not be negative, nor virtual time, which lasts 106
+// days, be over before d is. A handler may call it.
 func (j *Job) Compute(d time.Duration) {
 	if j.proc != nil {
 		if d < 0 {
 			panic(&UsageError{j.rank, "Compute", fmt.Sprintf("%v; want a time that is not negative", d)})
 		}
-		j.proc.Charge(vtime.FromDuration(d))
+		j.charge("Compute", d)
 	}
+}
+
+// charge lets d pass, which the call says that it takes.
+func (j *Job) charge(call string, d time.Duration) {
+	left := j.proc.Now().Plus(vtime.FromDuration(d)) - j.proc.Now()
+	if left.Duration() < d {
+		panic(&UsageError{j.rank, call, fmt.Sprintf("%v, of which only %v are left of the 106 days that virtual time lasts", d, left.Duration())})
+	}
+	j.proc.Charge(left)
 }
 
 // Measure runs f, which must not use the job. Under a model the host's time for it, times
@@ -125,7 +135,7 @@ func (j *Job) Measure(scale float64, f func()) {
 	if p.Now() != before {
 		panic(&UsageError{j.rank, "Measure", "what is measured has used the job; measure computations only"})
 	}
-	p.Charge(vtime.FromDuration(time.Duration(scale * float64(took))))
+	j.charge("Measure", time.Duration(min(scale*float64(took), 1<<62)))
 }
 
 // Exit ends the whole job with the status. It is not collective, may be called at any time

@@ -157,7 +157,7 @@ func (l *losing) Fire(rank, _ uint64) {
 	if j := l.jobs[rank]; j != nil && j.Endpoint() != nil {
 		if d, ok := j.Endpoint().conduit.(LossDetector); ok {
 			d.Lost()
-			k.At(k.Now()+LossBound, (*unnoticed)(l), rank, 0)
+			k.At(k.Now().Plus(LossBound), (*unnoticed)(l), rank, 0)
 			return
 		}
 	}

@@ -110,13 +110,22 @@ func (o *Outcome) note(format string, args ...any) {
 // micros returns a time in microseconds.
 func micros(t vtime.Time) float64 { return float64(t) / float64(vtime.Microsecond) }
 
-// repeats returns a number of repetitions: the paper's with Full. Under a model all
+// repeats returns a number of repetitions: the paper's with Full. On modelled SCI all
 // repetitions are alike but the first ones, so a few give the same mean.
 func (s *Setting) repeats(paper int) int {
 	if s.Full {
 		return paper
 	}
 	return min(paper, 20)
+}
+
+// messages returns the repetitions of Shorts and Mediums. Over MPI they are always the
+// paper's 1000: there they are not alike, as the library's queues settle over hundreds.
+func (s *Setting) messages() int {
+	if s.Conduit == mpiConduit {
+		return 1000
+	}
+	return s.repeats(5000)
 }
 
 // job runs body as a job of n ranks on the machine. Conduit settings are the caller's.

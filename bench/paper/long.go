@@ -67,7 +67,7 @@ func (o *Outcome) claimCopy(s *Setting, loss float64, bytes int) error {
 
 // longs returns half of the mean round trip of Longs by payload.
 func (s *Setting) longs(sizes []int) ([]plot.Point, error) {
-	r := roundTrips{kind: core.Long, sizes: sizes, ranks: 2, repeats: s.repeats(1000)}
+	r := roundTrips{kind: core.Long, sizes: sizes, ranks: pairRanks, repeats: s.repeats(1000)}
 	r.config.Segment = fmt.Sprint(sizes[len(sizes)-1])
 	return r.points(s)
 }

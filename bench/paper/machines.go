@@ -25,11 +25,6 @@ const (
 	mpiConduit = "mpi"
 	mpiModel   = "scampi"
 	mpiMachine = "d339-2003" // that mpiModel is based on
-
-	// mpiNodes is the size of its jobs. In a larger one our engine posts more receives, all of
-	// which the library looks at in every call; how many the published conduit posted is not
-	// known.
-	mpiNodes = 2
 )
 
 // overMPI returns the setting for the MPI conduit over the modelled ScaMPI, or nil, with a

@@ -20,11 +20,11 @@ func medium(s *Setting) (*Outcome, error) {
 		sizes = append(sizes, n)
 	}
 	sizes = append(sizes, mostMedium)
-	two, err := s.mediums(torusNodes, sizes, map[string]string{"medium": "transfers"})
+	two, err := s.mediums(sizes, map[string]string{"medium": "transfers"})
 	if err != nil {
 		return nil, err
 	}
-	one, err := s.mediums(torusNodes, sizes, map[string]string{"medium": "copy"})
+	one, err := s.mediums(sizes, map[string]string{"medium": "copy"})
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func medium(s *Setting) (*Outcome, error) {
 		{Name: "1 copy, 1 transfer", Points: one},
 	}
 	if mpi := s.overMPI(o); mpi != nil {
-		over, err := mpi.mediums(mpiNodes, sizes, nil)
+		over, err := mpi.mediums(sizes, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -58,9 +58,9 @@ func medium(s *Setting) (*Outcome, error) {
 	return o, nil
 }
 
-// mediums returns half of the mean round trip of Mediums by payload, in a job of so many ranks.
-func (s *Setting) mediums(ranks int, sizes []int, settings map[string]string) ([]plot.Point, error) {
-	r := roundTrips{kind: core.Medium, sizes: sizes, ranks: ranks, repeats: s.repeats(5000), config: small}
+// mediums returns half of the mean round trip of Mediums by payload.
+func (s *Setting) mediums(sizes []int, settings map[string]string) ([]plot.Point, error) {
+	r := roundTrips{kind: core.Medium, sizes: sizes, ranks: pairRanks, repeats: s.messages(), config: small}
 	r.config.Settings = settings
 	return r.points(s)
 }

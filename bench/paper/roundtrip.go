@@ -27,6 +27,10 @@ type roundTrips struct {
 	config  core.Config
 }
 
+// pairRanks is the size of the jobs whose numbers are compared with the paper's, over SCI and
+// over MPI alike: its measurements are ping-pongs, and it does not say that others took part.
+const pairRanks = 2
+
 // warmUp is how many exchanges go before those that count: connections and credits settle.
 const warmUp = 3
 

@@ -38,7 +38,7 @@ func (s *Setting) shares(o *Outcome, whole float64) error {
 		if without == nil {
 			continue
 		}
-		points, err := without.shortByRanks([]int{torusNodes})
+		points, err := without.shortByRanks([]int{pairRanks})
 		if err != nil {
 			return err
 		}

@@ -395,9 +395,8 @@ func TestModelOptions(t *testing.T) {
 	}
 }
 
-// TestMachinePath looks at what a program started elsewhere is told of a machine file that is
-// named from here.
-func TestMachinePath(t *testing.T) {
+// TestPaths looks at what a program started elsewhere is told of files that are named from here.
+func TestPaths(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	if err := os.WriteFile("my.machine", []byte("base d339\n"), 0o600); err != nil {
@@ -409,8 +408,13 @@ func TestMachinePath(t *testing.T) {
 		{"--model sci --profile my.machine --wdir /", dir + "/my.machine"},
 		{"--model sci/d339 --wdir /", "d339"},
 		{"--model sci --wdir /", ""},
+		{"--model sci/d339 --set hosts=a/h --set job=j", "d339 hosts=a/h,job=j"},
+		{"--model sci/d339 --set hosts=a/h --set medium=copy --set job=/j --wdir /", "d339 hosts=" + dir + "/a/h,medium=copy,job=/j"},
+		{"--model mpi/scampi --set machine=my.machine --set depth=9 --wdir /", "scampi machine=" + dir + "/my.machine,depth=9"},
+		{"--model mpi/scampi --set machine=scampi --wdir /", "scampi machine=scampi"},
+		{"--model loopback --set latency=5us --wdir /", "latency=5us"},
 	} {
-		args := append([]string{"-n", "2"}, append(strings.Fields(c.args), "sh", "-c", "echo $AQUEDUCT_PROFILE")...)
+		args := append([]string{"-n", "2"}, append(strings.Fields(c.args), "sh", "-c", "echo $AQUEDUCT_PROFILE $AQUEDUCT_SETTINGS")...)
 		status, out, errs := output(t, "", args...)
 		if status != 0 || out != c.want+"\n" {
 			t.Errorf("%s: status %d, %q, want %q\n%s", c.args, status, out, c.want, errs)
@@ -423,6 +427,18 @@ func TestUDPOptions(t *testing.T) {
 		"sh", "-c", "echo $AQUEDUCT_SETTINGS")
 	if want := "depth=3,security=none,insecure=yes\n"; status != 0 || out != want {
 		t.Errorf("status %d, %q, want %q\n%s", status, out, want, errs)
+	}
+}
+
+func TestPathWithComma(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a,b")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	status, _, errs := output(t, "", "-n", "2", "--model", "sci", "--set", "hosts=h", "--wdir", "/", "true")
+	if status != 2 || !strings.Contains(errs, "has a comma") {
+		t.Errorf("status %d\n%s", status, errs)
 	}
 }
 

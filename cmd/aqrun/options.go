@@ -297,8 +297,8 @@ func (o *options) checkConduit() error {
 	if profile, err = resolve(profile); err != nil {
 		return plain(err)
 	}
-	if o.model != "" && o.wdir != "" && !slices.Contains(d.Models, profile) {
-		if o.machine, err = filepath.Abs(profile); err != nil { // here, not where --wdir leads
+	if o.wdir != "" {
+		if err := o.anchor(&d, profile); err != nil {
 			return err
 		}
 	}
@@ -306,6 +306,31 @@ func (o *options) checkConduit() error {
 		if err := d.Check(nil); err != nil {
 			return fmt.Errorf("conduit %s is not available here: %w", name, err)
 		}
+	}
+	return nil
+}
+
+// anchor makes the files that the model and the settings name begin here, and not where --wdir
+// leads.
+func (o *options) anchor(d *core.Driver, profile string) (err error) {
+	if o.model != "" && !slices.Contains(d.Models, profile) {
+		if o.machine, err = filepath.Abs(profile); err != nil {
+			return err
+		}
+	}
+	for i, text := range o.set {
+		key, value, _ := strings.Cut(text, "=")
+		if d.FileSetting == nil || !d.FileSetting(key, value) {
+			continue
+		}
+		path, err := filepath.Abs(value)
+		if err != nil {
+			return err
+		}
+		if strings.Contains(path, ",") {
+			return fmt.Errorf("--set %s: its path, %s, has a comma, which separates settings; use another directory", text, path)
+		}
+		o.set[i] = key + "=" + path
 	}
 	return nil
 }

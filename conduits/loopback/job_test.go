@@ -3,6 +3,7 @@ package loopback_test
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -217,5 +218,28 @@ func TestForeignGoroutine(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// Computing for longer than virtual time lasts ends the job, which says who and how long.
+func TestComputeTooLong(t *testing.T) {
+	const century = 100 * 365 * 24 * time.Hour
+	for name, compute := range map[string]func(j *core.Job){
+		"at once":        func(j *core.Job) { j.Compute(century) },
+		"all together":   func(j *core.Job) { j.Compute(60 * 24 * time.Hour); j.Compute(60 * 24 * time.Hour) },
+		"measured":       func(j *core.Job) { j.Measure(1e300, func() {}) },
+		"after a month":  func(j *core.Job) { j.Compute(30 * 24 * time.Hour); j.Compute(math.MaxInt64) },
+		"not even begun": func(j *core.Job) { j.Compute(-1) },
+	} {
+		err := core.RunModel(2, modelled(), func(j *core.Job) error {
+			if _, err := j.Attach(core.AttachSpec{}); err != nil || j.Rank() == 0 {
+				return err
+			}
+			compute(j)
+			return nil
+		})
+		if core.StatusOf(err) != 2 || !strings.Contains(err.Error(), "rank 1") || !strings.Contains(err.Error(), "106 days") && name != "not even begun" {
+			t.Errorf("%s: status %d, %v", name, core.StatusOf(err), err)
+		}
 	}
 }

@@ -39,6 +39,9 @@ func Register(name string, networks ...Network) {
 			i := slices.IndexFunc(networks, func(n Network) bool { return n.Name == profile })
 			return &conduit{network: networks[i]}
 		},
+		FileSetting: func(key, value string) bool {
+			return slices.ContainsFunc(networks, func(n Network) bool { return n.FileSetting != nil && n.FileSetting(key, value) })
+		},
 	}
 	for _, n := range networks {
 		if n.Live {

@@ -15,6 +15,9 @@ type Network struct {
 	// Check tells whether it can be used, with a reason for people; boot is nil when only a
 	// list is wanted. Nil: always.
 	Check func(boot core.Bootstrap) error
+	// FileSetting, if not nil, says whether the value of a setting of the network's own is the
+	// path of a file: see core.Driver.
+	FileSetting func(key, value string) bool
 	// Open makes a rank's end. Collective over the job: it may use Spec.Boot's collectives,
 	// the same number of times on every rank. What a failing Open made it releases itself.
 	Open func(*Spec) (Transport, error)

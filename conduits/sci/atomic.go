@@ -66,10 +66,6 @@ func addend(a *core.Atomic) uint32 {
 	return 0 // AtomicGet
 }
 
-// probes is how often a node is asked for when a fetch-and-add has no answer: until the driver
-// knows why, which takes it error.detect of the machine's file.
-const probes = 1000
-
 // fetchAdd does an addition, again as long as it is refused. It reports false after a failure.
 func (c *modelled) fetchAdd(peer *remote, lock *sisci.RemoteMap, off int, v uint32) (before uint32, ok bool) {
 	status := sisci.Retriable
@@ -82,8 +78,6 @@ func (c *modelled) fetchAdd(peer *remote, lock *sisci.RemoteMap, off int, v uint
 	}
 	if status == sisci.OK {
 		return before, true
-	}
-	for n := 0; n < probes && c.dev.Probe(peer.node) == nil; n++ {
 	}
 	c.unreached(peer, "a fetch-and-add has no answer; nobody knows whether it was done")
 	return 0, false

@@ -49,7 +49,8 @@ func init() {
 			_, err := loadMachine(name)
 			return err
 		},
-		Check: check,
+		FileSetting: func(key, _ string) bool { return key == "hosts" || key == "job" },
+		Check:       check,
 		New: func(profile string) core.Conduit {
 			switch profile {
 			case "live":
@@ -285,8 +286,9 @@ func (b *base) Close() error {
 
 // unreached ends the job because what was sent to a peer does not arrive.
 func (b *base) unreached(p *remote, why any) {
-	if b.model != nil {
-		b.dev.Service() // if its node is lost, that is why
+	if b.model != nil && b.lost(p) {
+		b.failLost(p)
+		return
 	}
 	b.ep.Fail(fmt.Errorf("sci: rank %d: cannot send to rank %d: %v", b.group[b.me], p.rank, why))
 }

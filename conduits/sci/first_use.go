@@ -83,7 +83,7 @@ func (c *paper) reach(p *paperPeer, number uint32) bool {
 		return false
 	}
 	if err := c.importFlags(p, int(number)); err != nil {
-		c.ep.Fail(fmt.Errorf("sci: rank %d: connect to rank %d: %w", c.group[c.me], p.rank, err))
+		c.unreached(p.remote, err)
 		return false
 	}
 	return true

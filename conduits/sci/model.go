@@ -118,7 +118,7 @@ func (b *base) watched(p *remote) sisci.RemoteCallback {
 	return func(ev sisci.RemoteEvent) sisci.Action {
 		switch {
 		case ev.Reason == sisci.EventLost:
-			b.ep.Fail(&core.ExitError{Status: lostStatus, Reason: fmt.Sprintf("sci: rank %d: the node of rank %d is lost", b.group[b.me], p.rank)})
+			b.failLost(p)
 		case ev.Reason == sisci.EventDisconnect && !errors.Is(b.dev.Probe(p.node), sisci.ErrNodeNotResponding):
 			b.unreached(p, "it has disconnected its segment")
 		default:
@@ -126,6 +126,23 @@ func (b *base) watched(p *remote) sisci.RemoteCallback {
 		}
 		return sisci.Cancel
 	}
+}
+
+// lost asks for a peer's node when something has failed. It takes no longer than error.detect
+// until the hosts know of a loss that is the reason.
+func (b *base) lost(p *remote) bool {
+	index, _ := b.hosts.place(p.rank, len(b.sizes))
+	node := b.model.host.Machine().Node(index)
+	if !node.Lost() {
+		b.model.proc.Charge(b.model.profile.Error.Detect)
+		b.model.proc.Sync()
+	}
+	return node.Lost()
+}
+
+// failLost ends the job because a peer's node is lost.
+func (b *base) failLost(p *remote) {
+	b.ep.Fail(&core.ExitError{Status: lostStatus, Reason: fmt.Sprintf("sci: rank %d: the node of rank %d is lost", b.group[b.me], p.rank)})
 }
 
 // lostStatus is the status of a job that has lost a rank, as if that had been killed.

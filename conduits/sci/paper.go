@@ -206,7 +206,7 @@ func (c *paper) meet(r core.Rank) *paperPeer {
 	position, _ := slices.BinarySearch(c.group, r)
 	p := c.introduce(position)
 	if err := c.connectPeer(p); err != nil {
-		c.ep.Fail(fmt.Errorf("sci: rank %d: connect to rank %d: %w", c.group[c.me], r, err))
+		c.unreached(p.remote, err)
 		return nil
 	}
 	return p

@@ -173,7 +173,7 @@ func (b *base) longMap(p *remote) *sisci.RemoteMap {
 	}
 	m, err := b.importSegment(p, len(b.group)+longIndex, p.size)
 	if err != nil {
-		b.ep.Fail(fmt.Errorf("sci: rank %d: import the segment of rank %d: %w", b.group[b.me], p.rank, err))
+		b.unreached(p, err)
 		return nil
 	}
 	p.long.Store(m)

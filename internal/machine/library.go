@@ -73,27 +73,29 @@ func (l *Library) load(name string, above []string) (*File, error) {
 
 // resolve returns what name stands for: a built-in machine's own name or a path.
 func (l *Library) resolve(name string, above []string) string {
-	if !isPath(name) {
+	if !IsPath(name) {
 		if own, ok := l.Aliases[name]; ok {
 			return own
 		}
 		return name
 	}
-	if len(above) > 0 && isPath(above[len(above)-1]) && !filepath.IsAbs(name) {
+	if len(above) > 0 && IsPath(above[len(above)-1]) && !filepath.IsAbs(name) {
 		name = filepath.Join(filepath.Dir(above[len(above)-1]), name)
 	}
-	if name = filepath.Clean(name); !isPath(name) {
+	if name = filepath.Clean(name); !IsPath(name) {
 		name = "./" + name // which Clean has taken away
 	}
 	return name
 }
 
-func isPath(name string) bool {
+// IsPath reports whether the name of a machine is the path of a file, and not that of one that
+// is built in.
+func IsPath(name string) bool {
 	return strings.ContainsRune(name, '/') || strings.HasSuffix(name, Suffix)
 }
 
 func (l *Library) read(name string) (string, error) {
-	if isPath(name) {
+	if IsPath(name) {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			return "", fmt.Errorf("machine: %w", err)

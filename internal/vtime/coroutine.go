@@ -99,7 +99,8 @@ func (p *Proc) run() {
 	defer func() {
 		switch v := recover(); {
 		case v != nil:
-			k.end(&PanicError{Proc: p.name, At: p.Now(), Value: v, Stack: debug.Stack()})
+			at := max(p.Now(), k.now) // its own time is negative if it is after the end
+			k.end(&PanicError{Proc: p.name, At: at, Value: v, Stack: debug.Stack()})
 		case !returned && !k.over:
 			k.exited = true
 			k.end(nil)

@@ -71,7 +71,7 @@
 //
 // A [Timer] is an event that can be moved and called off, as time-outs are; what
 // was called off does not happen in any respect. A [Resource] serves its users
-// one after the other and counts how busy it was. [Kernel.Trace] writes all that
+// one after the other and counts how busy it was, for the report ([Kernel.CountUsage]). [Kernel.Trace] writes all that
 // happens, the same bytes in equal runs; so the words of events, and labels, must
 // not hold addresses.
 //

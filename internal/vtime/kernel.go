@@ -35,13 +35,12 @@ type Kernel struct {
 
 	trails []trail // of procs, and the loop's
 
-	seed      uint64
-	trace     *trace // nil: none
-	resources []*Resource
-	counted   []func() []Usage // by models
-	chance    string           // why the run is not deterministic; "" if it is
-	switches  uint64           // turns given to coroutines
-	live      int              // procs that have neither ended nor been lost
+	seed     uint64
+	trace    *trace           // nil: none
+	counted  []func() []Usage // the resources of models
+	chance   string           // why the run is not deterministic; "" if it is
+	switches uint64           // turns given to coroutines
+	live     int              // procs that have neither ended nor been lost
 
 	started bool
 	exited  bool       // a body or an event called Goexit
@@ -98,13 +97,21 @@ func (k *Kernel) Disturbed() string { return k.chance }
 // when more events are scheduled at once than ever before.
 func (k *Kernel) At(t Time, to Target, a, b uint64) {
 	if t < k.now {
-		panic(fmt.Sprintf("vtime: event for %T scheduled at %v, but it is already %v", to, t, k.now))
+		panic(k.past("event", to, t))
 	}
 	if k.owner != 0 && k.owner != cpu.Goroutine() {
 		panic(foreign("At", ""))
 	}
 	k.queue.push(entry{at: t, key: k.seq, slot: k.put(event{to, a, b})})
 	k.seq++
+}
+
+// past says what is wrong with a time before the present one.
+func (k *Kernel) past(what string, to Target, t Time) string {
+	if t < 0 { // a sum that is no Time
+		return fmt.Sprintf("vtime: %s for %T after the end of virtual time, which lasts 106 days; it is already %v", what, to, k.now)
+	}
+	return fmt.Sprintf("vtime: %s for %T scheduled at %v, but it is already %v", what, to, t, k.now)
 }
 
 // put stores an event in a free slot.

@@ -2,6 +2,7 @@ package vtime_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -76,6 +77,8 @@ func TestAtThePastPanics(t *testing.T) {
 	n := &note{k: k}
 	k.At(10, do(func() {
 		mustPanic(t, "scheduled at 9ps, but it is already 10ps", func() { k.At(9, n, 0, 0) })
+		late := vtime.Time(math.MaxInt64)
+		mustPanic(t, "after the end of virtual time", func() { k.At(k.Now()+late, n, 0, 0) })
 		k.At(10, n, 0, 0)
 	}), 0, 0)
 	run(t, k)

@@ -46,17 +46,22 @@ func (p *Proc) Name() string { return p.name }
 // Now returns p's own time: the kernel's, and by how much p is ahead of it.
 func (p *Proc) Now() Time { return p.kernel.now + p.lag }
 
-// Charge lets d pass for p alone. It panics if d is negative. A nil p is a
-// rank that runs live, and nothing is charged.
+// Charge lets d pass for p alone. It panics if d is negative, and it or the next
+// Sync or Park if virtual time, of 106 days, is over then. A nil p is a rank that
+// runs live, and nothing is charged.
 func (p *Proc) Charge(d Time) {
 	if p == nil {
 		return
 	}
-	if d < 0 {
-		panic("vtime: negative time charged")
+	lag := p.lag + d
+	if d|lag < 0 {
+		panic("vtime: negative time charged, or more than the 106 days of virtual time") // a constant, so that Charge is inlined
 	}
-	p.lag += d
+	p.lag = lag
 }
+
+// isOver is what calls panic with that would lead beyond the last point in time.
+const isOver = "vtime: virtual time, of 106 days, is over"
 
 // Sync brings the kernel to p's own time: all that is due before, and every
 // event due at that very time, has then happened, so that ordinary loads see
@@ -68,7 +73,10 @@ func (p *Proc) Sync() {
 	}
 	p.mayWait("Sync")
 	k := p.kernel
-	e := entry{at: k.now + p.lag, key: p.key}
+	e := entry{at: p.Now(), key: p.key}
+	if e.at < 0 {
+		panic(isOver)
+	}
 	p.lag = 0
 	if k.queue.n == 0 {
 		k.now = e.at
@@ -93,6 +101,9 @@ func (p *Proc) Park(period Time) {
 		panic("vtime: negative poll period")
 	}
 	p.parked, p.since, p.period = true, p.Now(), period
+	if p.since < 0 {
+		panic(isOver)
+	}
 	p.lag = 0
 	p.give(p.kernel.due())
 }
@@ -130,8 +141,12 @@ func (p *Proc) nextPoll() Time {
 	case p.period == 0:
 		return p.kernel.now
 	}
-	polls := (late + p.period - 1) / p.period
-	return p.since + polls*p.period
+	polls := (late-1)/p.period + 1
+	next := p.since + polls*p.period
+	if next < 0 {
+		panic(isOver)
+	}
+	return next
 }
 
 // SetWaiting says what p waits for, in case a deadlock is reported; it holds

@@ -3,6 +3,7 @@ package vtime_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -45,6 +46,37 @@ func TestProcTime(t *testing.T) {
 	expect("at the end", p, 100, 100, 4)
 	if p.Kernel() != k || p.Name() != "p" {
 		t.Errorf("proc %q belongs to the wrong kernel or has the wrong name", p.Name())
+	}
+}
+
+// TestEndOfTime goes beyond the last point in time in every way that there is.
+func TestEndOfTime(t *testing.T) {
+	t.Parallel()
+	const last = vtime.Time(math.MaxInt64)
+	for name, body := range map[string]func(*vtime.Proc){
+		"charged at once":    func(p *vtime.Proc) { p.Charge(last); p.Charge(1) },
+		"charged, then Sync": func(p *vtime.Proc) { p.Charge(2); p.Sync(); p.Charge(last); p.Sync() },
+		"charged, then Park": func(p *vtime.Proc) { p.Charge(2); p.Sync(); p.Charge(last); p.Park(1) },
+		"poll grid": func(p *vtime.Proc) {
+			p.Kernel().At(last, do(p.Arrive), 0, 0)
+			p.Charge(2)
+			p.Park(last - 3)
+		},
+	} {
+		k := vtime.New(1)
+		k.Spawn("p", body)
+		err := k.Run()
+		if p := new(vtime.PanicError); !errors.As(err, &p) || !strings.Contains(err.Error(), "of virtual time") && !strings.Contains(err.Error(), "is over") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	k := vtime.New(1)
+	k.Spawn("p", func(p *vtime.Proc) {
+		p.Charge(last)
+		p.Sync()
+	})
+	if err := k.Run(); err != nil || k.Now() != last {
+		t.Errorf("until the last point in time: %v at %v", err, k.Now())
 	}
 }
 

@@ -20,6 +20,18 @@ const (
 	Second           = 1000 * Millisecond
 )
 
+// end is the last point in virtual time.
+const end Time = math.MaxInt64
+
+// Plus returns the time d after t, or the last one there is if that is earlier: for times
+// to wait until, which may be meant as never. d must not be negative.
+func (t Time) Plus(d Time) Time {
+	if d > end-t {
+		return end
+	}
+	return t + d
+}
+
 // String returns t exactly, in the largest unit that it reaches: "1.5µs".
 func (t Time) String() string {
 	if t < 0 {
@@ -70,9 +82,9 @@ func FromDuration(d time.Duration) Time {
 	const most = time.Duration(math.MaxInt64 / Nanosecond)
 	switch {
 	case d > most:
-		return math.MaxInt64
+		return end
 	case d < -most:
-		return -math.MaxInt64
+		return -end
 	}
 	return Time(d) * Nanosecond
 }

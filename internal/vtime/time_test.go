@@ -48,6 +48,19 @@ func TestTimeDuration(t *testing.T) {
 	}
 }
 
+func TestTimePlus(t *testing.T) {
+	for _, c := range []struct{ t, d, want vtime.Time }{
+		{2, 3, 5},
+		{math.MaxInt64 - 3, 3, math.MaxInt64},
+		{math.MaxInt64 - 2, 3, math.MaxInt64},
+		{math.MaxInt64, math.MaxInt64, math.MaxInt64},
+	} {
+		if got := c.t.Plus(c.d); got != c.want {
+			t.Errorf("Time(%d).Plus(%d) = %d, want %d", int64(c.t), int64(c.d), int64(got), int64(c.want))
+		}
+	}
+}
+
 func TestFromDuration(t *testing.T) {
 	for _, c := range []struct {
 		d    time.Duration

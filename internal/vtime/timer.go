@@ -1,7 +1,5 @@
 package vtime
 
-import "fmt"
-
 // Timer calls a Target once, at a time that can be moved and called off: a
 // retransmission timer, a link that falls idle. It is in the order of events
 // what a call of At would be, made by its last Reset. What was called off does
@@ -31,7 +29,7 @@ func (k *Kernel) NewTimer(to Target, a, b uint64) *Timer {
 func (t *Timer) Reset(at Time) {
 	k := t.kernel
 	if at < k.now {
-		panic(fmt.Sprintf("vtime: timer for %T set for %v, but it is already %v", t.to, at, k.now))
+		panic(k.past("timer", t.to, at))
 	}
 	t.set, t.due = true, entry{at: at, key: k.seq}
 	k.seq++

@@ -2,6 +2,7 @@ package vtime_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -100,7 +101,9 @@ func TestTimer(t *testing.T) {
 		t.Errorf("Set = %v, %v", at, ok)
 	}
 	k.At(10, do(func() {
-		mustPanic(t, "set for 9ps, but it is already 10ps", func() { x.Reset(9) })
+		mustPanic(t, "timer for *vtime_test.note scheduled at 9ps, but it is already 10ps", func() { x.Reset(9) })
+		late := vtime.Time(math.MaxInt64)
+		mustPanic(t, "timer for *vtime_test.note after the end of virtual time", func() { x.Reset(k.Now() + late) })
 		if !x.Stop() || x.Stop() {
 			t.Error("Stop does not report what the timer was")
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/sci/hardware"
 	"github.com/aqueduct-go/aqueduct/conduits/sci/sisci"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/machine"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
@@ -17,10 +18,11 @@ func init() { mpi.Register("mpi", network) }
 
 // network is the profile of the mpi conduit.
 var network = mpi.Network{
-	Name:     "scampi",
-	Summary:  "ScaMPI on SCI, modelled",
-	Modelled: true,
-	Open:     func(s *mpi.Spec) (mpi.Transport, error) { return open(s) },
+	Name:        "scampi",
+	Summary:     "ScaMPI on SCI, modelled",
+	Modelled:    true,
+	FileSetting: func(key, value string) bool { return key == "machine" && machine.IsPath(value) },
+	Open:        func(s *mpi.Spec) (mpi.Transport, error) { return open(s) },
 }
 
 // site is what the ranks of a job share.

@@ -43,8 +43,8 @@ func (m *Machine) Lose(i int) {
 	m.tell(NodeLost, i)
 }
 
-// Lost tells whether the host has been lost.
-func (n *Node) Lost() bool { return n.lost }
+// Lost tells whether the host has been lost, as far as the others know.
+func (n *Node) Lost() bool { return n.knownLost }
 
 // Reaches tells whether stores of n to another node come through at present. Drivers learn
 // that by probing, so they ask it when the probe's time has been charged.
@@ -62,6 +62,7 @@ func (n *notice) Fire(kind, i uint64) {
 	e := Event{Kind: EventKind(kind), Link: int(i)}
 	if e.Kind == NodeLost {
 		e = Event{Kind: NodeLost, Node: int(i)}
+		n.nodes[i].knownLost = true
 	}
 	for _, f := range n.watchers {
 		f(e)

@@ -26,7 +26,7 @@ type fabric struct {
 
 // link is one cable in one direction.
 type link struct {
-	server
+	vtime.Resource
 	cut bool
 }
 

@@ -320,23 +320,6 @@ func TestDMAChannels(t *testing.T) {
 	}
 }
 
-// TestDMATold wakes the receiver once, when all is there.
-func TestDMATold(t *testing.T) {
-	const size = 8 << 10
-	memory := make([]byte, size)
-	run(t, load(t, "d339"), 2,
-		func(p *vtime.Proc, m *hardware.Machine) {
-			list := []hardware.Transfer{{Peer: m.Node(1), Dst: memory, Src: bytes.Repeat([]byte{1}, size), Told: m.Node(1).Proc()}}
-			finish(t, p, m.Node(0).NewQueue(), list, nil)
-		},
-		func(p *vtime.Proc, m *hardware.Machine) {
-			p.Park(0)
-			if bytes.IndexByte(memory, 0) >= 0 {
-				t.Error("told before all had arrived")
-			}
-		})
-}
-
 // TestFetchAdd has nodes draw numbers from one word.
 func TestFetchAdd(t *testing.T) {
 	const each, nodes = 20, 5

@@ -60,11 +60,13 @@ type Node struct {
 	m    *Machine
 	id   int
 	proc *vtime.Proc
-	lost bool
 
-	bus      server // I/O bus
-	sending  server // half of the adapter
-	receives server // the other half
+	lost      bool
+	knownLost bool // to the other hosts
+
+	bus      vtime.Resource // I/O bus
+	sending  vtime.Resource // half of the adapter
+	receives vtime.Resource // the other half
 
 	window   []vtime.Time // ring: when the last transactions are answered, or notYet
 	oldest   int          // place in window that is taken next
@@ -120,12 +122,12 @@ type Counts struct {
 // Counts returns what the node has done so far.
 func (n *Node) Counts() Counts {
 	c := n.counts
-	c.Bus, c.Sending, c.Receives = n.bus.busy, n.sending.busy, n.receives.busy
+	c.Bus, c.Sending, c.Receives = n.bus.Busy(), n.sending.Busy(), n.receives.Busy()
 	return c
 }
 
 // LinkBusy returns how long link i has carried packets.
-func (m *Machine) LinkBusy(i int) vtime.Time { return m.fabric.links[i].busy }
+func (m *Machine) LinkBusy(i int) vtime.Time { return m.fabric.links[i].Busy() }
 
 // next returns the place after i in a ring of n.
 func next(i, n int) int {

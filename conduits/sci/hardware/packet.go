@@ -191,9 +191,9 @@ func (p *packet) inject() {
 	n.counts.Bursts++
 	crossed := now
 	if p.kind == dmaWrite {
-		crossed = n.bus.use(now, m.profile.Memory.Read+m.read(p.out()))
+		crossed = n.bus.Use(now, m.profile.Memory.Read+m.read(p.out()))
 	} else {
-		crossed = n.bus.use(now, m.write(p.out()))
+		crossed = n.bus.Use(now, m.write(p.out()))
 	}
 	if p.queue != nil {
 		p.queue.ready(crossed)
@@ -204,7 +204,7 @@ func (p *packet) inject() {
 	}
 	count := m.packets(p.kind, p.out())
 	n.counts.Packets += int64(count)
-	ready := n.sending.use(crossed, vtime.Time(count)*m.profile.Adapter.Send)
+	ready := n.sending.Use(crossed, vtime.Time(count)*m.profile.Adapter.Send)
 	p.at(ready+m.profile.Adapter.Forward, depart)
 }
 
@@ -229,7 +229,7 @@ func (p *packet) travel() {
 		p.fail(Dead)
 		return
 	}
-	tail := l.use(m.kernel.Now(), p.length) + m.profile.Link.Hop
+	tail := l.Use(m.kernel.Now(), p.length) + m.profile.Link.Hop
 	switch more, turn := p.route.step(); {
 	case turn:
 		p.at(tail-p.length+m.fabric.turn, hop)
@@ -265,7 +265,7 @@ func (p *packet) accept() {
 		p.outcome = Busy
 	}
 	work := vtime.Time(m.packets(p.kind, p.out())) * m.profile.Adapter.Receive
-	p.at(p.to.receives.use(m.kernel.Now(), work), enter)
+	p.at(p.to.receives.Use(m.kernel.Now(), work), enter)
 }
 
 // enter finds the burst a buffer in the remote adapter, unless it is refused.
@@ -290,11 +290,11 @@ func (p *packet) cross() (free vtime.Time) {
 		p.fail(Dead)
 		return now
 	case p.kind.reads():
-		free = n.bus.use(now, m.profile.Memory.Read+m.read(p.back()))
+		free = n.bus.Use(now, m.profile.Memory.Read+m.read(p.back()))
 		p.at(max(free, n.landed), fetch) // reads push writes ahead of them
 		return free
 	}
-	free = n.bus.use(now, m.incoming(p.kind, p.out()))
+	free = n.bus.Use(now, m.incoming(p.kind, p.out()))
 	if p.kind == interrupt {
 		p.at(free+m.profile.Interrupt.Latency, land)
 		return free
@@ -362,7 +362,7 @@ func (p *packet) answered() {
 		p.from.proc.Arrive()
 	case p.kind == dmaRead && p.outcome == Delivered:
 		m, n := p.m, p.from
-		crossed := n.bus.use(m.kernel.Now(), m.incoming(p.kind, p.back()))
+		crossed := n.bus.Use(m.kernel.Now(), m.incoming(p.kind, p.back()))
 		p.at(crossed+m.profile.Memory.Visible, land)
 	default:
 		p.queue.answered(p.outcome)

@@ -10,11 +10,10 @@ import (
 // dma.align, and the size at most dma.most. The engine reads Src as it goes along, so it must
 // not be changed until the queue is done; Dst changes burst by burst as the bytes arrive.
 type Transfer struct {
-	Peer     *Node       // the other node
-	Dst, Src []byte      // of one length; Src is local memory and Dst the peer's, or with Read the other way round
-	Off      int         // of the peer's memory in its segment
-	Read     bool        // from the peer to here
-	Told     *vtime.Proc // may be nil; gets an Arrive when the last bytes have arrived
+	Peer     *Node  // the other node
+	Dst, Src []byte // of one length; Src is local memory and Dst the peer's, or with Read the other way round
+	Off      int    // of the peer's memory in its segment
+	Read     bool   // from the peer to here
 }
 
 // Queue is a list of transfers for the DMA engine of a node, which carries them out in order.
@@ -188,7 +187,6 @@ func (q *Queue) burst() {
 	}
 	q.flying++
 	if q.pos += size; q.pos == len(t.Src) {
-		p.told = t.Told
 		q.current++
 		q.pos = 0
 	}

@@ -110,10 +110,10 @@ type RemoteInterrupt struct {
 }
 
 // ConnectInterrupt connects to an interrupt of a node, trying again until the timeout
-// while it does not exist.
+// while it does not exist or the node does not answer.
 //
-// Errors: ErrNoSuchNodeid; ErrNoSuchIntno with a timeout of 0 or for a number that the
-// node does not have, else ErrTimeout; ErrNoLinkAccess and ErrNoRemoteLinkAccess as for
+// Errors: ErrNoSuchNodeid; ErrNoSuchIntno or ErrNodeNotResponding with a timeout of 0, else
+// ErrTimeout; ErrNoSuchIntno for a number that the node does not have; ErrNoLinkAccess and ErrNoRemoteLinkAccess as for
 // Connect.
 func (d *Device) ConnectInterrupt(node NodeID, number int, timeout time.Duration) (*RemoteInterrupt, error) {
 	d.step(callConnect)
@@ -132,8 +132,8 @@ func (d *Device) ConnectInterrupt(node NodeID, number int, timeout time.Duration
 	r := &RemoteInterrupt{dev: d, peer: p, number: number}
 	why := ErrNoSuchIntno
 	d.wait(p.dir, &p.dir.exports, timeout, func() bool {
-		if why = p.access(); why != 0 {
-			return true
+		if why = d.ask(p); why != 0 {
+			return !passing(why)
 		}
 		if r.state = shm.Load32(&p.dir.interrupts[number].state); r.state&1 == 0 {
 			why = ErrNoSuchIntno
@@ -144,7 +144,7 @@ func (d *Device) ConnectInterrupt(node NodeID, number int, timeout time.Duration
 	defer d.mu.Unlock()
 	d.waiting--
 	switch {
-	case why == ErrNoSuchIntno && timeout != 0:
+	case timeout != 0 && passing(why):
 		return nil, ErrTimeout.at("connect to interrupt %d of node %d: %v", number, node, why)
 	case why != 0:
 		return nil, why.at("connect to interrupt %d of node %d", number, node)

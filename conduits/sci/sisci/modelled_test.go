@@ -388,6 +388,70 @@ func TestModelledFailures(t *testing.T) {
 	}, func(p *vtime.Proc, d *Device) { export(t, d, 7, page, nil) })
 }
 
+// Connect waits for a node that does not answer until its driver knows why, the node answers,
+// or the time is up.
+func TestModelledNoAnswer(t *testing.T) {
+	w := newPair(t, nil)
+	detect := w.machine.Profile().Error.Detect
+	links := func(work bool) {
+		for i := range w.machine.Links() {
+			w.machine.SetLink(i, work)
+		}
+	}
+	at := func(p *vtime.Proc, when vtime.Time) {
+		p.Charge(when - p.Now())
+		p.Sync()
+	}
+	const cut, brief, lose = vtime.Second, 2 * vtime.Second, 3 * vtime.Second
+	w.run(func(p *vtime.Proc, d *Device) {
+		until := func(what string, least, most vtime.Time) {
+			t.Helper()
+			if now := p.Now(); now < least || now > most {
+				t.Errorf("%s at %v, want it from %v to %v", what, now, least, most)
+			}
+		}
+		at(p, cut)
+		links(false)
+		is(t, second(d.Connect(1, 7, 0, nil)), ErrNodeNotResponding)
+		is(t, second(d.Connect(1, 7, time.Millisecond, nil)), ErrTimeout)
+		_, err := d.ConnectInterrupt(1, 0, time.Millisecond)
+		is(t, err, ErrTimeout)
+		is(t, second(d.Connect(1, 7, Forever, nil)), ErrNoRemoteLinkAccess)
+		until("a cut link was known", cut+detect, cut+detect+vtime.Millisecond)
+		is(t, second(d.Connect(1, 7, 0, nil)), ErrNoRemoteLinkAccess)
+		links(true)
+
+		at(p, brief)
+		links(false)
+		must(d.Connect(1, 7, Forever, nil))
+		until("the answer came", brief+detect/2, brief+2*detect)
+
+		at(p, lose)
+		w.machine.Lose(1)
+		is(t, second(d.Connect(1, 7, Forever, nil)), ErrNoRemoteLinkAccess)
+		until("the loss was known", lose+detect, lose+detect+vtime.Millisecond)
+	}, func(p *vtime.Proc, d *Device) {
+		export(t, d, 7, page, nil)
+		at(p, brief+detect/2)
+		links(true)
+	})
+}
+
+// A driver finds out as late as otherwise about a node that it deals with for the first time.
+func TestModelledMeetsLostNode(t *testing.T) {
+	w := newPair(t, nil)
+	w.run(func(p *vtime.Proc, d *Device) {
+		detect := w.machine.Profile().Error.Detect
+		w.machine.Lose(1)
+		lost := p.Now()
+		_, err := d.Connect(1, 7, Forever, nil)
+		is(t, err, ErrNoRemoteLinkAccess)
+		if took := p.Now() - lost; took < detect || took > 2*detect {
+			t.Errorf("the loss was known after %v, want %v", took, detect)
+		}
+	}, func(p *vtime.Proc, d *Device) { export(t, d, 7, page, nil) })
+}
+
 // Errors of links fail sequences with every answer that there is; what is repeated until a
 // sequence says OK has arrived.
 func TestModelledErrors(t *testing.T) {

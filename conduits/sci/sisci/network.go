@@ -95,10 +95,37 @@ func (h *host) meet(node NodeID) *peer {
 	if to.adapter.Lost() {
 		p.set(nodeLost)
 	} else if !h.adapter.Reaches(to.adapter) {
-		p.set(remoteDown)
+		at := h.Proc.Now() + h.profile().Error.Detect
+		h.Proc.Kernel().At(at, (*inquiry)(h), uint64(node), 0)
 	}
 	h.dev.add(p)
 	return p
+}
+
+// inquiry is how a driver finds out about a node that does not answer it from the first: as
+// late as about a change of those that it knows.
+type inquiry host
+
+// Fire implements vtime.Target.
+func (i *inquiry) Fire(node, _ uint64) {
+	d := i.dev
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.peers[NodeID(node)].learn(d.host, hardware.Event{Kind: hardware.LinkCut}) && !d.closed {
+		d.self.dir.notify(&d.self.dir.events)
+	}
+}
+
+// ask returns what a call says that needs the driver of the node: of one that is no longer
+// there, but not yet known to be, there is no answer.
+func (d *Device) ask(p *peer) Errno {
+	if e := p.access(); e != 0 {
+		return e
+	}
+	if d.host != nil && !d.host.adapter.Reaches(p.dir.host.adapter) {
+		return ErrNodeNotResponding
+	}
+	return 0
 }
 
 // learn tells the devices what their drivers find out: the driver probes the nodes that it
@@ -119,7 +146,7 @@ func (d *Device) learn(e hardware.Event) {
 	for _, p := range d.known {
 		changed = p.learn(d.host, e) || changed
 	}
-	if changed && !d.closed {
+	if (changed || d.waiting > 0) && !d.closed { // a call may wait for an answer
 		d.self.dir.notify(&d.self.dir.events)
 	}
 }
@@ -273,7 +300,7 @@ func (h *host) wait(on *host, timeout time.Duration, ready func() bool) bool {
 	if timeout > 0 {
 		over.proc = p
 		t := p.Kernel().NewTimer(&over, 0, 0)
-		t.Reset(p.Now() + vtime.FromDuration(timeout))
+		t.Reset(p.Now().Plus(vtime.FromDuration(timeout)))
 		defer t.Stop()
 	}
 	p.SetWaiting("another node, in a call of SISCI")

@@ -38,12 +38,12 @@ type dmaView struct {
 }
 
 // Connect connects to the segment with the given id of a node. While the segment does not
-// exist or is not available, it tries again until the timeout. callback, if not nil, gets
+// exist or is not available, or the node does not answer, it tries again until the timeout. callback, if not nil, gets
 // the events of the connection from Service.
 //
-// Errors: ErrNoSuchNodeid; ErrNoSuchSegment or ErrConnectionRefused with a timeout of 0,
-// else ErrTimeout; ErrNoLinkAccess and ErrNoRemoteLinkAccess if a link is down or the node
-// is lost; ErrNoSpace if the owner has no room for a connection.
+// Errors: ErrNoSuchNodeid; ErrNoSuchSegment, ErrConnectionRefused or ErrNodeNotResponding with
+// a timeout of 0, else ErrTimeout; ErrNoLinkAccess and ErrNoRemoteLinkAccess if a link is
+// known to be down or the node to be lost; ErrNoSpace if the owner has no room for a connection.
 func (d *Device) Connect(node NodeID, id SegmentID, timeout time.Duration, callback RemoteCallback) (*RemoteSegment, error) {
 	d.step(callConnect)
 	d.mu.Lock()
@@ -59,7 +59,7 @@ func (d *Device) Connect(node NodeID, id SegmentID, timeout time.Duration, callb
 	var why Errno
 	d.wait(p.dir, &p.dir.exports, timeout, func() bool {
 		s, why = d.connect(p, id, callback)
-		return why != ErrNoSuchSegment && why != ErrConnectionRefused
+		return !passing(why)
 	})
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -70,15 +70,20 @@ func (d *Device) Connect(node NodeID, id SegmentID, timeout time.Duration, callb
 		d.remotes = append(d.remotes, s)
 		d.self.dir.notify(&d.self.dir.events) // Service may have missed what has befallen it since
 		return s, nil
-	case timeout != 0 && (why == ErrNoSuchSegment || why == ErrConnectionRefused):
+	case timeout != 0 && passing(why):
 		return nil, ErrTimeout.at("connect to segment %#x of node %d: %v", id, node, why)
 	}
 	return nil, why.at("connect to segment %#x of node %d", id, node)
 }
 
+// passing reports whether a call that was answered so is tried again.
+func passing(why Errno) bool {
+	return why == ErrNoSuchSegment || why == ErrConnectionRefused || why == ErrNodeNotResponding
+}
+
 // connect tries once.
 func (d *Device) connect(p *peer, id SegmentID, callback RemoteCallback) (*RemoteSegment, Errno) {
-	if e := p.access(); e != 0 {
+	if e := d.ask(p); e != 0 {
 		return nil, e
 	}
 	slot, e := p.find(id)

@@ -1,7 +1,6 @@
 package cost_test
 
 import (
-	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -25,7 +24,7 @@ func choice(t *testing.T, text string) coll.Choice {
 }
 
 // TestGrowth wants the times that the parameters say, of calls whose ranks all do the same in
-// every round, and that the fit finds them in the times.
+// every round, which are also those of the formula.
 func TestGrowth(t *testing.T) {
 	p := cost.LogGP{Latency: 1000, SendOverhead: 100, RecvOverhead: 200, Scan: 3, ByteGap: 2, Combine: 5}
 	ranks := []int{1, 2, 4, 16, 64, 1024, 4096}
@@ -41,33 +40,18 @@ func TestGrowth(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		f := cost.Formula{A: float64(x.a), B: 3, Scan: everyRank}
 		for _, pt := range points {
-			if want := vtime.Time(cost.Rounds(pt.Ranks, 2)) * (x.a + 3*vtime.Time(pt.Ranks)); pt.End != want {
-				t.Errorf("%s of %d ranks takes %v, want %v", x.choice, pt.Ranks, pt.End, want)
+			want := vtime.Time(cost.Rounds(pt.Ranks, 2)) * (x.a + 3*vtime.Time(pt.Ranks))
+			if pt.End != want || f.Time(pt.Ranks) != float64(want) {
+				t.Errorf("%s of %d ranks takes %v, by the formula %v ps, want %v", x.choice, pt.Ranks, pt.End, f.Time(pt.Ranks), want)
 			}
 		}
-		f, worst := cost.Fit(points, cost.Ranks)
-		if math.Abs(f.A-float64(x.a)) > 1e-3 || math.Abs(f.B-3) > 1e-6 || worst > 1e-9 {
-			t.Errorf("%s: A %v, B %v, off by %v", x.choice, f.A, f.B, worst)
-		}
-	}
-	// With a scan that does not grow the two cannot be told apart.
-	points, err := cost.Growth(coll.Call{Op: coll.Barrier}, choice(t, "barrier=dissemination"), cost.LogGP{Latency: 7}, ranks)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if f, worst := cost.Fit(points, func(int) float64 { return 1 }); f.A != 7 || f.B != 0 || worst != 0 {
-		t.Errorf("A %v, B %v, off by %v", f.A, f.B, worst)
 	}
 }
 
-func TestSummary(t *testing.T) {
-	for ranks, want := range map[int]float64{1: 1, 2: 1, 64: 1, 65: 2, 4096: 2, 4097: 3} {
-		if got := cost.Summary(ranks); got != want {
-			t.Errorf("%d ranks: %v looks, want %v", ranks, got, want)
-		}
-	}
-}
+// everyRank is the scan of a receiver that looks at one flag of every rank.
+func everyRank(ranks int) float64 { return float64(ranks) }
 
 // TestLogGP follows a few messages by hand.
 func TestLogGP(t *testing.T) {
