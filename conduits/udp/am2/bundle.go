@@ -163,14 +163,24 @@ func (b *Bundle) packSize() int { return min(b.cfg.Pack, b.cfg.Datagram) &^ (uni
 
 // newSmall returns a packet for a head.
 func (b *Bundle) newSmall(ch *channel, l lane) *packet {
-	n := len(b.small)
-	if n == 0 {
-		return &packet{buf: make([]byte, max(headSize, ackSize)), small: true, ch: ch, lane: l, state: loose}
+	if len(b.small) == 0 {
+		b.moreSmall()
 	}
+	n := len(b.small)
 	p := b.small[n-1]
 	b.small = b.small[:n-1]
 	*p = packet{buf: p.buf, small: true, ch: ch, lane: l, state: loose}
 	return p
+}
+
+// moreSmall makes some packets for heads at once: as many as windows open to are needed.
+func (b *Bundle) moreSmall() {
+	const some, size = 16, max(headSize, ackSize)
+	packets, memory := make([]packet, some), make([]byte, some*size)
+	for i := range packets {
+		packets[i].buf = memory[i*size : (i+1)*size : (i+1)*size]
+		b.small = append(b.small, &packets[i])
+	}
 }
 
 // free gives a packet back that is in no list.
