@@ -19,7 +19,11 @@ type buckets struct {
 	used   [digits]uint64              // which buckets of a level are not empty
 	levels uint                        // which levels are not
 	free   [][]entry                   // memory of empty buckets
+	spare  int                         // entries that it could hold
 }
+
+// leastSpare is how many entries' memory is kept in any case.
+const leastSpare = 1 << 14
 
 // add puts an entry into its bucket, which comes in the order of calls.
 func (b *buckets) add(e entry, base Time) {
@@ -54,13 +58,16 @@ func (b *buckets) buffer() []entry {
 		return make([]entry, 0, few)
 	}
 	buffer := b.free[last]
+	b.free[last] = nil
 	b.free = b.free[:last]
+	b.spare -= cap(buffer)
 	return buffer
 }
 
-// recycle gives memory back.
-func (b *buckets) recycle(buffer []entry) {
-	if cap(buffer) > 0 {
+// recycle gives memory back. It is kept as far as n entries, all that there are, may need it.
+func (b *buckets) recycle(buffer []entry, n int) {
+	if cap(buffer) > 0 && b.spare+cap(buffer) <= leastSpare+2*n {
 		b.free = append(b.free, buffer[:0])
+		b.spare += cap(buffer)
 	}
 }

@@ -95,7 +95,7 @@ func (q *queue) pop() entry {
 // refill makes a run of the first bucket. One that is large and in no order is
 // divided before, until its first part is small or has but one time.
 func (q *queue) refill() {
-	q.far.recycle(q.run)
+	q.far.recycle(q.run, q.n)
 	for {
 		level, b := q.far.take()
 		switch {
@@ -109,7 +109,7 @@ func (q *queue) refill() {
 			for _, e := range b {
 				q.far.add(e, start)
 			}
-			q.far.recycle(b)
+			q.far.recycle(b, q.n)
 			continue
 		}
 		q.run, q.head, q.last = b, 0, b[len(b)-1].at
@@ -125,14 +125,14 @@ func (q *queue) spread() {
 	for q.far.levels != 0 {
 		_, b := q.far.take()
 		all = append(all, b...)
-		q.far.recycle(b)
+		q.far.recycle(b, q.n)
 	}
 	q.run, q.head, q.near = q.run[:0], 0, q.near[:0]
 	q.last = slices.MinFunc(all, order).at - 1
 	for _, e := range all {
 		q.far.add(e, q.last)
 	}
-	q.far.recycle(all)
+	q.far.recycle(all, q.n)
 }
 
 func insertionSort(b []entry) {
