@@ -46,7 +46,7 @@ type paperPeer struct {
 	// By place: what watches the transfers of a message, made at the first use. Whoever holds
 	// the place has them to itself.
 	toCmd  [perPeer]*sisci.Sequence
-	toLong *[perPeer]*sisci.Sequence // nil before the first Long
+	toLong atomic.Pointer[[perPeer]*sisci.Sequence] // nil before the first Long
 	// used is the message location status of the requests: bit r is set from Reserve of
 	// request r until its reply or control reply.
 	used atomic.Uint32

@@ -225,11 +225,13 @@ func (c *paper) commandSequence(p *paperPeer, number int) *sisci.Sequence {
 // longSequence returns what watches the stores of a message to the peer's long segment, or
 // nil after a failure.
 func (c *paper) longSequence(p *paperPeer, number int) *sisci.Sequence {
-	if p.toLong == nil {
-		p.toLong = new([perPeer]*sisci.Sequence)
+	qs := p.toLong.Load()
+	if qs == nil { // messages in different places may be the first at the same time
+		p.toLong.CompareAndSwap(nil, new([perPeer]*sisci.Sequence))
+		qs = p.toLong.Load()
 	}
-	if p.toLong[number] != nil {
-		return p.toLong[number]
+	if qs[number] != nil {
+		return qs[number]
 	}
 	m := c.longMap(p.remote)
 	if m == nil {
@@ -240,7 +242,7 @@ func (c *paper) longSequence(p *paperPeer, number int) *sisci.Sequence {
 		c.unreached(p.remote, err)
 		return nil
 	}
-	p.toLong[number] = q
+	qs[number] = q
 	return q
 }
 
