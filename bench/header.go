@@ -28,14 +28,15 @@ type Header struct {
 	GOARCH   string    `json:"goarch"`
 	Commit   string    `json:"commit"` // of the program; "+" appended if its tree was modified
 
-	Conduit string `json:"conduit,omitempty"`
-	Profile string `json:"profile,omitempty"`
-	Threads string `json:"threads,omitempty"` // "single" or "many"
-	Mode    string `json:"mode,omitempty"`    // "live" or "modelled": never mixed unlabelled
-	Pinning string `json:"pinning,omitempty"` // e.g. "0,1" or "none"
-	Ranks   int    `json:"ranks,omitempty"`
-	Method  string `json:"method,omitempty"` // e.g. "10 samples, interleaved"
-	Peers   string `json:"peers,omitempty"`  // other implementations measured beside it, and which are missing
+	Conduit  string `json:"conduit,omitempty"`
+	Profile  string `json:"profile,omitempty"`
+	Settings string `json:"settings,omitempty"` // of the conduit that are not the profile's, e.g. "security=none"
+	Threads  string `json:"threads,omitempty"`  // "single" or "many"
+	Mode     string `json:"mode,omitempty"`     // "live" or "modelled": never mixed unlabelled
+	Pinning  string `json:"pinning,omitempty"`  // e.g. "0,1" or "none"
+	Ranks    int    `json:"ranks,omitempty"`
+	Method   string `json:"method,omitempty"` // e.g. "10 samples, interleaved"
+	Peers    string `json:"peers,omitempty"`  // other implementations measured beside it, and which are missing
 }
 
 const unknown = "unknown"
@@ -148,6 +149,7 @@ func (h *Header) lines() []Param {
 		{"commit", h.Commit},
 		{"conduit", h.Conduit},
 		{"profile", h.Profile},
+		{"settings", h.Settings},
 		{"threads", h.Threads},
 		{"mode", h.Mode},
 		{"ranks", nonZero(h.Ranks)},

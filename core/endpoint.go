@@ -3,6 +3,7 @@ package core
 import (
 	"sync"
 
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/sparse"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
@@ -228,3 +229,7 @@ func (ep *Endpoint) unfinished(t *Token, c *Context) {
 
 // Fail ends the job with err as the reason; conduits call it when the network has failed.
 func (ep *Endpoint) Fail(err error) { ep.job.abort(err) }
+
+// Wake ends the sleep of a wait in the kernel, or the next one. Conduits call it, live only, for
+// what the descriptor of their Sleeper does not tell. Any goroutine may; it does not block.
+func (ep *Endpoint) Wake() { shm.Ring(ep.bell) }

@@ -50,6 +50,8 @@ var kinds = []struct {
 	{"model", []string{"-n", "4", "--model", "loopback"}},
 	{"sci-d339", []string{"-n", "4", "--model", "sci/d339"}},
 	{"sci-scale", []string{"-n", "4", "--model", "sci/scale"}},
+	{"udp", []string{"-n", "4", "--conduit", "udp"}},
+	{"udp-goroutines", []string{"-n", "2", "--goroutines", "--conduit", "udp", "--udp-security", "encrypt"}},
 }
 
 // modelled are the jobs of TestTraces.
@@ -132,6 +134,29 @@ func TestSamplesortFiles(t *testing.T) {
 func TestCG(t *testing.T) { each(t, "900 unknowns, 4380 entries", "cg") }
 
 func TestGups(t *testing.T) { each(t, "every word is right", "gups", "--log2", "12") }
+
+// TestUDPSettings runs one program over sockets with each protection, and with datagrams of the
+// size of a network's, with and without the kernel's help to divide and join them.
+func TestUDPSettings(t *testing.T) {
+	for _, args := range []string{
+		"--udp-security none",
+		"--udp-security encrypt",
+		"--udp-security auth --set datagram=1472",
+		"--udp-security auth --set datagram=1472 --set gso=off --set gro=off",
+	} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			line := slices.Concat([]string{"--timeout", "60s", "-n", "3", "--conduit", "udp"}, strings.Fields(args), []string{filepath.Join(bin, "samplesort")})
+			out, err := exec.Command(filepath.Join(bin, "aqrun"), line...).CombinedOutput()
+			if err != nil || !strings.Contains(string(out), "they are sorted and complete") {
+				t.Errorf("%v\n%s", err, out)
+			}
+			if says := strings.Contains(string(out), "security=none"); says != strings.Contains(args, "none") {
+				t.Errorf("that nothing is protected is announced: %v\n%s", says, out)
+			}
+		})
+	}
+}
 
 // more are the examples that have options.
 var more = []string{"stencil", "hashtable", "samplesort", "cg", "gups"}

@@ -31,15 +31,16 @@ const MaxSize = 4 << 20
 
 // Plan is what to measure. Launcher and ranks have the same.
 type Plan struct {
-	Conduit string
-	Profile string
-	Threads core.Threads
-	Mode    spawner.Mode // where the ranks live
-	Ops     []string     // of those that the benchmark knows, in the order of the report
-	Sizes   []int        // payload bytes, up to MaxSize
-	Samples int          // of each point
-	CPUs    []int        // rank i runs on CPUs[i % len(CPUs)], and so do the floors; nil: not pinned, no floors
-	Weight  float64      // operations per sample, relative to the usual number
+	Conduit  string
+	Profile  string
+	Settings map[string]string // of the conduit, beside those of the profile
+	Threads  core.Threads
+	Mode     spawner.Mode // where the ranks live
+	Ops      []string     // of those that the benchmark knows, in the order of the report
+	Sizes    []int        // payload bytes, up to MaxSize
+	Samples  int          // of each point
+	CPUs     []int        // rank i runs on CPUs[i % len(CPUs)], and so do the floors; nil: not pinned, no floors
+	Weight   float64      // operations per sample, relative to the usual number
 
 	Idle time.Duration // how soon a waiting rank goes to sleep; 0: the library's default
 }
@@ -75,7 +76,7 @@ func (p *Plan) Params(op string, more ...bench.Param) []bench.Param {
 
 // config is the configuration of a job's ranks.
 func (p *Plan) config() core.Config {
-	c := core.Config{Conduit: p.Conduit, Profile: p.Profile, Threads: p.Threads, Segment: segment, Sleep: p.Idle}
+	c := core.Config{Conduit: p.Conduit, Profile: p.Profile, Settings: p.Settings, Threads: p.Threads, Segment: segment, Sleep: p.Idle}
 	if p.Modelled() {
 		c.Segment = "" // a model may limit segments, and takes memory only where it is touched
 	}

@@ -18,8 +18,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -137,6 +139,7 @@ func measure(ctx context.Context, o *options, enc bench.Encoder) error {
 	}
 	for _, p := range o.plans() {
 		h.Conduit, h.Profile, h.Threads = p.Conduit, p.Profile, p.Threads.String()
+		h.Settings = settings(p.Settings)
 		h.Method = fmt.Sprintf("%d samples, %s", p.Samples, o.verb.method)
 		if p.Modelled() {
 			h.Method = fmt.Sprintf("in virtual time, samples: %d", p.Samples)
@@ -153,6 +156,15 @@ func measure(ctx context.Context, o *options, enc bench.Encoder) error {
 		}
 	}
 	return nil
+}
+
+// settings writes settings as the user may, by key.
+func settings(set map[string]string) string {
+	var pairs []string
+	for _, key := range slices.Sorted(maps.Keys(set)) {
+		pairs = append(pairs, key+"="+set[key])
+	}
+	return strings.Join(pairs, ",")
 }
 
 // pinning describes on which CPUs the ranks are.

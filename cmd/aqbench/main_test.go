@@ -142,6 +142,21 @@ func checkHeader(t *testing.T, args []string, h *bench.Header) {
 	}
 }
 
+// TestSettings has the conduit get its settings: a header that names them, or its refusal.
+func TestSettings(t *testing.T) {
+	args := []string{"rma", "--conduit", "udp", "--goroutines", "--threads", "single", "--op", "barrier", "--samples", "1", "--quick"}
+	var out, errs bytes.Buffer
+	if status := run(t.Context(), append(args, "--set", "security=none", "--set", "gso=off"), &out, &errs); status != 0 {
+		t.Fatalf("status %d: %s", status, &errs)
+	}
+	if want := "settings: gso=off,security=none\n"; !strings.Contains(out.String(), want) {
+		t.Errorf("no line %q in\n%s", want, &out)
+	}
+	if status := run(t.Context(), append(args, "--set", "security=perhaps"), &out, &errs); status != 1 {
+		t.Errorf("a setting that the conduit refuses: status %d", status)
+	}
+}
+
 func TestMisuse(t *testing.T) {
 	for _, c := range []struct {
 		args []string

@@ -22,6 +22,7 @@ type options struct {
 	verb            *verb
 	conduit, format string
 	profiles        []string
+	settings        map[string]string // of the conduit
 	threads         []core.Threads
 	mode            spawner.Mode
 	ops             []string
@@ -59,6 +60,7 @@ func (o *options) parse(args []string, stdout io.Writer) error {
 		anyProfile, anyThreads = "default", core.Single.String() // what is made of it is made of one
 	}
 	f.StringVar(&profile, "profile", anyProfile, "profile of the conduit, default, or all")
+	f.StringToStringVar(&o.settings, "set", nil, "further settings of the conduit, KEY=VALUE, as of aqrun; repeatable")
 	f.StringVar(&threads, "threads", anyThreads, "single, many, or all")
 	f.BoolVar(&goroutines, "goroutines", false, "ranks are goroutines of one process: no pinning, no floors")
 	f.StringVar(&model, "model", "", "ranks run in virtual time on this conduit's model, or CONDUIT/MODEL: no floors")
@@ -218,7 +220,7 @@ func (o *options) plans() []runner.Plan {
 	for _, profile := range o.profiles {
 		for _, t := range o.threads {
 			plans = append(plans, runner.Plan{
-				Conduit: o.conduit, Profile: profile, Threads: t, Mode: o.mode, Ops: o.ops,
+				Conduit: o.conduit, Profile: profile, Settings: o.settings, Threads: t, Mode: o.mode, Ops: o.ops,
 				Sizes: o.sizes, Samples: o.samples, CPUs: o.cpus, Weight: o.weight,
 			})
 		}

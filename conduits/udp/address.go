@@ -78,7 +78,10 @@ func chooseAddress(address, device string, oneHost bool) (netip.Addr, error) {
 		return netip.Addr{}, errors.New("udp: the ranks are on several hosts: say which address to use by the setting address=ADDRESS, address=PREFIX/BITS or interface=NAME")
 	}
 	if a, err := netip.ParseAddr(address); err == nil && device == "" {
-		return a.Unmap(), nil
+		if a = a.Unmap(); a.IsUnspecified() || a.IsMulticast() {
+			return a, fmt.Errorf("udp: setting address=%q: it is not the address of one interface; want one such as 10.0.0.7", address)
+		}
+		return a, nil
 	}
 	within := netip.Prefix{}
 	if address != "" {

@@ -56,6 +56,8 @@ type conduit struct {
 	ring     *seal.Ring
 	directory
 	sealed  []byte // mode Encrypt: what is being sent
+	torn    []byte // pieces that are being sent
+	pieces  [assemblies]assembly
 	op      am2.Op // for the call of am2 under way
 	counts  counts
 	seen    uint64        // events of the bundle before the last poll looked
@@ -148,6 +150,7 @@ func (c *conduit) meet(a *core.Attachment) error {
 	local := a.Boot.Local()
 	return c.directory.fill(cards, c.group, c.sock.local.Addr().Zone(), func(p *entry, r core.Rank) error {
 		_, p.local = slices.BinarySearch(local, r)
+		p.far = p.addr.Addr() != c.sock.local.Addr() && !p.addr.Addr().IsLoopback()
 		name := am2.Name{Addr: p.addr, Number: endpointNumber, Incarnation: cards[r].incarnation}
 		return c.endpoint.Map(uint32(r), name, tag)
 	})

@@ -2,6 +2,7 @@ package udp
 
 import (
 	"net/netip"
+	"time"
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/seal"
 	"github.com/aqueduct-go/aqueduct/core"
@@ -18,6 +19,7 @@ type directory struct {
 type entry struct {
 	rank  core.Rank
 	local bool // on this host
+	far   bool // what is sent to it leaves the network namespace, as far as addresses tell
 	addr  netip.AddrPort
 	name  string // see card.name
 	peer  *peer  // nil before the first datagram
@@ -29,7 +31,9 @@ type peer struct {
 	sockaddr sockaddr
 	mtu      int // bytes of a datagram that pass undivided
 	seal     *seal.Peer
-	closed   bool // it has said that it closes
+	widen    time.Duration // when the path is looked at again that was found narrow; 0: it was not
+	pieces   uint32        // datagrams sent in pieces
+	closed   bool          // it has said that it closes
 }
 
 // fill enters the ranks of the group and calls f for each.
@@ -89,7 +93,7 @@ func (c *conduit) meetPeer(e *entry, s *sockaddr) *peer {
 
 // narrowed learns the path to an address anew.
 func (c *conduit) narrowed(to *sockaddr) {
-	if p := c.sender(to); p != nil {
+	if p := c.sender(to); p != nil && p.widen == 0 {
 		p.mtu = pathMTU(c.sock.local.Addr(), p.addr)
 	}
 }

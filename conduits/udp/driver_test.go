@@ -277,6 +277,80 @@ func TestGone(t *testing.T) {
 	}
 }
 
+// A rank that sleeps is told that a peer is given up also if its own host lets nothing through,
+// such as a firewall that drops whatever the rank sends; here it is a broadcast address.
+func TestNothingLeaves(t *testing.T) {
+	settings := map[string]string{"unreachable": "300ms", "address": "127.255.255.255"}
+	err := job(t, 2, settings, func(j *core.Job, ep *core.Endpoint, c *counters) error {
+		if j.Rank() == 0 {
+			if err := ep.RequestShort(1, onPlain); err != nil {
+				return err
+			}
+		}
+		return ep.WaitUntil(func() bool { return false })
+	})
+	if err == nil || !strings.Contains(err.Error(), "rank 1 (127.255.255.255:") || !strings.Contains(err.Error(), "unreachable after 300ms") {
+		t.Error(err)
+	}
+}
+
+// That nobody receives at an address is not believed of another than the host itself.
+func TestForgedRefusal(t *testing.T) {
+	stranger, err := unix.Socket(unix.AF_INET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
+	if err != nil {
+		t.Skipf("a raw socket: %v", err)
+	}
+	defer unix.Close(stranger)
+	if err := unix.Bind(stranger, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 2}}); err != nil {
+		t.Fatal(err)
+	}
+	err = job(t, 2, nil, func(j *core.Job, ep *core.Endpoint, c *counters) error {
+		if err := exchangeWithNext(j, ep, c, 10); err != nil {
+			return err
+		}
+		if j.Rank() == 0 {
+			me := end(0)
+			me.mu.Lock()
+			defer me.mu.Unlock()
+			to := me.knownPeer(1)
+			lie := portUnreachable(me.sock.local, to.addr)
+			if err := unix.Sendto(stranger, lie, 0, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+				return err
+			}
+			f, ok := me.sock.failed() // over the loopback it is there when it has been sent
+			if !ok || f.errno != unix.ECONNREFUSED || f.to != to.sockaddr || f.by.String() != "127.0.0.2" {
+				return fmt.Errorf("%v: %v of %v by %v", ok, f.errno, f.to.addrPort(), f.by)
+			}
+			if me.refused(&f.to, f.by); me.dead != nil {
+				return fmt.Errorf("rank 1 is taken for dead because %v says so", f.by)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// portUnreachable returns an ICMP message (RFC 792) about a datagram.
+func portUnreachable(from, to netip.AddrPort) []byte {
+	b := make([]byte, 8+headerIPv4)
+	b[0], b[1] = 3, 3
+	ip := b[8:]
+	ip[0], ip[9] = 4<<4|5, unix.IPPROTO_UDP
+	copy(ip[12:], from.Addr().AsSlice())
+	copy(ip[16:], to.Addr().AsSlice())
+	binary.BigEndian.PutUint16(ip[20:], from.Port())
+	binary.BigEndian.PutUint16(ip[22:], to.Port())
+	sum := uint32(0)
+	for i := 0; i < len(b); i += 2 {
+		sum += uint32(binary.BigEndian.Uint16(b[i:]))
+	}
+	sum = sum>>16 + sum&0xffff
+	binary.BigEndian.PutUint16(b[2:], ^uint16(sum+sum>>16))
+	return b
+}
+
 // A rank that is silent is given up after the time that the settings say.
 func TestUnreachable(t *testing.T) {
 	over := make(chan struct{})
@@ -350,7 +424,7 @@ func TestFarewell(t *testing.T) {
 		other.mu.Unlock()
 		me.mu.Lock()
 		p := me.knownPeer(1)
-		me.refused(&p.sockaddr) // it may have come before the farewell was read
+		me.refused(&p.sockaddr, p.addr.Addr()) // it may have come before the farewell was read
 		for !p.closed {
 			me.mu.Unlock()
 			if err := ep.Poll(); err != nil {
@@ -358,7 +432,7 @@ func TestFarewell(t *testing.T) {
 			}
 			me.mu.Lock()
 		}
-		me.refused(&p.sockaddr)
+		me.refused(&p.sockaddr, p.addr.Addr())
 		err := me.buried(me.now() + time.Hour)
 		me.mu.Unlock()
 		if err == nil {

@@ -2,6 +2,7 @@ package udp
 
 import (
 	"fmt"
+	"net/netip"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -25,16 +26,17 @@ func (c *conduit) inquire() {
 		case unix.EMSGSIZE:
 			c.narrowed(&f.to)
 		case unix.ECONNREFUSED:
-			c.refused(&f.to)
+			c.refused(&f.to, f.by)
 		}
 	}
 }
 
-// refused notes that nobody receives at an address. It is believed of this host only: from
-// elsewhere anybody could say so.
-func (c *conduit) refused(to *sockaddr) {
+// refused notes that nobody receives at an address, as somebody has said. It is believed of this
+// host only, and only if it says so itself: by its own address, which the kernel takes from no
+// other host. From elsewhere anybody could say so.
+func (c *conduit) refused(to *sockaddr, by netip.Addr) {
 	e := c.byAddr[*to]
-	if e == nil || !e.local || e.peer == nil || e.peer.closed || c.dead != nil {
+	if e == nil || !e.local || by != to.addrPort().Addr() || e.peer == nil || e.peer.closed || c.dead != nil {
 		return
 	}
 	c.dead, c.deadAt = e.peer, c.now()+lossDelay

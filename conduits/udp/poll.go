@@ -123,6 +123,9 @@ func (c *conduit) accept(now time.Duration, p *peer, block *am2.Block, datagram 
 	last := isFarewell(datagram)
 	head, ok := am2.HeadLen(datagram)
 	if !ok && !last {
+		if isPiece(datagram) {
+			return c.assemble(now, p, datagram)
+		}
 		c.counts.malformed++
 		return false
 	}

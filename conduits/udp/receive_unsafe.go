@@ -2,6 +2,7 @@ package udp
 
 import (
 	"encoding/binary"
+	"net/netip"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -65,8 +66,8 @@ func (s *socket) recvmsg(buf []byte, flags int) (int, unix.Errno) {
 // failure is what the network has said about something that was sent.
 type failure struct {
 	to    sockaddr
+	by    netip.Addr // who has said so, without its zone; not valid if the kernel does not tell
 	errno unix.Errno
-	mtu   int // with EMSGSIZE: what the router said
 }
 
 // failed takes one of the errors that the kernel keeps for the socket; false if there is none.
@@ -77,13 +78,18 @@ func (s *socket) failed() (failure, bool) {
 		return failure{}, false
 	}
 	c := r.control[:r.hdr.Controllen]
-	if len(c) < unix.CmsgLen(int(unsafe.Sizeof(unix.SockExtendedErr{}))) {
+	at := unix.CmsgLen(0)
+	offender := at + int(unsafe.Sizeof(unix.SockExtendedErr{}))
+	if len(c) < offender {
 		return failure{}, true
 	}
-	e := (*unix.SockExtendedErr)(unsafe.Pointer(&c[unix.CmsgLen(0)]))
+	e := (*unix.SockExtendedErr)(unsafe.Pointer(&c[at]))
 	f := failure{to: r.from, errno: unix.Errno(e.Errno)}
-	if f.errno == unix.EMSGSIZE {
-		f.mtu = int(e.Info)
+	// Behind it the kernel puts the address of the host that has sent the ICMP message.
+	if e.Origin == unix.SO_EE_ORIGIN_ICMP || e.Origin == unix.SO_EE_ORIGIN_ICMP6 {
+		var by sockaddr
+		copy(by[:], c[offender:])
+		f.by = by.addrPort().Addr()
 	}
 	return f, true
 }

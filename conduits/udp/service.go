@@ -207,22 +207,13 @@ func (c *conduit) serve() time.Duration {
 	}
 	next := c.bundle.Service(c.now())
 	if c.asleep && c.bundle.Backlog() > 0 {
-		c.rouse()
+		c.ep.Wake() // for what did not come by the socket, such as a message that is returned
 	}
 	c.served = true
 	if c.watch(!c.asleep); !c.served {
 		next = min(next, c.now()+tick)
 	}
 	return next
-}
-
-// rouse wakes the rank, which sleeps on its socket, by an empty datagram to itself: something
-// is there that did not come by the socket, such as a message that is returned.
-func (c *conduit) rouse() {
-	if self, err := sockaddrOf(c.sock.local); err == nil {
-		c.sock.add(&self, c.sealed[:0], nil, false)
-		c.flush()
-	}
 }
 
 // watch has datagrams for the rank wake the service, or not. It is not done in advance, since

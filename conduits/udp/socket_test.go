@@ -146,8 +146,8 @@ func TestRefused(t *testing.T) {
 			}
 		}
 		f, ok := a.failed()
-		if !ok || f.to != *to || f.errno != unix.ECONNREFUSED {
-			t.Errorf("%v %v %v, want %v", ok, f.to.addrPort(), f.errno, to.addrPort())
+		if !ok || f.to != *to || f.errno != unix.ECONNREFUSED || f.by != to.addrPort().Addr() {
+			t.Errorf("%v %v %v by %v, want %v", ok, f.to.addrPort(), f.errno, f.by, to.addrPort())
 		}
 		if _, more := a.failed(); more {
 			t.Error("there is more than one error")
@@ -205,6 +205,10 @@ func TestChooseAddress(t *testing.T) {
 		{"203.0.113.1", "lo", false, "no fitting address"},
 		{"", "nowhere0", false, "nowhere0"},
 		{"ten", "", false, "want an address"},
+		{"0.0.0.0", "", true, "not the address of one interface"},
+		{"::", "", true, "not the address of one interface"},
+		{"::ffff:0.0.0.0", "", true, "not the address of one interface"},
+		{"224.0.0.1", "", true, "not the address of one interface"},
 	} {
 		got, err := chooseAddress(c.address, c.device, c.oneHost)
 		if text := got.String(); err == nil && text != c.want || err != nil && !bytes.Contains([]byte(err.Error()), []byte(c.want)) {

@@ -13,8 +13,9 @@ import (
 // wire implements am2.Wire: it seals what the bundle sends and gathers it for the socket.
 type wire struct{ c *conduit }
 
-// Send implements am2.Wire. What is sent again beyond this host may be divided by IP.
-func (w wire) Send(to netip.AddrPort, head, body []byte, again bool) {
+// Send implements am2.Wire. What is sent again and leaves the host may be divided by IP; what is
+// lost again and again is sent in pieces.
+func (w wire) Send(to netip.AddrPort, head, body []byte, times int) {
 	c := w.c
 	p := c.receiver(to)
 	if p == nil {
@@ -30,7 +31,15 @@ func (w wire) Send(to netip.AddrPort, head, body []byte, again bool) {
 	case seal.Encrypt:
 		head, body = c.encrypted(p, am2.Number(head), head, body), nil
 	}
-	c.sock.add(&p.sockaddr, head, body, again && !p.local)
+	again := times > 0 && p.far
+	if again && times >= suspicion && len(head)+len(body) > payloadOf(c.sock.v6, 0) {
+		c.narrow(p)
+	}
+	if p.widen != 0 && len(head)+len(body) > p.mtu {
+		c.tear(p, head, body)
+		return
+	}
+	c.sock.add(&p.sockaddr, head, body, again)
 }
 
 // encrypted returns an encrypted copy of a datagram, which stays until the next flush.
@@ -56,12 +65,15 @@ func (w wire) Flush() { w.c.flush() }
 
 func (c *conduit) flush() {
 	c.sock.flush()
-	c.sealed = c.sealed[:0]
+	c.sealed, c.torn = c.sealed[:0], c.torn[:0]
 }
 
 // MTU implements am2.Wire.
 func (w wire) MTU(to netip.AddrPort) int {
 	if p := w.c.receiver(to); p != nil {
+		if p.widen != 0 {
+			w.c.widened(p)
+		}
 		return p.mtu
 	}
 	return am2.MinDatagram
@@ -89,7 +101,7 @@ func (c *conduit) farewell() {
 			continue
 		}
 		head := make([]byte, am2.FixedHead)
-		head[atVersion], head[atKind] = farewellVersion, farewellKind
+		head[atVersion], head[atKind] = datagramVersion, farewellKind
 		binary.LittleEndian.PutUint64(head[atNumber:], farewellNumber)
 		switch c.security {
 		case seal.Auth:
@@ -102,10 +114,11 @@ func (c *conduit) farewell() {
 	c.flush()
 }
 
-const farewellVersion = 1
+// datagramVersion is that of the datagrams of am2 and of this package.
+const datagramVersion = 1
 
 // isFarewell recognises a farewell, which is still to be authenticated.
 func isFarewell(datagram []byte) bool {
-	return len(datagram) == am2.FixedHead && datagram[atVersion] == farewellVersion &&
+	return len(datagram) == am2.FixedHead && datagram[atVersion] == datagramVersion &&
 		datagram[atKind] == farewellKind && am2.Number(datagram) == farewellNumber
 }

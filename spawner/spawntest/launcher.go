@@ -17,7 +17,10 @@ import (
 // must call coretest.RankMain with spawner.Connect.
 var Processes coretest.Launcher = processes{}
 
-type processes struct{}
+// Behind is Processes with a launch prefix (see spawner.Spec.Prefix).
+func Behind(prefix ...string) coretest.Launcher { return processes{prefix} }
+
+type processes struct{ prefix []string }
 
 // Offers implements coretest.Launcher.
 func (processes) Offers() coretest.Offer {
@@ -25,7 +28,7 @@ func (processes) Offers() coretest.Offer {
 }
 
 // Launch implements coretest.Launcher.
-func (processes) Launch(t testing.TB, l *coretest.Launch) *coretest.Outcome {
+func (p processes) Launch(t testing.TB, l *coretest.Launch) *coretest.Outcome {
 	t.Helper()
 	prog, err := os.Executable()
 	if err != nil {
@@ -33,7 +36,7 @@ func (processes) Launch(t testing.TB, l *coretest.Launch) *coretest.Outcome {
 	}
 	var out coretest.Output
 	job, err := spawner.Start(context.Background(), spawner.Spec{
-		N: l.Ranks, Prog: prog, Env: l.Env(), Timeout: l.Timeout, Stdout: &out, Stderr: &out,
+		N: l.Ranks, Prog: prog, Prefix: p.prefix, Env: l.Env(), Timeout: l.Timeout, Stdout: &out, Stderr: &out,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -123,7 +123,7 @@ func (ch *channel) news(now time.Duration, h *header) {
 // roomFor returns how many packets of requests beyond the cumulative acknowledgement are taken.
 func (ch *channel) roomFor() int {
 	b, in := ch.peer.b, &ch.in[requests]
-	free := b.cfg.Receive - b.held[requests]
+	free := b.cfg.Receive - b.waiting[requests]
 	if free <= 0 || b.bytes[requests] >= b.cfg.ReceiveBytes {
 		if !ch.choked {
 			ch.choked = true
@@ -209,10 +209,9 @@ func (ch *channel) keep(l lane, seq uint32, block *Block, records []byte) bool {
 	if len(records) == 0 {
 		return true
 	}
-	if b.held[l] >= b.cfg.Receive || b.bytes[l]+len(records) > b.cfg.ReceiveBytes {
+	if b.waiting[l] >= b.cfg.Receive || b.bytes[l]+len(records) > b.cfg.ReceiveBytes {
 		return false
 	}
-	b.held[l]++
 	b.bytes[l] += len(records)
 	block.hold()
 	ch.enqueue(l, arrival{ch: ch, seq: seq, data: records, block: block})

@@ -27,14 +27,19 @@ func (in *inLane) assembly(first uint32) *assembly {
 	return nil
 }
 
-// assemble stores a fragment and reports false if there is no room for its message. For the
-// next packet of a lane there always is: else lanes could wait for each other.
+// assemble stores a fragment and reports false if there is no room for its message.
 func (ch *channel) assemble(in *inLane, l lane, first, seq uint32, f *fragment, body []byte) bool {
 	b := ch.peer.b
 	a := in.assembly(first)
 	if a == nil {
-		if b.arriving >= b.cfg.Assemblies && seq != in.next {
+		if !b.admits(l, seq == in.next) {
 			return false
+		}
+		ch.abandon(in)
+		ch.begun(in, first)
+		if in.overlaps(first, f.count) {
+			b.stats.Malformed++
+			return true
 		}
 		if a = ch.begin(l, first, f); a == nil {
 			b.stats.Malformed++
@@ -52,9 +57,37 @@ func (ch *channel) assemble(in *inLane, l lane, first, seq uint32, f *fragment, 
 	if a.left--; a.left == 0 {
 		in.unlink(a)
 		b.arriving--
+		b.bytes[l] += a.memory()
 		ch.enqueue(l, arrival{ch: ch, seq: seq, asm: a})
 	}
 	return true
+}
+
+// admits reports whether one more message may begin to arrive in a lane. What waits for its
+// delivery bounds that, which the program's polls make less; and so does what is arriving, but
+// not for the next packet of a lane: else lanes could wait for each other.
+func (b *Bundle) admits(l lane, isNext bool) bool {
+	return b.waiting[l] < b.cfg.Receive && b.bytes[l] < b.cfg.ReceiveBytes && (b.arriving < b.cfg.Assemblies || isNext)
+}
+
+// overlaps reports whether an assembly has some of the sequence numbers of a message. Senders
+// finish or give up one before they begin the next, so that it is late, or nothing that an honest
+// sender sends. For that reason a lane has at most one assembly that admits has let in as next.
+func (in *inLane) overlaps(first, count uint32) bool {
+	for a := in.asms; a != nil; a = a.next {
+		if before(a.first, first+count) && before(first, a.first+a.count) {
+			return true
+		}
+	}
+	return false
+}
+
+// memory returns the bytes that the payload takes outside the segment.
+func (a *assembly) memory() int {
+	if a.block == nil {
+		return 0
+	}
+	return len(a.block.Bytes())
 }
 
 // begin makes the assembly of a message from one of its fragments, or returns nil if its
@@ -108,12 +141,23 @@ func (in *inLane) unlink(a *assembly) {
 	}
 }
 
-// abandon drops the assemblies of which the sender has given up fragments.
+// abandon drops the assemblies that cannot be completed: the sender has given up fragments.
 func (ch *channel) abandon(in *inLane) {
+	ch.dropIf(in, func(a *assembly) bool { return !before(in.next, a.first+a.count) })
+}
+
+// begun drops the assembly that the sender has given up, since its next message begins at a
+// sequence number among those of that one.
+func (ch *channel) begun(in *inLane, first uint32) {
+	ch.dropIf(in, func(a *assembly) bool { return before(a.first, first) && before(first, a.first+a.count) })
+}
+
+// dropIf drops the assemblies of which it is said that they are given up.
+func (ch *channel) dropIf(in *inLane, givenUp func(*assembly) bool) {
 	b := ch.peer.b
 	for p := &in.asms; *p != nil; {
 		a := *p
-		if before(in.next, a.first+a.count) {
+		if !givenUp(a) {
 			p = &a.next
 			continue
 		}

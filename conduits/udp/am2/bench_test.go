@@ -29,7 +29,7 @@ func (p *pipe) Now() time.Duration     { return p.now }
 func (p *pipe) MTU(netip.AddrPort) int { return 65507 }
 func (p *pipe) Flush()                 {}
 
-func (p *pipe) Send(_ netip.AddrPort, head, body []byte, _ bool) {
+func (p *pipe) Send(_ netip.AddrPort, head, body []byte, _ int) {
 	if p.used == len(p.boxes) {
 		p.boxes = append(p.boxes, box{})
 	}

@@ -28,7 +28,7 @@ type Bundle struct {
 	idle    []*bulk // of them, those that are free
 	stages  [lanes][][]byte
 	staged  [lanes]int
-	rings   [7][][]*packet // free ones of 16, 32, … 1024 places
+	rings   [9][][]*packet // free ones of 4, 8, … 1024 places
 	bitmaps []*bitmap      // free ones
 
 	blocks   blocks // for the driver
@@ -36,9 +36,8 @@ type Bundle struct {
 	mediums  blocks // for Mediums that arrive in fragments
 	spare    []*assembly
 	arriving int        // assemblies that are not complete
-	held     [lanes]int // packets that wait for their delivery
-	bytes    [lanes]int // of them
-	waiting  [lanes]int // packets and assemblies that do
+	waiting  [lanes]int // packets and assemblies that wait for their delivery
+	bytes    [lanes]int // of memory that they take
 	choked   []*channel // of peers that were told that there is no room
 
 	dirty     bool      // the wire has packets that it may not have sent
@@ -47,6 +46,7 @@ type Bundle struct {
 	ackers    []*channel
 	busy      []*peer
 	timers    timers
+	attended  time.Duration // since when Service has been called in time
 
 	turn    int // the endpoint that is served
 	quota   int // messages left of its turn
@@ -169,7 +169,9 @@ func (b *Bundle) newSmall(ch *channel, l lane) *packet {
 	n := len(b.small)
 	p := b.small[n-1]
 	b.small = b.small[:n-1]
-	*p = packet{buf: p.buf, small: true, ch: ch, lane: l, state: loose}
+	buf := p.buf
+	*p = packet{}
+	p.buf, p.small, p.ch, p.lane, p.state = buf, true, ch, l, loose
 	return p
 }
 
@@ -185,8 +187,9 @@ func (b *Bundle) moreSmall() {
 
 // free gives a packet back that is in no list.
 func (b *Bundle) free(p *packet) {
-	small := p.small
-	*p = packet{id: p.id, buf: p.buf, small: small, lane: p.lane}
+	id, buf, small, l := p.id, p.buf, p.small, p.lane
+	*p = packet{} // in place: a copy of a whole new one would take several times as long
+	p.id, p.buf, p.small, p.lane = id, buf, small, l
 	b.inUse--
 	if small {
 		b.small = append(b.small, p)

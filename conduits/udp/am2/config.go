@@ -23,8 +23,9 @@ type Config struct {
 	// Stages is how many bulk payloads that are not lent the bundle keeps, as many for
 	// requests as for replies.
 	Stages int
-	// Receive is how many packets of requests are kept until they are delivered, and
-	// ReceiveBytes how many bytes they may have; as much again is there for replies.
+	// Receive is how many packets and bulk messages of requests are kept until they are
+	// delivered, and ReceiveBytes how many bytes they may have, but for Longs, which have their
+	// place; as much again is there for replies. Bulk that has begun to arrive may exceed it.
 	Receive, ReceiveBytes int
 	// Assemblies is how many bulk payloads may be arriving; one more per lane always may.
 	Assemblies int
@@ -47,7 +48,8 @@ type Config struct {
 	// KeepAlive is how long a request may be unsettled before the peer is asked for news.
 	KeepAlive time.Duration
 	// A peer is unreachable when nothing was heard of it for the time Unreachable of trying,
-	// or over Retries retransmissions of one packet.
+	// or over Retries retransmissions of one packet. A time in which nobody called Service
+	// when it was due does not count.
 	Unreachable time.Duration
 	Retries     int
 

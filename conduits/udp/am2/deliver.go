@@ -135,10 +135,10 @@ func (b *Bundle) discard(e *Endpoint, l lane) {
 // retire gives back what an arrival has held.
 func (b *Bundle) retire(a *arrival, l lane) {
 	if a.asm != nil {
+		b.bytes[l] -= a.asm.memory()
 		b.drop(a.asm)
 		return
 	}
-	b.held[l]--
 	b.bytes[l] -= len(a.data)
 	a.block.Release()
 }

@@ -4,10 +4,10 @@ import "fmt"
 
 // Leaks returns what a bundle still holds though nothing is under way.
 func Leaks(b *Bundle) error {
-	if b.used != [lanes]int{replies: b.kept} || b.staged != [lanes]int{} || b.held != [lanes]int{} || b.bytes != [lanes]int{} ||
+	if b.used != [lanes]int{replies: b.kept} || b.staged != [lanes]int{} || b.bytes != [lanes]int{} ||
 		b.waiting != [lanes]int{} || b.arriving != 0 || b.inUse != b.kept {
-		return fmt.Errorf("packets %v, stages %v, held %v packets and %v bytes, %v waiting, %d assemblies, %d in use",
-			b.used, b.staged, b.held, b.bytes, b.waiting, b.arriving, b.inUse)
+		return fmt.Errorf("packets %v, stages %v, %v bytes of %v waiting, %d assemblies, %d in use",
+			b.used, b.staged, b.bytes, b.waiting, b.arriving, b.inUse)
 	}
 	if b.blocks.used != 0 || b.compact.used != 0 || b.mediums.used != 0 {
 		return fmt.Errorf("blocks in use: %d, %d compact, %d for mediums", b.blocks.used, b.compact.used, b.mediums.used)
@@ -19,7 +19,7 @@ func Leaks(b *Bundle) error {
 	}
 	for _, ch := range b.all {
 		for l := range lanes {
-			if ch.in[l].have != nil || ch.in[l].asms != nil || ch.out[l].ring != nil && b.kept == 0 {
+			if ch.in[l].have != nil || ch.in[l].asms != nil || len(ch.out[l].ring) > leastRing && b.kept == 0 {
 				return fmt.Errorf("channel to %v: lane %d is not empty", ch.remote(), l)
 			}
 		}
@@ -50,3 +50,6 @@ func Shift(b *Bundle, by uint32) {
 		ch.answered += by
 	}
 }
+
+// MediumBytes returns the memory that Mediums take which arrive, or have arrived, in fragments.
+func MediumBytes(b *Bundle) int { return b.mediums.used * b.mediums.size }

@@ -101,7 +101,7 @@ func (w *world) add(cfg am2.Config) *node {
 func (n *node) Now() time.Duration     { return n.w.now }
 func (n *node) MTU(netip.AddrPort) int { return n.w.mtu }
 
-func (n *node) Send(to netip.AddrPort, head, body []byte, again bool) {
+func (n *node) Send(to netip.AddrPort, head, body []byte, _ int) {
 	d := append(slices.Clone(head), body...)
 	if len(d) > n.w.mtu {
 		n.w.t.Fatalf("a datagram of %d bytes, MTU %d", len(d), n.w.mtu)

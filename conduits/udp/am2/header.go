@@ -75,7 +75,7 @@ func (ch *channel) send(now time.Duration, kind packetKind, flags uint8, p *pack
 	binary.LittleEndian.PutUint16(h[atBelow:], uint16(p.seq-ch.out[p.lane].base))
 	binary.LittleEndian.PutUint32(h[atSettled:], ch.handled)
 	binary.LittleEndian.PutUint32(h[atStamp:], stampOf(now))
-	b.wire.Send(pr.addr, d, p.body, p.again)
+	b.wire.Send(pr.addr, d, p.body, p.times)
 	b.dirty = true
 	b.stats.Sent++
 	ch.acknowledged()

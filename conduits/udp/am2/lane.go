@@ -38,7 +38,7 @@ type packet struct {
 	heard      uint32        // of the peer, when it was sent last
 	tries      int           // transmissions without a sign of life
 	sent       time.Duration // for the last time; of an open packet, since when it waits
-	again      bool          // was sent
+	times      int           // transmissions so far
 	prev, next *packet
 }
 
@@ -76,7 +76,7 @@ type outLane struct {
 	lost    list    // to be sent again
 	flight  list    // in order of transmission
 
-	ring []*packet // those with a sequence number, by it; of a power of two, nil if there are none
+	ring []*packet // those with a sequence number, by it: a power of two of places, or none
 	base uint32    // all below are settled
 	seq  uint32    // of the next packet
 
@@ -113,8 +113,9 @@ func (b *Bundle) enter(ol *outLane, p *packet) {
 	}
 }
 
-// leastRing is the length of the shortest ring.
-const leastRing = 16
+// leastRing is the length of the shortest ring. A lane keeps one of that length when it is idle,
+// so that those that carry one packet at a time need not look for one each time.
+const leastRing = 4
 
 // widen gives the lane a ring for n sequence numbers.
 func (b *Bundle) widen(ol *outLane, n int) {
@@ -166,7 +167,7 @@ func (b *Bundle) leave(ol *outLane, p *packet) {
 	for ol.base != ol.seq && ol.find(ol.base) == nil {
 		ol.base++
 	}
-	if ol.base == ol.seq {
+	if ol.base == ol.seq && len(ol.ring) > leastRing {
 		b.narrow(ol)
 	}
 }

@@ -1,6 +1,7 @@
 package am2_test
 
 import (
+	"container/heap"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -329,5 +330,42 @@ func TestOutside(t *testing.T) {
 				t.Fatalf("byte %d of the segment was written", i)
 			}
 		}
+	}
+}
+
+// TestStopped has a process be stopped for longer than an unreachable peer is given, after it
+// has sent something. The answer has come meanwhile, and it takes it into account.
+func TestStopped(t *testing.T) {
+	cfg := am2.Defaults()
+	p := newPair(t, cfg)
+	var answers [][]byte
+	p.w.fate = func(_, to *node, d []byte) []time.Duration {
+		if to == p.x {
+			answers = append(answers, d)
+			return nil
+		}
+		return []time.Duration{propagation}
+	}
+	for range 2 {
+		p.post(letter{id: uint32(len(answers)), nargs: 1})
+		for e := heap.Pop(&p.w.queue).(event); ; e = heap.Pop(&p.w.queue).(event) {
+			if p.w.now = e.at; e.data != nil {
+				p.y.receive(e.from, e.data)
+			}
+			if p.y.run(); len(answers) > 0 {
+				break
+			}
+		}
+		p.w.now += 2 * cfg.Unreachable
+		p.x.b.Service(p.w.now)
+		for _, d := range answers {
+			p.x.receive(p.y, d)
+		}
+		for p.x.b.Deliver(p.w.now, 10) > 0 {
+		}
+		if len(p.lost) > 0 || len(p.returned) > 0 || p.x.b.Unacknowledged() > 0 {
+			t.Fatalf("lost %v, returned %v, %d packets not acknowledged", p.lost, p.returned, p.x.b.Unacknowledged())
+		}
+		p.w.queue, answers = nil, nil
 	}
 }

@@ -79,7 +79,7 @@ func (ch *channel) another(l lane, tag Tag, size int, op *Op) (p *packet, r Resu
 	if most := b.most(op.Kind); op.Len > most {
 		return nil, TooLong
 	}
-	if FixedHead+size > ch.packLimit() {
+	if n := FixedHead + size; n > MinDatagram && n > ch.packLimit() {
 		return nil, ch.reserveBulk(l, tag, op)
 	}
 	if open := ol.open; open != nil && open.reserved != 0 {
@@ -178,12 +178,16 @@ func (ch *channel) queue(now time.Duration, p *packet) {
 	if p.lane == requests {
 		ch.asked += uint32(p.count)
 	}
-	if _, first := ch.sendable(); first == nil {
+	pr := ch.peer
+	switch _, first := ch.sendable(); {
+	case first == nil:
 		ch.expectNews(now) // of room, if it does not come with acknowledgements
-		return
+	case first == p && pr.ready == nil && p.bulk == nil && pr.open(ol, p.lane):
+		ch.sendNext(now, p.lane, p) // it is the only one: pump would do the same
+	default:
+		pr.makeReady(ch)
+		pr.pump(now)
 	}
-	ch.peer.makeReady(ch)
-	ch.peer.pump(now)
 }
 
 // sendable returns the packet of the channel to be sent next, or nil. Replies go first, and
@@ -243,11 +247,11 @@ func (ch *channel) transmit(now time.Duration, p *packet) {
 	if p.bulk != nil {
 		kind += fragRequest
 	}
-	if p.again {
+	if p.times > 0 {
 		b.stats.Retransmissions++
 	}
 	ch.send(now, kind, 0, p)
-	p.again = true
+	p.times++
 	if p.lane == replies && b.cfg.ReplyAcks {
 		return
 	}

@@ -2,12 +2,20 @@ package am2
 
 import "time"
 
+// patient says by which part of Config.Unreachable Service may be late. If it is later, this
+// process was stopped, say, and silence tells nothing of a peer: what it has sent may not have
+// been received yet.
+const patient = 4
+
 // Service retransmits, acknowledges, sends what has gathered and what the windows let out now.
 // It returns when it is to be called again though nothing is received or committed: Never if
 // that is not needed. It calls no handler but may call Completer.Complete.
 func (b *Bundle) Service(now time.Duration) (next time.Duration) {
 	b.now = max(b.now, now)
 	now = b.now
+	if now-b.timers.earliest() > b.cfg.Unreachable/patient {
+		b.attended = now
+	}
 	b.release(now)
 	for b.timers.earliest() <= now {
 		b.timers.pop().expire(now)
@@ -72,7 +80,7 @@ func (b *Bundle) acknowledge(now time.Duration) {
 
 // reopen tells the peers that were told of no room that there is some.
 func (b *Bundle) reopen() {
-	if len(b.choked) == 0 || 2*b.held[requests] > b.cfg.Receive || 2*b.bytes[requests] > b.cfg.ReceiveBytes {
+	if len(b.choked) == 0 || 2*b.waiting[requests] > b.cfg.Receive || 2*b.bytes[requests] > b.cfg.ReceiveBytes {
 		return
 	}
 	for i, ch := range b.choked {
@@ -87,7 +95,7 @@ func (b *Bundle) reopen() {
 func (ch *channel) expire(now time.Duration) {
 	pr := ch.peer
 	c := &pr.b.cfg
-	if pr.trying >= 0 && now-pr.trying >= c.Unreachable && ch.tries() {
+	if pr.trying >= 0 && now >= pr.patientUntil() && ch.tries() {
 		pr.giveUp(Unreachable)
 	}
 	if ch.ackDue != 0 && ch.ackDue <= now {
@@ -134,9 +142,14 @@ func (ch *channel) nextDue() time.Duration {
 		}
 	}
 	if pr.trying >= 0 && ch.tries() {
-		due = min(due, pr.trying+c.Unreachable)
+		due = min(due, pr.patientUntil())
 	}
 	return due
+}
+
+// patientUntil returns when a peer is given up from which an answer is awaited.
+func (pr *peer) patientUntil() time.Duration {
+	return max(pr.trying, pr.b.attended) + pr.b.cfg.Unreachable
 }
 
 // timeOut finds packets of a lane lost that were not acknowledged in time.

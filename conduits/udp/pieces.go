@@ -1,0 +1,134 @@
+package udp
+
+import (
+	"encoding/binary"
+	"math"
+	"time"
+)
+
+// A path may drop what is too long for a place in it and say nothing: a black hole. A datagram
+// that was lost suspicion times is therefore sent in pieces that pass everywhere, and what is
+// sent to that peer is no longer than such a piece for the time narrowFor (RFC 8899, section
+// 5.1.1: PMTU_RAISE_TIMER is 600 s). IP could divide it too, but for IPv4 only into what this
+// host's own device takes.
+const (
+	suspicion = 4
+	narrowFor = 600 * time.Second
+)
+
+// A piece is a datagram of this package: 16 bytes of zeros, version, kind, its number among the
+// pieces, how many there are, 32 bits that tell the datagrams of a sender apart, and a part of
+// the datagram. The datagram is authenticated when it is whole, the pieces are not.
+const (
+	pieceKind  = math.MaxUint8 - 1 // none of am2's
+	atPiece    = 18
+	atPieces   = 19
+	atPieceOf  = 20
+	pieceHead  = 24
+	mostPieces = (blockSize + (leastMTUv4 - headerIPv4 - pieceHead - alignment)) / (leastMTUv4 - headerIPv4 - pieceHead - alignment)
+)
+
+// pieceSize returns the bytes of a datagram that a piece carries.
+func pieceSize(v6 bool) int { return (payloadOf(v6, 0) - pieceHead) &^ (alignment - 1) }
+
+// narrow has no long datagrams sent to a peer for some time.
+func (c *conduit) narrow(p *peer) {
+	p.mtu = payloadOf(c.sock.v6, 0)
+	p.widen = c.now() + narrowFor
+}
+
+// tear sends a sealed datagram in pieces. They stay in memory until the next flush.
+func (c *conduit) tear(p *peer, head, body []byte) {
+	size := pieceSize(c.sock.v6)
+	total := len(head) + len(body)
+	count := (total + size - 1) / size
+	if need := total + count*pieceHead; cap(c.torn)-len(c.torn) < need {
+		c.sock.flush()
+		if c.torn = c.torn[:0]; cap(c.torn) < need {
+			c.torn = make([]byte, 0, sealedSize)
+		}
+	}
+	p.pieces++
+	for i := range count {
+		at := len(c.torn)
+		c.torn = append(c.torn, make([]byte, pieceHead)...)
+		h := c.torn[at:]
+		h[atVersion], h[atKind], h[atPiece], h[atPieces] = datagramVersion, pieceKind, byte(i), byte(count)
+		binary.LittleEndian.PutUint32(h[atPieceOf:], p.pieces)
+		n := min(size, len(head))
+		c.torn = append(append(c.torn, head[:n]...), body[:min(size-n, len(body))]...)
+		head, body = head[n:], body[min(size-n, len(body)):]
+		c.sock.add(&p.sockaddr, c.torn[at:], nil, false)
+	}
+}
+
+// assembly collects the pieces of a datagram.
+type assembly struct {
+	from  *peer
+	of    uint32
+	count int
+	have  [(mostPieces + 63) / 64]uint64
+	left  int // pieces
+	size  int // bytes of the datagram, once the last piece is there
+	data  []byte
+}
+
+// assemblies is how many datagrams are put together at once, of different peers. More pieces
+// displace earlier ones, which come again.
+const assemblies = 16
+
+// isPiece recognises a piece.
+func isPiece(datagram []byte) bool {
+	return len(datagram) > pieceHead && datagram[atVersion] == datagramVersion && datagram[atKind] == pieceKind
+}
+
+// assemble takes a piece and, if it was the last one missing, the datagram. It reports whether
+// it did the latter.
+func (c *conduit) assemble(now time.Duration, p *peer, piece []byte) bool {
+	a := &c.pieces[int(p.rank)%assemblies]
+	if a.from != p || a.of != binary.LittleEndian.Uint32(piece[atPieceOf:]) || a.count != int(piece[atPieces]) {
+		*a = assembly{from: p, of: binary.LittleEndian.Uint32(piece[atPieceOf:]), count: int(piece[atPieces]), left: int(piece[atPieces]), data: a.data}
+	}
+	if !a.add(int(piece[atPiece]), piece[pieceHead:], pieceSize(c.sock.v6)) {
+		c.counts.malformed++
+		return false
+	}
+	if a.left > 0 || a.size == 0 {
+		return false
+	}
+	block := c.bundle.Block()
+	defer block.Release()
+	datagram := append(block.Bytes()[:0], a.data[:a.size]...)
+	a.from = nil
+	return !isPiece(datagram) && c.accept(now, p, block, datagram)
+}
+
+// add takes piece i, all but the last being of the same size. It reports false if there can be
+// no such piece.
+func (a *assembly) add(i int, part []byte, size int) bool {
+	last := i == a.count-1
+	switch {
+	case i >= a.count || a.count > mostPieces || len(part) > size || !last && len(part) != size || i*size+len(part) > blockSize:
+		return false
+	case a.have[i/64]>>(i%64)&1 != 0:
+		return true
+	}
+	if a.data == nil {
+		a.data = make([]byte, blockSize)
+	}
+	a.have[i/64] |= 1 << (i % 64)
+	a.left--
+	n := copy(a.data[i*size:], part)
+	if last {
+		a.size = i*size + n
+	}
+	return true
+}
+
+// widened learns the path to a peer anew when it has been taken for narrow for long enough.
+func (c *conduit) widened(p *peer) {
+	if c.now() >= p.widen {
+		p.widen = 0
+		p.mtu = pathMTU(c.sock.local.Addr(), p.addr)
+	}
+}

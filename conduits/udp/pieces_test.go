@@ -1,0 +1,117 @@
+package udp
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// makePieces returns the pieces of a datagram, as tear sends them.
+func makePieces(datagram []byte, size int) [][]byte {
+	count := (len(datagram) + size - 1) / size
+	var all [][]byte
+	for i := range count {
+		h := make([]byte, pieceHead)
+		h[atVersion], h[atKind], h[atPiece], h[atPieces] = datagramVersion, pieceKind, byte(i), byte(count)
+		all = append(all, append(h, datagram[i*size:min((i+1)*size, len(datagram))]...))
+	}
+	return all
+}
+
+// What is torn is the pieces that makePieces returns, for every split in head and body.
+func TestTear(t *testing.T) {
+	for _, addr := range addresses {
+		a, b := open(t, addr, socketOptions{buffer: 1 << 20}), open(t, addr, socketOptions{buffer: 1 << 20})
+		c := &conduit{sock: a}
+		p := &peer{sockaddr: *name(t, b)}
+		size := pieceSize(a.v6)
+		for _, n := range [][2]int{{80, 0}, {80, 1300}, {2*size - 100, 100}, {size, size}, {1400, 0}, {96, 60000}} {
+			datagram := make([]byte, n[0]+n[1])
+			for i := range datagram {
+				datagram[i] = byte(i * 11)
+			}
+			c.tear(p, datagram[:n[0]], datagram[n[0]:])
+			c.flush()
+			for i, want := range makePieces(datagram, size) {
+				binary.LittleEndian.PutUint32(want[atPieceOf:], p.pieces)
+				if got := next(t, b, name(t, a)); !bytes.Equal(got[0], want) {
+					t.Fatalf("%s: piece %d of %v is wrong", addr, i, n)
+				}
+			}
+		}
+	}
+}
+
+// Pieces in any order and repeated make the datagram, once the last one is there.
+func TestAssembly(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		size := pieceSize(r.IntN(2) == 0)
+		datagram := make([]byte, 1+r.IntN(largestIPv4))
+		for i := range datagram {
+			datagram[i] = byte(r.Uint32())
+		}
+		parts := makePieces(datagram, size)
+		a := assembly{count: len(parts), left: len(parts)}
+		order := append(r.Perm(len(parts)), r.Perm(len(parts))...)
+		seen := 0
+		had := make([]bool, len(parts))
+		for _, i := range order {
+			if !a.add(i, parts[i][pieceHead:], size) {
+				t.Fatalf("piece %d of %d is refused", i, len(parts))
+			}
+			if !had[i] {
+				had[i] = true
+				seen++
+			}
+			if a.left != len(parts)-seen {
+				t.Fatalf("%d left after %d of %d", a.left, seen, len(parts))
+			}
+		}
+		if !bytes.Equal(a.data[:a.size], datagram) {
+			t.Fatal("the datagram is not what was torn")
+		}
+	}
+}
+
+// Whatever comes, an assembly stays within its bounds and tells what is whole.
+func FuzzAssembly(f *testing.F) {
+	f.Add(byte(3), []byte{0, 5, 1, 5, 2, 5}, uint16(524))
+	f.Add(byte(126), []byte{125, 0}, uint16(1))
+	f.Add(byte(0), []byte{0, 0}, uint16(0))
+	f.Fuzz(func(t *testing.T, count byte, pieces []byte, last uint16) {
+		size := pieceSize(false)
+		a := assembly{count: int(count), left: int(count)}
+		for ; len(pieces) >= 2; pieces = pieces[2:] {
+			n := size
+			if pieces[1]&1 != 0 {
+				n = int(last)
+			}
+			a.add(int(pieces[0]), make([]byte, n), size)
+		}
+		if a.size > blockSize || a.left < 0 || a.size > 0 && a.left == 0 && (a.size <= (a.count-1)*size-1 || a.size > a.count*size) {
+			t.Errorf("%d pieces, %d left, %d bytes", a.count, a.left, a.size)
+		}
+	})
+}
+
+// A path that was found narrow is looked at again after its time.
+func TestWidened(t *testing.T) {
+	for _, addr := range addresses {
+		a, b := open(t, addr, socketOptions{buffer: 1 << 20}), open(t, addr, socketOptions{buffer: 1 << 20})
+		c := &conduit{sock: a, began: time.Now()}
+		p := &peer{entry: &entry{addr: b.local}}
+		c.narrow(p)
+		c.widened(p)
+		if least := payloadOf(a.v6, 0); p.mtu != least || p.widen == 0 {
+			t.Errorf("%s: narrow: %d bytes, want %d", addr, p.mtu, least)
+		}
+		p.widen = 1
+		c.widened(p)
+		if want := pathMTU(a.local.Addr(), b.local); p.mtu != want || p.widen != 0 {
+			t.Errorf("%s: wide again: %d bytes, want %d", addr, p.mtu, want)
+		}
+	}
+}

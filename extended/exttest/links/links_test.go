@@ -1,0 +1,153 @@
+// Package links_test runs jobs over udp whose ranks are processes in network namespaces of
+// their own, joined by impaired links. It needs root.
+package links_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/aqueduct-go/aqueduct/conduits/udp/impair"
+	"github.com/aqueduct-go/aqueduct/conduits/udp/impair/tunnel"
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/coretest"
+	"github.com/aqueduct-go/aqueduct/extended/exttest"
+	"github.com/aqueduct-go/aqueduct/spawner"
+	"github.com/aqueduct-go/aqueduct/spawner/spawntest"
+	"golang.org/x/sys/unix"
+
+	_ "github.com/aqueduct-go/aqueduct/conduits/udp"
+)
+
+// mtu is that of the devices, in bytes of IP packets.
+const mtu = 1400
+
+// nodes is how many namespaces there are; more ranks share them.
+const nodes = 5
+
+// enterWord as the first argument has this program enter a namespace: see enter.
+const enterWord = "enter"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 4 && os.Args[1] == enterWord {
+		fmt.Fprintln(os.Stderr, "enter:", enter(os.Args[2], os.Args[3], os.Args[4:]))
+		os.Exit(1)
+	}
+	coretest.RankMain(spawner.Connect, append(exttest.Cases(), own...)...)
+	os.Exit(m.Run())
+}
+
+// enter executes a program in one of the namespaces with the given paths, that of the rank. It
+// returns only if that fails.
+func enter(rank, namespaces string, program []string) error {
+	paths := strings.Split(namespaces, ",")
+	r, err := strconv.Atoi(rank)
+	if err != nil {
+		return err
+	}
+	runtime.LockOSThread() // the namespace is the thread's
+	if err := tunnel.Enter(paths[r%len(paths)]); err != nil {
+		return err
+	}
+	return syscall.Exec(program[0], program, os.Environ())
+}
+
+// network makes namespaces and returns them and what runs jobs in them.
+func network(t *testing.T, link string) (*tunnel.Tunnel, coretest.Launcher) {
+	t.Helper()
+	settings, err := impair.Parse(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tun, err := tunnel.New(tunnel.Config{Nodes: nodes, Settings: settings, Seed: 7, MTU: mtu})
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ENOENT) {
+		t.Skipf("needs root that may make network namespaces and TUN devices: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(tun.Close)
+	return tun, spawntest.Behind(prefix(t, tun)...)
+}
+
+// prefix returns the launch prefix that places ranks in the namespaces.
+func prefix(t *testing.T, tun *tunnel.Tunnel) []string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	for i := range nodes {
+		paths = append(paths, tun.Namespace(i))
+	}
+	return []string{self, enterWord, "{rank}", strings.Join(paths, ",")}
+}
+
+// config returns the configuration of jobs that use the links. Threads of a rank have nothing to
+// do with these: conduits/udp tests them.
+func config(settings ...string) core.Config {
+	c := core.Config{Conduit: "udp", Threads: core.Single, Settings: map[string]string{"interface": tunnel.Device}}
+	for i := 0; i < len(settings); i += 2 {
+		c.Settings[settings[i]] = settings[i+1]
+	}
+	return c
+}
+
+// bad is what links do that are in a bad state.
+const bad = "loss=10%,dup=5%,reorder=10%,hold=200us,corrupt=2%,truncate=1%"
+
+// TestConformance runs the suite over good links and bad ones.
+func TestConformance(t *testing.T) {
+	for _, c := range []struct {
+		name, link string
+		cfg        core.Config
+	}{
+		{"clean", "", config("security", "none", "insecure", "yes")},
+		{"bad", bad, config()},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tun, l := network(t, c.link)
+			coretest.Run(t, l, c.cfg)
+			travelled(t, tun)
+		})
+	}
+}
+
+// some are cases of each part of the extended suite. Those that go through all sizes one after
+// the other would say no more here, and take minutes: each waits for what was lost.
+var some = []string{
+	"put/forms", "put/large", "put/before-message", "event/sync", "value/in-flight", "split/all-to-one",
+	"vis/dimensions", "atomic/tickets", "atomic/many", "team/split", "barrier/names", "collective/ahead", "collective/mixed",
+}
+
+// TestExtended runs some of the extended suite over bad links.
+func TestExtended(t *testing.T) {
+	tun, l := network(t, bad)
+	cfg := config("security", "encrypt")
+	all := exttest.Cases()
+	for _, name := range some {
+		i := slices.IndexFunc(all, func(c *coretest.Case) bool { return c.Name == name })
+		if i < 0 {
+			t.Fatalf("there is no case %s", name)
+		}
+		t.Run(name, func(t *testing.T) { coretest.RunCase(t, l, cfg, all[i]) })
+	}
+	travelled(t, tun)
+}
+
+// travelled checks that packets went over the links, and reports what happened to them.
+func travelled(t *testing.T, tun *tunnel.Tunnel) {
+	t.Helper()
+	s := tun.Stats()
+	t.Log(s)
+	if s.Delivered < 1000 {
+		t.Errorf("too few packets used the links: %v", s)
+	}
+}
