@@ -7,7 +7,6 @@ import (
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/coretest"
 	"github.com/aqueduct-go/aqueduct/extended/exttest"
-	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/spawner"
 	"github.com/aqueduct-go/aqueduct/spawner/spawntest"
 
@@ -21,7 +20,8 @@ func TestMain(m *testing.M) {
 }
 
 // TestExtended runs the suite over every kind of path: direct reach, active messages
-// between processes, between goroutines, under debug checks, and in virtual time.
+// between processes, between goroutines, under debug checks, and in virtual time. The
+// packages below this one run it over other networks.
 func TestExtended(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -37,9 +37,6 @@ func TestExtended(t *testing.T) {
 		{"loopback/native/goroutines", coretest.Goroutines, core.Config{Conduit: "loopback", Profile: "native"}},
 		{"loopback/native/single", coretest.Goroutines, core.Config{Conduit: "loopback", Profile: "native", Threads: core.Single, Debug: true}},
 		{"loopback/native/model", coretest.Model, core.Config{Conduit: "loopback", Profile: "native"}},
-		{"sci/d339", coretest.Model, core.Config{Conduit: "sci", Profile: "d339"}},
-		{"sci/scale", coretest.Model, core.Config{Conduit: "sci", Profile: "scale"}},
-		{"sci/d339/messages", coretest.Model, core.Config{Conduit: "sci", Profile: "d339", NoNative: true}},
 		// Little room, transfers in many parts, and small ones and ends by messages.
 		{"loopback/native/narrow", coretest.Goroutines, core.Config{
 			Conduit: "loopback", Profile: "native", Sleep: 1,
@@ -51,9 +48,6 @@ func TestExtended(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if shm.RaceEnabled && c.cfg.Conduit == "sci" && c.l == coretest.Model {
-				t.Skip("the race detector has nothing to find among coroutines that take turns, and takes minutes over it")
-			}
 			for _, x := range exttest.Cases() {
 				t.Run(x.Name, func(t *testing.T) { coretest.RunCase(t, c.l, c.cfg, x) })
 			}

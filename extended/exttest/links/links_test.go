@@ -18,6 +18,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/coretest"
 	"github.com/aqueduct-go/aqueduct/extended/exttest"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/spawner"
 	"github.com/aqueduct-go/aqueduct/spawner/spawntest"
 	"golang.org/x/sys/unix"
@@ -61,6 +62,9 @@ func enter(rank, namespaces string, program []string) error {
 // network makes namespaces and returns them and what runs jobs in them.
 func network(t *testing.T, link string) (*tunnel.Tunnel, coretest.Launcher) {
 	t.Helper()
+	if shm.RaceEnabled {
+		t.Skip("the race detector runs the same over the loopback, and takes minutes over it")
+	}
 	settings, err := impair.Parse(link)
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,5 @@
-package exttest_test
+// Package mpi_test runs the suite of the Extended API over two-sided message passing.
+package mpi_test
 
 import (
 	"strings"
@@ -23,8 +24,8 @@ func init() {
 		mpitest.Network("model", mpitest.Options{Model: true, Latency: vtime.Microsecond, Rate: 1e9, Search: 5 * vtime.Nanosecond}))
 }
 
-// TestExtendedOverMPI runs the suite over two-sided message passing.
-func TestExtendedOverMPI(t *testing.T) {
+// TestExtended runs the suite over networks of this process and over the modelled ScaMPI.
+func TestExtended(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		l    coretest.Launcher

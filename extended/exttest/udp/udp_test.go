@@ -1,6 +1,8 @@
-package exttest_test
+// Package udp_test runs the suite of the Extended API over sockets.
+package udp_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -8,12 +10,18 @@ import (
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/coretest"
 	"github.com/aqueduct-go/aqueduct/extended/exttest"
+	"github.com/aqueduct-go/aqueduct/spawner"
 	"github.com/aqueduct-go/aqueduct/spawner/spawntest"
 )
 
-// TestExtendedOverUDP runs the suite over sockets: once as jobs are by default, and once with
+func TestMain(m *testing.M) {
+	coretest.RankMain(spawner.Connect, exttest.Cases()...)
+	os.Exit(m.Run())
+}
+
+// TestExtended runs the suite once as jobs are by default, and once with
 // little of everything, datagrams of the size of a network's, and no help of the kernel.
-func TestExtendedOverUDP(t *testing.T) {
+func TestExtended(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		l    coretest.Launcher
