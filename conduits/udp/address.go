@@ -78,10 +78,12 @@ func chooseAddress(address, device string, oneHost bool) (netip.Addr, error) {
 		return netip.Addr{}, errors.New("udp: the ranks are on several hosts: say which address to use by the setting address=ADDRESS, address=PREFIX/BITS or interface=NAME")
 	}
 	if a, err := netip.ParseAddr(address); err == nil && device == "" {
-		if a = a.Unmap(); a.IsUnspecified() || a.IsMulticast() {
+		switch a = a.Unmap(); {
+		case a.IsUnspecified() || a.IsMulticast():
 			return a, fmt.Errorf("udp: setting address=%q: it is not the address of one interface; want one such as 10.0.0.7", address)
-		}
-		return a, nil
+		case !ofOneLink(a) || a.Zone() != "":
+			return a, nil
+		} // else the interface that has it is looked for
 	}
 	within := netip.Prefix{}
 	if address != "" {
@@ -101,34 +103,38 @@ func chooseAddress(address, device string, oneHost bool) (netip.Addr, error) {
 	return pick(own, within, address, device)
 }
 
+// ofOneLink reports whether an address means something only together with an interface.
+func ofOneLink(a netip.Addr) bool { return a.Is6() && a.IsLinkLocalUnicast() }
+
 // addressesOf returns the addresses of an interface, or of all if it has no name.
-func addressesOf(device string) ([]netip.Addr, error) {
-	var nets []net.Addr
-	if device == "" {
-		var err error
-		if nets, err = net.InterfaceAddrs(); err != nil {
-			return nil, fmt.Errorf("udp: list the addresses of this host: %w", err)
-		}
-	} else {
-		i, err := net.InterfaceByName(device)
-		if err == nil {
-			nets, err = i.Addrs()
-		}
-		if err != nil {
+func addressesOf(device string) (own []netip.Addr, err error) {
+	interfaces, err := net.Interfaces()
+	if device != "" {
+		var i *net.Interface
+		if i, err = net.InterfaceByName(device); err != nil {
 			return nil, fmt.Errorf("udp: setting interface=%q: %w", device, err)
 		}
+		interfaces = []net.Interface{*i}
 	}
-	var own []netip.Addr
-	for _, n := range nets {
-		p, err := netip.ParsePrefix(n.String())
+	if err != nil {
+		return nil, fmt.Errorf("udp: list the interfaces of this host: %w", err)
+	}
+	for _, i := range interfaces {
+		nets, err := i.Addrs()
 		if err != nil {
-			continue
+			return nil, fmt.Errorf("udp: list the addresses of interface %s: %w", i.Name, err)
 		}
-		a := p.Addr().Unmap()
-		if a.IsLinkLocalUnicast() && a.Is6() && device != "" {
-			a = a.WithZone(device)
+		for _, n := range nets {
+			p, err := netip.ParsePrefix(n.String())
+			if err != nil {
+				continue
+			}
+			a := p.Addr().Unmap()
+			if ofOneLink(a) {
+				a = a.WithZone(i.Name)
+			}
+			own = append(own, a)
 		}
-		own = append(own, a)
 	}
 	return own, nil
 }

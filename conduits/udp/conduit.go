@@ -70,13 +70,6 @@ type conduit struct {
 	attention
 }
 
-// counts are of datagrams that were dropped on arrival.
-type counts struct {
-	strangers uint64 // from an address that is nobody's in this job
-	malformed uint64 // not what a bundle sends
-	forged    uint64 // not authentic, or replayed
-}
-
 // Attach implements core.Conduit.
 func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	if c.params, err = parseParams(a.Settings); err != nil {

@@ -106,7 +106,7 @@ func withoutZone(a netip.AddrPort) netip.AddrPort {
 // withZone returns an address as this host reaches it through the interface, if it is good on
 // one link only.
 func withZone(a netip.AddrPort, zone string) netip.AddrPort {
-	if !a.Addr().IsLinkLocalUnicast() || a.Addr().Is4() {
+	if !ofOneLink(a.Addr()) {
 		return a
 	}
 	return netip.AddrPortFrom(a.Addr().WithZone(zone), a.Port())

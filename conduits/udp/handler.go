@@ -73,7 +73,7 @@ func (c *conduit) lossOf(p *peer, reason am2.Reason) error {
 		what += fmt.Sprintf("cannot be reached: %v; has its process been replaced?", reason)
 	}
 	if n := c.counts; n != (counts{}) {
-		what += fmt.Sprintf(" (rank %d dropped datagrams: %d of strangers, %d malformed, %d not authentic)", c.rank, n.strangers, n.malformed, n.forged)
+		what += fmt.Sprintf(" (rank %d dropped datagrams: %v)", c.rank, n)
 	}
 	return fmt.Errorf("%s", what)
 }

@@ -39,10 +39,13 @@ func (c *conduit) refused(to *sockaddr, by netip.Addr) {
 	if e == nil || !e.local || by != to.addrPort().Addr() || e.peer == nil || e.peer.closed || c.dead != nil {
 		return
 	}
-	c.dead, c.deadAt = e.peer, c.now()+lossDelay
+	c.dead, c.deadAt, c.deadPolls = e.peer, c.now()+lossDelay, c.polls
 }
 
-// buried returns why the job has to end, if a peer's process is gone and nobody has said so.
+// buried returns why the job has to end, if a peer's process is gone and nobody has said so. It
+// says nothing as long as the program neither sleeps nor has polled since: it does not wait for
+// that peer then. It may be in the bootstrap's last barrier, which others have passed and closed
+// their sockets; that they said so may have been lost.
 func (c *conduit) buried(now time.Duration) error {
 	switch {
 	case c.dead == nil:
@@ -50,7 +53,7 @@ func (c *conduit) buried(now time.Duration) error {
 	case c.dead.closed:
 		c.dead = nil
 		return nil
-	case now < c.deadAt:
+	case now < c.deadAt, !c.asleep && c.polls == c.deadPolls:
 		return nil
 	}
 	p := c.dead

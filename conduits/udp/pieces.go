@@ -2,8 +2,9 @@ package udp
 
 import (
 	"encoding/binary"
-	"math"
 	"time"
+
+	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
 )
 
 // A path may drop what is too long for a place in it and say nothing: a black hole. A datagram
@@ -16,15 +17,14 @@ const (
 	narrowFor = 600 * time.Second
 )
 
-// A piece is a datagram of this package: 16 bytes of zeros, version, kind, its number among the
-// pieces, how many there are, 32 bits that tell the datagrams of a sender apart, and a part of
-// the datagram. The datagram is authenticated when it is whole, the pieces are not.
+// A piece has, behind its kind, its number among the pieces, how many there are, 32 bits that
+// tell the datagrams of a sender apart, and a part of the datagram. The datagram is authenticated
+// when it is whole, the pieces are not.
 const (
-	pieceKind  = math.MaxUint8 - 1 // none of am2's
-	atPiece    = 18
-	atPieces   = 19
-	atPieceOf  = 20
-	pieceHead  = 24
+	atPiece    = am2.KindSize
+	atPieces   = atPiece + 1
+	atPieceOf  = atPieces + 1
+	pieceHead  = atPieceOf + 4
 	mostPieces = (blockSize + (leastMTUv4 - headerIPv4 - pieceHead - alignment)) / (leastMTUv4 - headerIPv4 - pieceHead - alignment)
 )
 
@@ -53,7 +53,8 @@ func (c *conduit) tear(p *peer, head, body []byte) {
 		at := len(c.torn)
 		c.torn = append(c.torn, make([]byte, pieceHead)...)
 		h := c.torn[at:]
-		h[atVersion], h[atKind], h[atPiece], h[atPieces] = datagramVersion, pieceKind, byte(i), byte(count)
+		am2.PutKind(h, pieceKind)
+		h[atPiece], h[atPieces] = byte(i), byte(count)
 		binary.LittleEndian.PutUint32(h[atPieceOf:], p.pieces)
 		n := min(size, len(head))
 		c.torn = append(append(c.torn, head[:n]...), body[:min(size-n, len(body))]...)
@@ -79,7 +80,8 @@ const assemblies = 16
 
 // isPiece recognises a piece.
 func isPiece(datagram []byte) bool {
-	return len(datagram) > pieceHead && datagram[atVersion] == datagramVersion && datagram[atKind] == pieceKind
+	kind, ok := am2.DriverKind(datagram)
+	return ok && kind == pieceKind && len(datagram) > pieceHead
 }
 
 // assemble takes a piece and, if it was the last one missing, the datagram. It reports whether

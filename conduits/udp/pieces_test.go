@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
 )
 
 // makePieces returns the pieces of a datagram, as tear sends them.
@@ -14,7 +16,8 @@ func makePieces(datagram []byte, size int) [][]byte {
 	var all [][]byte
 	for i := range count {
 		h := make([]byte, pieceHead)
-		h[atVersion], h[atKind], h[atPiece], h[atPieces] = datagramVersion, pieceKind, byte(i), byte(count)
+		am2.PutKind(h, pieceKind)
+		h[atPiece], h[atPieces] = byte(i), byte(count)
 		all = append(all, append(h, datagram[i*size:min((i+1)*size, len(datagram))]...))
 	}
 	return all

@@ -145,7 +145,7 @@ func (c *conduit) accept(now time.Duration, p *peer, block *am2.Block, datagram 
 	}
 	switch {
 	case err != nil:
-		c.counts.forged++
+		c.counts.unsealed(err)
 		return false
 	case last:
 		p.closed = true

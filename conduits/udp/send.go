@@ -18,6 +18,9 @@ func (c *conduit) Reserve(op *core.Op) core.Result {
 		r = c.endpoint.Reserve(&c.op)
 	}
 	op.Args, op.Data, op.Slot = c.op.Args, c.op.Data, c.op.Slot
+	if r == am2.NoRoom {
+		c.stir() // the peer may have to be asked for news
+	}
 	c.mu.Unlock()
 	switch r {
 	case am2.Reserved:
@@ -39,7 +42,8 @@ func (c *conduit) Commit(op *core.Op) {
 	} else {
 		c.endpoint.Commit(&c.op)
 	}
-	c.attend()
+	c.sends++
+	c.stir()
 	c.mu.Unlock()
 }
 

@@ -24,9 +24,10 @@ const (
 // service stands in for the ranks of a process while they do not poll. It is one goroutine.
 //
 // As long as a rank polls, the service only looks, each tick, that it does. When it has not
-// polled for a tick, the service serves it: it reads the socket, unless the rank sleeps and
-// would be woken by it, has the bundle acknowledge and retransmit, and sleeps until a datagram
-// comes or something is due. The rank's next call ends that (see attend).
+// called for a tick, or only sent for some, the service serves it: it reads the socket, unless
+// the rank sleeps and would be woken by it, has the bundle acknowledge and retransmit, and
+// sleeps until a datagram comes or something is due. The rank's next call ends that (see attend
+// and stir).
 type service struct {
 	mu    sync.Mutex
 	turn  sync.Cond // ranks or runs has changed
@@ -38,26 +39,52 @@ type service struct {
 
 // attention is what passes between a rank and the service; the rank's lock guards it.
 type attention struct {
-	turns   uint64 // calls of the program
-	tended  uint64 // of them, before the service looked last
+	polls   uint64 // of the program, and beginnings and ends of its sleeps
+	polled  uint64 // of them, before the service looked last
+	sends   uint64 // of the program
+	sent    uint64 // of them, likewise
+	sending int    // looks of the service since the last poll
 	asleep  bool   // the rank sleeps, and wakes up when its socket is readable
 	served  bool   // the service serves the rank and looks at no tick
 	watched bool   // datagrams wake the service
 	shut    bool   // the rank has closed
 	swept   time.Duration
 
-	block  *am2.Block // what the next datagram goes to
-	dead   *peer      // whose process seems to be gone
-	deadAt time.Duration
+	block     *am2.Block // what the next datagram goes to
+	dead      *peer      // whose process seems to be gone
+	deadAt    time.Duration
+	deadPolls uint64 // polls when it was noticed
 }
 
-// attend notes a call of the program, which ends the service's part.
+// attend notes a poll of the program, which ends the service's part.
 func (c *conduit) attend() {
-	c.turns++
+	c.polls++
+	c.stir()
+}
+
+// stir has the service look anew, since the program may have changed what is due.
+func (c *conduit) stir() {
 	if c.served {
 		c.served = false
 		shm.Ring(c.service.bell)
 	}
+}
+
+// sendsOnly is for how many ticks a rank that sends need not poll before it is served.
+const sendsOnly = 2
+
+// attentive reports whether the program has done since the last look what the service would do.
+// Sending alone is not that for long: what arrives is not read, so peers are not answered, and
+// messages that gather stay until acknowledgements are read.
+func (c *conduit) attentive() bool {
+	polled, sent := c.polls != c.polled, c.sends != c.sent
+	c.polled, c.sent = c.polls, c.sends
+	if polled {
+		c.sending = 0
+		return true
+	}
+	c.sending = min(c.sending+1, sendsOnly+1)
+	return sent && c.sending <= sendsOnly
 }
 
 // enter has the service of the process care for a rank. If there is none, it begins.
@@ -170,8 +197,7 @@ func (c *conduit) tend() time.Duration {
 	}
 	now := c.now()
 	next := now + tick
-	if c.turns != c.tended {
-		c.tended = c.turns
+	if c.attentive() {
 		c.watch(false)
 	} else {
 		next = c.serve()
@@ -184,7 +210,7 @@ func (c *conduit) tend() time.Duration {
 		next = min(next, c.swept+keysKept/2)
 	}
 	err := c.buried(now)
-	if c.dead != nil {
+	if c.dead != nil && c.deadAt > now {
 		next = min(next, c.deadAt)
 	}
 	c.mu.Unlock()

@@ -25,7 +25,7 @@ type socket struct {
 	v6    bool
 	gso   bool   // the kernel divides what is sent; switched off when a device refuses
 	gro   bool   // the kernel joins what arrives
-	whole bool   // the don't-fragment bit is set, as it is unless resend clears it
+	whole bool   // IP may not divide what is sent, see fragment
 	got   [2]int // bytes of the kernel's buffers
 	in    reception
 	out   batch
@@ -118,7 +118,48 @@ func (s *socket) bind(addr netip.Addr) error {
 		return errors.New("getsockname: no Internet address")
 	}
 	s.local = netip.AddrPortFrom(addr, uint16(port))
+	return refuseBroadcast(s.local)
+}
+
+// refuseBroadcast refuses an address that the kernel binds to, but takes for that of all hosts of
+// a network: sending there needs permission (ip(7), SO_BROADCAST).
+func refuseBroadcast(a netip.AddrPort) error {
+	fd, err := connected(a.Addr(), a)
+	if errors.Is(err, unix.EACCES) {
+		return errors.New("it is a broadcast address; want that of one interface, such as 10.0.0.7")
+	}
+	if err == nil {
+		unix.Close(fd)
+	}
 	return nil
+}
+
+// connected returns a socket that is bound to a free port of an address and connected to another.
+// It is for asking the kernel about the way there.
+func connected(local netip.Addr, to netip.AddrPort) (fd int, err error) {
+	family := unix.AF_INET
+	if to.Addr().Is6() {
+		family = unix.AF_INET6
+	}
+	from, err := unixAddr(netip.AddrPortFrom(local, 0))
+	if err != nil {
+		return -1, err
+	}
+	name, err := unixAddr(to)
+	if err != nil {
+		return -1, err
+	}
+	if fd, err = unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0); err != nil {
+		return -1, err
+	}
+	if err = unix.Bind(fd, from); err == nil {
+		err = unix.Connect(fd, name)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
 }
 
 // unixAddr returns an address for the calls that set up.
@@ -182,27 +223,16 @@ func payloadOf(v6 bool, mtu int) int {
 // kernel knows: the interface's, or less if a router has said so.
 func pathMTU(local netip.Addr, to netip.AddrPort) int {
 	v6 := to.Addr().Is6()
-	family, level, option := unix.AF_INET, unix.IPPROTO_IP, unix.IP_MTU
+	level, option := unix.IPPROTO_IP, unix.IP_MTU
 	if v6 {
-		family, level, option = unix.AF_INET6, unix.IPPROTO_IPV6, unix.IPV6_MTU
+		level, option = unix.IPPROTO_IPV6, unix.IPV6_MTU
 	}
-	least := payloadOf(v6, 0)
-	fd, err := unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return least
-	}
-	defer unix.Close(fd)
-	from, err := unixAddr(netip.AddrPortFrom(local, 0))
-	if err != nil || unix.Bind(fd, from) != nil {
-		return least
-	}
-	name, err := unixAddr(to)
-	if err != nil || unix.Connect(fd, name) != nil {
-		return least
-	}
-	mtu, err := unix.GetsockoptInt(fd, level, option)
-	if err != nil {
-		return least
+	mtu := 0
+	if fd, err := connected(local, to); err == nil {
+		defer unix.Close(fd)
+		if mtu, err = unix.GetsockoptInt(fd, level, option); err != nil {
+			mtu = 0
+		}
 	}
 	return payloadOf(v6, mtu)
 }

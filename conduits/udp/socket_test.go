@@ -217,6 +217,44 @@ func TestChooseAddress(t *testing.T) {
 	}
 }
 
+// An address that is good on one link gets its interface, be it found by itself, by a prefix or
+// by the interface; one that no interface has is refused.
+func TestLinkLocal(t *testing.T) {
+	if _, err := chooseAddress("fe80::dead:beef", "", true); err == nil || !bytes.Contains([]byte(err.Error()), []byte("no address in it")) {
+		t.Errorf("an address of no interface: %v", err)
+	}
+	if a, err := chooseAddress("fe80::1%lo", "", true); err != nil || a.String() != "fe80::1%lo" {
+		t.Errorf("%v, %v", a, err)
+	}
+	own, err := addressesOf("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range own {
+		if !ofOneLink(want) {
+			continue
+		}
+		for _, c := range [][2]string{{want.WithZone("").String(), ""}, {want.WithZone("").String() + "/128", ""}, {want.WithZone("").String(), want.Zone()}} {
+			if got, err := chooseAddress(c[0], c[1], true); err != nil || got != want {
+				t.Errorf("%v: %v, %v, want %v", c, got, err, want)
+			}
+		}
+	}
+}
+
+// The kernel binds to a broadcast address; a rank there would hear what is for all hosts.
+func TestBroadcastAddress(t *testing.T) {
+	for _, addr := range []string{"127.255.255.255", "255.255.255.255"} {
+		s, err := openSocket(netip.MustParseAddr(addr), socketOptions{buffer: 1 << 16})
+		if err == nil {
+			s.close()
+		}
+		if err == nil || !bytes.Contains([]byte(err.Error()), []byte(addr+": it is a broadcast address")) {
+			t.Errorf("%s: %v", addr, err)
+		}
+	}
+}
+
 func TestNoAllocationSending(t *testing.T) {
 	o := socketOptions{buffer: 1 << 20, gso: true, gro: true}
 	a, b := open(t, "127.0.0.1", o), open(t, "127.0.0.1", o)

@@ -1,7 +1,6 @@
 package udp
 
 import (
-	"encoding/binary"
 	"math"
 	"net/netip"
 	"time"
@@ -82,16 +81,15 @@ func (w wire) MTU(to netip.AddrPort) int {
 // Now implements am2.Wire.
 func (w wire) Now() time.Duration { return w.c.now() }
 
-// A farewell is a datagram of this package. It has the layout of am2's, of which only the tag,
-// the version, the kind and the number matter; the kind is none of am2's, and the number is one
-// that its bundle never reaches. It is the last of its sender.
+// Datagrams of this package, beside those of the bundle.
 const (
-	farewellKind   = math.MaxUint8
-	farewellNumber = math.MaxUint64
-	atVersion      = 16 // as in am2
-	atKind         = 17
-	atNumber       = 32
+	farewellKind = am2.DriverKinds + iota
+	pieceKind    // see tear
 )
+
+// A farewell is the last datagram of its sender: a head of which only the tag, the kind and the
+// number matter. The number is one that the bundle never reaches.
+const farewellNumber = math.MaxUint64
 
 // farewell tells all peers of this rank that its socket is closed on purpose, so that they do
 // not take what the host says then for the death of the rank.
@@ -101,8 +99,8 @@ func (c *conduit) farewell() {
 			continue
 		}
 		head := make([]byte, am2.FixedHead)
-		head[atVersion], head[atKind] = datagramVersion, farewellKind
-		binary.LittleEndian.PutUint64(head[atNumber:], farewellNumber)
+		am2.PutKind(head, farewellKind)
+		am2.PutNumber(head, farewellNumber)
 		switch c.security {
 		case seal.Auth:
 			p.seal.Tag(farewellNumber, head, nil, nil)
@@ -114,11 +112,8 @@ func (c *conduit) farewell() {
 	c.flush()
 }
 
-// datagramVersion is that of the datagrams of am2 and of this package.
-const datagramVersion = 1
-
 // isFarewell recognises a farewell, which is still to be authenticated.
 func isFarewell(datagram []byte) bool {
-	return len(datagram) == am2.FixedHead && datagram[atVersion] == datagramVersion &&
-		datagram[atKind] == farewellKind && am2.Number(datagram) == farewellNumber
+	kind, ok := am2.DriverKind(datagram)
+	return ok && kind == farewellKind && len(datagram) == am2.FixedHead && am2.Number(datagram) == farewellNumber
 }

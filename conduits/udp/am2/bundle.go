@@ -32,7 +32,8 @@ type Bundle struct {
 	bitmaps []*bitmap      // free ones
 
 	blocks   blocks // for the driver
-	compact  blocks // for small packets that wait
+	compact  blocks // for short packets that wait
+	packs    blocks // for longer ones
 	mediums  blocks // for Mediums that arrive in fragments
 	spare    []*assembly
 	arriving int        // assemblies that are not complete
@@ -93,6 +94,7 @@ func NewBundle(cfg Config, wire Wire) (*Bundle, error) {
 		peers:    make(map[netip.AddrPort]*peer),
 		blocks:   blocks{size: BlockSize},
 		compact:  blocks{size: compactSize},
+		packs:    blocks{size: cfg.Pack},
 		mediums:  blocks{size: cfg.MaxMedium},
 	}, nil
 }

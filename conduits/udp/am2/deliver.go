@@ -2,8 +2,8 @@ package am2
 
 import "time"
 
-// compactSize is how long a packet is at most that is copied so that it does not pin a block
-// of BlockSize.
+// compactSize is the size of the blocks to which short packets are copied, so that they do not
+// pin one of BlockSize. Longer packets are copied to blocks of Config.Pack.
 const compactSize = 2048
 
 // fewBlocks may be pinned without any copying.
@@ -143,7 +143,7 @@ func (b *Bundle) retire(a *arrival, l lane) {
 	a.block.Release()
 }
 
-// condense copies small packets that wait, so that few bytes do not pin many.
+// condense copies packets that wait, so that few bytes do not pin many.
 func (b *Bundle) condense() {
 	if b.blocks.used <= fewBlocks {
 		return
@@ -162,10 +162,14 @@ func (b *Bundle) condense() {
 }
 
 func (b *Bundle) condenseOne(a *arrival) {
-	if a.asm != nil || len(a.data) > compactSize || a.block.pool != &b.blocks {
+	pool := &b.compact
+	if len(a.data) > pool.size {
+		pool = &b.packs
+	}
+	if a.asm != nil || len(a.data) > pool.size || a.block.pool != &b.blocks {
 		return
 	}
-	k := b.compact.get()
+	k := pool.get()
 	n := copy(k.memory, a.data)
 	a.block.Release()
 	a.block, a.data = k, k.memory[:n:n]

@@ -9,8 +9,8 @@ func Leaks(b *Bundle) error {
 		return fmt.Errorf("packets %v, stages %v, %v bytes of %v waiting, %d assemblies, %d in use",
 			b.used, b.staged, b.bytes, b.waiting, b.arriving, b.inUse)
 	}
-	if b.blocks.used != 0 || b.compact.used != 0 || b.mediums.used != 0 {
-		return fmt.Errorf("blocks in use: %d, %d compact, %d for mediums", b.blocks.used, b.compact.used, b.mediums.used)
+	if b.blocks.used != 0 || b.compact.used != 0 || b.packs.used != 0 || b.mediums.used != 0 {
+		return fmt.Errorf("blocks in use: %d, %d compact, %d for packets, %d for mediums", b.blocks.used, b.compact.used, b.packs.used, b.mediums.used)
 	}
 	for _, pr := range b.peers {
 		if pr.flight > b.kept || pr.ready != nil {
@@ -53,3 +53,11 @@ func Shift(b *Bundle, by uint32) {
 
 // MediumBytes returns the memory that Mediums take which arrive, or have arrived, in fragments.
 func MediumBytes(b *Bundle) int { return b.mediums.used * b.mediums.size }
+
+// PacketBytes returns the memory that packets take which wait for their delivery.
+func PacketBytes(b *Bundle) (n int) {
+	for _, p := range []*blocks{&b.blocks, &b.compact, &b.packs} {
+		n += p.used * p.size
+	}
+	return n
+}

@@ -39,6 +39,37 @@ func TestBulkWaits(t *testing.T) {
 	}
 }
 
+// TestPacketsWait floods a program that computes with packets of different lengths. They do not
+// pin much more memory than they are long.
+func TestPacketsWait(t *testing.T) {
+	for _, size := range []int{0, 1500, 2000, 3000, 7900} {
+		cfg := am2.Defaults()
+		p := newPair(t, cfg)
+		p.w.mtu = cfg.Datagram
+		p.y.asleep = true
+		const letters = 300
+		posted := 0
+		p.x.step = func() {
+			for posted < letters {
+				if !p.post(letter{id: uint32(posted), kind: am2.Medium, nargs: 1, size: size}) {
+					return
+				}
+				posted++
+			}
+		}
+		p.w.push(event{at: time.Second, to: p.x, from: p.y, data: []byte{0}})
+		p.w.until(2*time.Second, func() bool { return p.w.now >= time.Second })
+		if got, most := am2.PacketBytes(p.y.b), letters*cfg.Pack+16*am2.BlockSize; posted < letters || got > most {
+			t.Errorf("%d packets of %d bytes take %d bytes, want %d at most", posted, size, got, most)
+		}
+		p.y.asleep = false
+		p.w.until(time.Minute, func() bool { return len(p.arrived) == letters && p.w.quiet() })
+		if err := am2.Leaks(p.y.b); err != nil {
+			t.Errorf("packets of %d bytes: %v", size, err)
+		}
+	}
+}
+
 // TestBegunOnly has a peer begin messages and never end one: what it gets for them is bounded.
 func TestBegunOnly(t *testing.T) {
 	cfg := am2.Defaults()

@@ -57,6 +57,14 @@ const (
 	unit         = 8 // records begin at multiples of it, and fragments have multiples of it
 )
 
+// DriverKinds and the kinds beyond are left to the driver, for datagrams of its own: a bundle
+// neither sends them nor takes them. What they have in common with those of bundles is the place
+// of the kind, and of the number if they have one; see PutKind and PutNumber.
+const DriverKinds = 0xf0
+
+// KindSize is how many bytes of a datagram PutKind needs; the bytes behind them are the driver's.
+const KindSize = atKind + 1
+
 // packetKind says what a datagram is.
 type packetKind uint8
 
@@ -82,8 +90,23 @@ const (
 func HeadTag(head []byte) []byte { return head[atTag : atTag+TagSize] }
 
 // Number returns the transmission number of a datagram: it never repeats between two
-// processes in one direction.
+// processes in one direction. Those of bundles count up from 1.
 func Number(head []byte) uint64 { return binary.LittleEndian.Uint64(head[atNumber:]) }
+
+// PutNumber writes the transmission number of a datagram of the driver, which has FixedHead bytes.
+func PutNumber(head []byte, number uint64) { binary.LittleEndian.PutUint64(head[atNumber:], number) }
+
+// PutKind makes a datagram one of the driver, of a kind from DriverKinds on. It writes to the
+// KindSize first bytes.
+func PutKind(datagram []byte, kind uint8) { datagram[atVersion], datagram[atKind] = version, kind }
+
+// DriverKind returns the kind of a received datagram, or false if it is none of the driver.
+func DriverKind(datagram []byte) (kind uint8, ok bool) {
+	if len(datagram) < KindSize || datagram[atVersion] != version || datagram[atKind] < DriverKinds {
+		return 0, false
+	}
+	return datagram[atKind], true
+}
 
 // Ends returns the numbers of the endpoints that a datagram comes from and goes to.
 func Ends(head []byte) (source, dest uint16) {

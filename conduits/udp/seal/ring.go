@@ -12,7 +12,7 @@ import (
 // TagSize is the bytes of a tag. A datagram begins with the tag of what follows in its head.
 const TagSize = 16
 
-// Errors of Open. The datagram is to be dropped; nothing of it can be believed.
+// Errors of Check and Decrypt. The datagram is to be dropped; nothing of it can be believed.
 var (
 	// ErrForged says that a tag does not fit: not sent by whom it claims, to this process, or
 	// changed on its way.
