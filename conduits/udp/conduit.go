@@ -9,8 +9,8 @@
 //
 // While the program does not poll, because it computes, sleeps or waits for the bootstrap, a
 // goroutine of the process acknowledges, retransmits and keeps what arrives (see service); it
-// never runs a handler. So a rank has a lock, also in Single mode, which nobody else wants as
-// long as the program polls. It is not held while a handler runs.
+// never runs a handler. So a rank has a lock, also in Single mode, where it costs the program
+// next to nothing as long as it polls. It is not held while a handler runs.
 package udp
 
 import (
@@ -18,7 +18,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
@@ -49,7 +48,7 @@ type conduit struct {
 	group []core.Rank
 	began time.Time
 
-	mu       sync.Mutex
+	mu       shm.Biased // of which the program is the owner
 	sock     *socket
 	bundle   *am2.Bundle
 	endpoint *am2.Endpoint
@@ -74,6 +73,9 @@ type conduit struct {
 func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	if c.params, err = parseParams(a.Settings); err != nil {
 		return nil, err
+	}
+	if a.Threads == core.Single {
+		c.mu.Bias()
 	}
 	c.ep, c.rank, c.ranks, c.group, c.began = a.Endpoint, a.Boot.Rank(), a.Boot.Size(), a.Group, time.Now()
 	addr, err := chooseAddress(c.address, c.device, len(a.Boot.Local()) == a.Boot.Size())

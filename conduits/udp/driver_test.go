@@ -495,7 +495,7 @@ func TestGoneUnasked(t *testing.T) {
 func TestAttentive(t *testing.T) {
 	c := new(conduit)
 	for i, x := range []struct {
-		polls, sends uint64
+		polls, sends uint32
 		want         bool
 	}{
 		{1, 0, true}, {0, 0, false}, {1, 1, true}, {0, 1, true}, {0, 1, true}, {0, 1, false}, {0, 1, false},

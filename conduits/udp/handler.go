@@ -15,19 +15,19 @@ type handler struct{ c *conduit }
 func (h handler) Arrived(m *am2.Message) (replied bool) {
 	c := h.c
 	if m.Index >= uint32(c.ranks) || m.Header > maxHeader {
-		c.mu.Unlock()
+		c.mu.Leave()
 		c.ep.Fail(fmt.Errorf("udp: rank %d: message from %v: header %#x is none of core's", c.rank, m.Remote().Addr, m.Header))
-		c.mu.Lock()
+		c.mu.Enter()
 		return false
 	}
 	src, hdr := core.Rank(m.Index), core.Header(m.Header)
-	c.mu.Unlock()
+	c.mu.Leave()
 	if hdr.Kind() == core.Long {
 		replied = c.ep.DispatchLong(src, hdr, m.Args, m.Offset, uint64(m.Len), 0)
 	} else {
 		replied = c.ep.Dispatch(src, hdr, m.Args, m.Data, 0)
 	}
-	c.mu.Lock()
+	c.mu.Enter()
 	return replied
 }
 
@@ -58,9 +58,9 @@ func (c *conduit) lose(m *am2.Message, reason am2.Reason) {
 		return
 	}
 	err := c.lossOf(p, reason)
-	c.mu.Unlock()
+	c.mu.Leave()
 	c.ep.Fail(err)
-	c.mu.Lock()
+	c.mu.Enter()
 }
 
 // lossOf says that a peer cannot be reached, and why.

@@ -19,7 +19,7 @@ const (
 // Poll implements core.Conduit. What came back without a message counts as one, since it is
 // room that somebody may wait for.
 func (c *conduit) Poll(budget int) int {
-	c.mu.Lock() // not deferred: a handler that panics leaves it unlocked
+	c.mu.Enter() // not deferred: a handler that panics leaves it unlocked
 	b := c.bundle
 	got := nothing
 	if b.Backlog() == 0 {
@@ -45,7 +45,7 @@ func (c *conduit) Poll(budget int) int {
 		c.seen, n = e, max(n, 1)
 	}
 	c.attend()
-	c.mu.Unlock()
+	c.mu.Leave()
 	return n
 }
 

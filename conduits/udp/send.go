@@ -5,11 +5,12 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
 // Reserve implements core.Conduit.
 func (c *conduit) Reserve(op *core.Op) core.Result {
-	c.mu.Lock()
+	c.mu.Enter()
 	c.translate(op)
 	var r am2.Result
 	if op.Hdr.Reply() {
@@ -21,7 +22,7 @@ func (c *conduit) Reserve(op *core.Op) core.Result {
 	if r == am2.NoRoom {
 		c.stir() // the peer may have to be asked for news
 	}
-	c.mu.Unlock()
+	c.mu.Leave()
 	switch r {
 	case am2.Reserved:
 		return core.Reserved
@@ -34,7 +35,7 @@ func (c *conduit) Reserve(op *core.Op) core.Result {
 
 // Commit implements core.Conduit.
 func (c *conduit) Commit(op *core.Op) {
-	c.mu.Lock()
+	c.mu.Enter()
 	c.translate(op)
 	c.op.Args, c.op.Data, c.op.Slot = op.Args, op.Data, op.Slot
 	if op.Hdr.Reply() {
@@ -42,9 +43,9 @@ func (c *conduit) Commit(op *core.Op) {
 	} else {
 		c.endpoint.Commit(&c.op)
 	}
-	c.sends++
+	shm.Publish32(&c.sends, c.sends+1)
 	c.stir()
-	c.mu.Unlock()
+	c.mu.Leave()
 }
 
 // translate describes a message to am2, whose kinds have the numbers of core's.

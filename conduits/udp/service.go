@@ -32,18 +32,17 @@ type service struct {
 	mu    sync.Mutex
 	turn  sync.Cond // ranks or runs has changed
 	ranks []*conduit
-	runs  bool // the goroutine is there, and the descriptors
+	runs  bool // the goroutine is there, and what wakes it
 	epoll int
 	bell  int
+	news  chan struct{} // ranks has changed
 }
 
-// attention is what passes between a rank and the service; the rank's lock guards it.
+// attention is what passes between a rank and the service. The rank's lock guards it, but for
+// the counters, which the service reads without.
 type attention struct {
-	polls   uint64 // of the program, and beginnings and ends of its sleeps
-	polled  uint64 // of them, before the service looked last
-	sends   uint64 // of the program
-	sent    uint64 // of them, likewise
-	sending int    // looks of the service since the last poll
+	polls   uint32 // of the program, and beginnings and ends of its sleeps
+	sends   uint32 // of the program
 	asleep  bool   // the rank sleeps, and wakes up when its socket is readable
 	served  bool   // the service serves the rank and looks at no tick
 	watched bool   // datagrams wake the service
@@ -53,12 +52,23 @@ type attention struct {
 	block     *am2.Block // what the next datagram goes to
 	dead      *peer      // whose process seems to be gone
 	deadAt    time.Duration
-	deadPolls uint64 // polls when it was noticed
+	deadPolls uint32 // polls when it was noticed
+
+	looks
+}
+
+// looks are what the service knows from its looks at a rank. They are its own.
+type looks struct {
+	polled  uint32 // polls, when it looked last
+	sent    uint32 // sends, likewise
+	sending int    // looks since the last poll
+	serving bool   // the last look ended in service
+	skipped int    // looks at nothing but the counters since
 }
 
 // attend notes a poll of the program, which ends the service's part.
 func (c *conduit) attend() {
-	c.polls++
+	shm.Publish32(&c.polls, c.polls+1)
 	c.stir()
 }
 
@@ -77,8 +87,9 @@ const sendsOnly = 2
 // Sending alone is not that for long: what arrives is not read, so peers are not answered, and
 // messages that gather stay until acknowledgements are read.
 func (c *conduit) attentive() bool {
-	polled, sent := c.polls != c.polled, c.sends != c.sent
-	c.polled, c.sent = c.polls, c.sends
+	polls, sends := shm.Load32(&c.polls), shm.Load32(&c.sends)
+	polled, sent := polls != c.polled, sends != c.sent
+	c.polled, c.sent = polls, sends
 	if polled {
 		c.sending = 0
 		return true
@@ -106,12 +117,22 @@ func enter(boot core.Bootstrap, c *conduit) error {
 	c.service = s
 	s.ranks = append(s.ranks, c)
 	s.turn.Broadcast()
-	shm.Ring(s.bell)
+	s.rouse()
 	return nil
+}
+
+// rouse wakes the goroutine however it waits.
+func (s *service) rouse() {
+	shm.Ring(s.bell)
+	select {
+	case s.news <- struct{}{}:
+	default:
+	}
 }
 
 // open makes what the goroutine sleeps on.
 func (s *service) open() (err error) {
+	s.news = make(chan struct{}, 1)
 	if s.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return fmt.Errorf("udp: epoll: %w", err)
 	}
@@ -136,7 +157,7 @@ func (s *service) leave(c *conduit) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ranks = slices.DeleteFunc(s.ranks, func(x *conduit) bool { return x == c })
-	shm.Ring(s.bell)
+	s.rouse()
 	for len(s.ranks) == 0 && s.runs {
 		s.turn.Wait()
 	}
@@ -158,21 +179,38 @@ func (s *service) members(ranks []*conduit) []*conduit {
 // run is the goroutine.
 func (s *service) run() {
 	var ranks []*conduit
-	var events [16]unix.EpollEvent
+	timer := time.NewTimer(0)
 	for {
 		if ranks = s.members(ranks); len(ranks) == 0 {
 			return
 		}
-		wait := am2.Never
+		wait, serving := am2.Never, false
 		for _, c := range ranks {
 			wait = min(wait, c.tend())
+			serving = serving || c.serving
 		}
-		// Interrupted or not, everything is looked at again.
-		n, _ := unix.EpollWait(s.epoll, events[:], milliseconds(wait))
-		for i := range n {
-			if events[i].Fd == int32(s.bell) {
-				shm.Silence(s.bell)
-			}
+		if serving {
+			s.listen(wait)
+			continue
+		}
+		// A goroutine that is in a system call every tick would keep the monitor of the Go runtime
+		// busy, which takes CPUs from ranks that are bound to one.
+		timer.Reset(wait)
+		select {
+		case <-timer.C:
+		case <-s.news:
+		}
+	}
+}
+
+// listen waits for a datagram, the bell, or until a time has passed.
+func (s *service) listen(wait time.Duration) {
+	var events [16]unix.EpollEvent
+	// Interrupted or not, everything is looked at again.
+	n, _ := unix.EpollWait(s.epoll, events[:], milliseconds(wait))
+	for i := range n {
+		if events[i].Fd == int32(s.bell) {
+			shm.Silence(s.bell)
 		}
 	}
 }
@@ -188,8 +226,17 @@ func milliseconds(d time.Duration) int {
 	return int((max(d, 0) + time.Millisecond - 1) / time.Millisecond)
 }
 
+// mostSkipped is how many looks at a rank that polls need not care for what is not urgent.
+const mostSkipped = 25
+
 // tend looks after a rank and returns in which time to do so again.
 func (c *conduit) tend() time.Duration {
+	attentive := c.attentive()
+	if attentive && !c.serving && c.skipped < mostSkipped {
+		c.skipped++
+		return tick
+	}
+	c.skipped, c.serving = 0, !attentive
 	c.mu.Lock()
 	if c.shut {
 		c.mu.Unlock()
@@ -197,7 +244,7 @@ func (c *conduit) tend() time.Duration {
 	}
 	now := c.now()
 	next := now + tick
-	if c.attentive() {
+	if attentive {
 		c.watch(false)
 	} else {
 		next = c.serve()

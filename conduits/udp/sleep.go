@@ -14,8 +14,8 @@ type sleeper struct{ c *conduit }
 // before the service would look stays awake until then.
 func (s sleeper) Arm() bool {
 	c := s.c
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.mu.Enter()
+	defer c.mu.Leave()
 	c.asleep = true
 	c.attend()
 	return c.bundle.Backlog() > 0 || c.bundle.Events() != c.seen || c.bundle.Due() <= c.now()+tick
@@ -25,8 +25,8 @@ func (s sleeper) FD() int { return s.c.sock.fd }
 
 func (s sleeper) Disarm() {
 	c := s.c
-	c.mu.Lock()
+	c.mu.Enter()
 	c.asleep = false
 	c.attend()
-	c.mu.Unlock()
+	c.mu.Leave()
 }
