@@ -25,7 +25,7 @@ func run(m *testing.M) int {
 		defer os.RemoveAll(dir)
 		bin = dir
 		var out []byte
-		out, err = exec.Command("go", "build", "-o", dir+"/", "./...", "../cmd/aqrun").CombinedOutput()
+		out, err = exec.Command("go", "build", "-o", dir+"/", "./...", "../cmd/aqrun", "../cmd/aqimpair").CombinedOutput()
 		if err != nil {
 			err = fmt.Errorf("build: %w\n%s", err, out)
 		}
@@ -37,21 +37,24 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// kinds are the ways to run a job of four.
+// kinds are the ways to run a job of four. Those with a link have it between network namespaces,
+// one for each rank.
 var kinds = []struct {
 	name string
 	args []string
+	link string
 }{
-	{"alone", nil},
-	{"processes", []string{"-n", "4"}},
-	{"processes-paper", []string{"-n", "3", "--profile", "paper"}},
-	{"goroutines", []string{"-n", "4", "--goroutines"}},
-	{"goroutines-loopback", []string{"-n", "4", "--goroutines", "--conduit", "loopback"}},
-	{"model", []string{"-n", "4", "--model", "loopback"}},
-	{"sci-d339", []string{"-n", "4", "--model", "sci/d339"}},
-	{"sci-scale", []string{"-n", "4", "--model", "sci/scale"}},
-	{"udp", []string{"-n", "4", "--conduit", "udp"}},
-	{"udp-goroutines", []string{"-n", "2", "--goroutines", "--conduit", "udp", "--udp-security", "encrypt"}},
+	{"alone", nil, ""},
+	{"processes", []string{"-n", "4"}, ""},
+	{"processes-paper", []string{"-n", "3", "--profile", "paper"}, ""},
+	{"goroutines", []string{"-n", "4", "--goroutines"}, ""},
+	{"goroutines-loopback", []string{"-n", "4", "--goroutines", "--conduit", "loopback"}, ""},
+	{"model", []string{"-n", "4", "--model", "loopback"}, ""},
+	{"sci-d339", []string{"-n", "4", "--model", "sci/d339"}, ""},
+	{"sci-scale", []string{"-n", "4", "--model", "sci/scale"}, ""},
+	{"udp", []string{"-n", "4", "--conduit", "udp"}, ""},
+	{"udp-goroutines", []string{"-n", "2", "--goroutines", "--conduit", "udp", "--udp-security", "encrypt"}, ""},
+	{"udp-links", []string{"-n", "4", "--conduit", "udp", "--set", "address=10.77.0.0/16"}, "loss=10%,dup=2%,reorder=5%,corrupt=1%"},
 }
 
 // modelled are the jobs of TestTraces.
@@ -86,14 +89,30 @@ func TestTraces(t *testing.T) {
 	}
 }
 
+// needNetwork skips the test if no network can be made here.
+func needNetwork(t *testing.T, impair string) {
+	t.Helper()
+	const cannot = 125 // aqimpair's own status
+	var exit *exec.ExitError
+	if out, err := exec.Command(impair, "-n", "1", "true").CombinedOutput(); errors.As(err, &exit) && exit.ExitCode() == cannot {
+		t.Skipf("needs root that may make network namespaces and TUN devices: %s", out)
+	}
+}
+
 // each runs the program with its arguments as every kind of job, and checks its output.
 func each(t *testing.T, want string, prog string, args ...string) {
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
 			line := append([]string{filepath.Join(bin, prog)}, args...)
-			if k.args != nil {
-				line = append(append([]string{filepath.Join(bin, "aqrun"), "--timeout", "60s"}, k.args...), line...)
+			run, impair := filepath.Join(bin, "aqrun"), filepath.Join(bin, "aqimpair")
+			switch {
+			case k.link != "":
+				needNetwork(t, impair)
+				line = slices.Concat([]string{impair, "-n", "4", "--mtu", "1400", "--link", k.link, "--",
+					run, "--timeout", "60s", "--launch-prefix", impair + " enter {rank}"}, k.args, line)
+			case k.args != nil:
+				line = slices.Concat([]string{run, "--timeout", "60s"}, k.args, line)
 			}
 			out, err := exec.Command(line[0], line[1:]...).CombinedOutput()
 			if err != nil || !strings.Contains(string(out), want) {
