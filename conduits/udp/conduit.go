@@ -11,6 +11,9 @@
 // goroutine of the process acknowledges, retransmits and keeps what arrives (see service); it
 // never runs a handler. So a rank has a lock, also in Single mode, where it costs the program
 // next to nothing as long as it polls. It is not held while a handler runs.
+//
+// Beside the conduit, [Open] makes a [Bundle]: the same machine behind a socket of its own, for
+// programs of different jobs that share a key.
 package udp
 
 import (

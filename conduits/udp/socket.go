@@ -33,7 +33,8 @@ type socket struct {
 
 // socketOptions are what openSocket is asked for.
 type socketOptions struct {
-	buffer   int // bytes of the kernel's buffers for each direction
+	port     uint16 // 0: a free one
+	buffer   int    // bytes of the kernel's buffers for each direction
 	gso, gro bool
 }
 
@@ -43,7 +44,7 @@ const (
 	sending
 )
 
-// openSocket binds a socket to a free port of the address.
+// openSocket binds a socket to the address.
 func openSocket(addr netip.Addr, o socketOptions) (s *socket, err error) {
 	s = &socket{v6: addr.Is6(), whole: true}
 	family := unix.AF_INET
@@ -93,11 +94,11 @@ func (s *socket) setUp(addr netip.Addr, o socketOptions) error {
 	// Offloads that the kernel does not have are done without.
 	s.gso = o.gso && unix.SetsockoptInt(s.fd, unix.IPPROTO_UDP, unix.UDP_SEGMENT, 0) == nil
 	s.gro = o.gro && unix.SetsockoptInt(s.fd, unix.IPPROTO_UDP, unix.UDP_GRO, 1) == nil
-	return s.bind(addr)
+	return s.bind(addr, o.port)
 }
 
-func (s *socket) bind(addr netip.Addr) error {
-	sa, err := unixAddr(netip.AddrPortFrom(addr, 0))
+func (s *socket) bind(addr netip.Addr, port uint16) error {
+	sa, err := unixAddr(netip.AddrPortFrom(addr, port))
 	if err != nil {
 		return err
 	}
@@ -108,16 +109,15 @@ func (s *socket) bind(addr netip.Addr) error {
 	if err != nil {
 		return fmt.Errorf("getsockname: %w", err)
 	}
-	port := 0
 	switch n := name.(type) {
 	case *unix.SockaddrInet4:
-		port = n.Port
+		port = uint16(n.Port)
 	case *unix.SockaddrInet6:
-		port = n.Port
+		port = uint16(n.Port)
 	default:
 		return errors.New("getsockname: no Internet address")
 	}
-	s.local = netip.AddrPortFrom(addr, uint16(port))
+	s.local = netip.AddrPortFrom(addr, port)
 	return refuseBroadcast(s.local)
 }
 

@@ -46,13 +46,13 @@ func (r Result) String() string {
 // Reason says why a message came back to its sender.
 type Reason uint8
 
-// The reasons. Of a message that returns as Unreachable nobody knows whether it was
+// The reasons. Of a message that returns as Unreachable or Refused nobody knows whether it was
 // delivered; with every other reason it was not, and never will be.
 const (
 	TagMismatch Reason = 1 + iota // the endpoint has another tag, or one of the two never matches
 	NoEndpoint                    // no endpoint of that number and incarnation is there
 	Unreachable                   // nothing was heard from the peer for Config.Unreachable, or over Config.Retries
-	Refused                       // the peer's host said that nobody receives there (Bundle.Refused)
+	Refused                       // the peer's host said that nobody receives there (Bundle.Refused), or the peer has ended (Bundle.Ended)
 	reasons
 )
 

@@ -3,6 +3,8 @@ package am2
 import (
 	"fmt"
 	"net/netip"
+	"strconv"
+	"strings"
 )
 
 // Tag guards an endpoint: only messages that carry the same tag reach it (AM-II). A job's
@@ -33,3 +35,28 @@ type Name struct {
 
 // String returns the name as "10.0.0.7:41022#3.1": address, number and incarnation.
 func (n Name) String() string { return fmt.Sprintf("%v#%d.%d", n.Addr, n.Number, n.Incarnation) }
+
+// ParseName reads what String has written.
+func ParseName(text string) (Name, error) {
+	fail := func() (Name, error) {
+		return Name{}, fmt.Errorf("am2: name %q of an endpoint: want address, number and incarnation, as in 10.0.0.7:41022#3.1", text)
+	}
+	at := strings.LastIndexByte(text, '#') // the zone of an address may have some, too
+	if at < 0 {
+		return fail()
+	}
+	first, second, _ := strings.Cut(text[at+1:], ".")
+	addr, err := netip.ParseAddrPort(text[:at])
+	if err != nil {
+		return fail()
+	}
+	number, err := strconv.ParseUint(first, 10, 16)
+	if err != nil {
+		return fail()
+	}
+	incarnation, err := strconv.ParseUint(second, 10, 32)
+	if err != nil {
+		return fail()
+	}
+	return Name{Addr: addr, Number: uint16(number), Incarnation: uint32(incarnation)}, nil
+}

@@ -1,11 +1,13 @@
-// Package seal keeps strangers out of the datagrams of a job. It knows keys, tags and
-// replay windows; it sends nothing and knows nothing of what the datagrams mean.
+// Package seal keeps strangers out of the datagrams of a job, or of those who share a key by
+// their own arrangement. It knows keys, tags and replay windows; it sends nothing and knows
+// nothing of what the datagrams mean.
 //
-// A job has one [Key], which its bootstrap carries to the ranks. For each direction between
-// two processes a key of its own is derived from it and both names (HKDF, RFC 5869), so that
-// no datagram can be turned back at its sender or passed on to a third. Each datagram has a
-// number that its sender never uses twice towards one receiver; it is the nonce of the tag,
-// and by it the receiver refuses what it has had (RFC 4303, section 3.4.3).
+// A job has one [Key], which its bootstrap carries to the ranks; others have it in a file
+// ([ReadKey]). For each direction between two processes a key of its own is derived from it and
+// both names (HKDF, RFC 5869), so that no datagram can be turned back at its sender or passed
+// on to a third. Each datagram has a number that its sender never uses twice towards one
+// receiver; it is the nonce of the tag, and by it the receiver refuses what it has had (RFC
+// 4303, section 3.4.3).
 //
 // In mode [Auth] datagrams are authenticated, not hidden: AES-128-GMAC, which is AES-GCM with
 // everything as additional data (NIST SP 800-38D), the cheapest tag there is on processors

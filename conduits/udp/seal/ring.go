@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"slices"
 )
 
 // TagSize is the bytes of a tag. A datagram begins with the tag of what follows in its head.
@@ -71,6 +72,15 @@ func (r *Ring) Sweep() {
 	}
 	clear(r.live[len(kept):])
 	r.live = kept
+}
+
+// Forget drops the keys of a peer at once, instead of by the second Sweep: those of a stranger,
+// say, whose datagram was not authentic.
+func (r *Ring) Forget(p *Peer) {
+	if i := slices.Index(r.live, p); i >= 0 {
+		r.live = slices.Delete(r.live, i, i+1)
+	}
+	p.out, p.in = nil, nil
 }
 
 // Keys returns how many peers have keys.

@@ -1,0 +1,150 @@
+package udp
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
+	"github.com/aqueduct-go/aqueduct/conduits/udp/seal"
+)
+
+// receiveSome makes system calls until one brings something good, or nothing; not more than a
+// poll may.
+func (b *Bundle) receiveSome() (got yield) {
+	b.tried = 0
+	for range pollReceives {
+		if got = b.receive(); got != fruitless {
+			break
+		}
+	}
+	return got
+}
+
+// receive takes what one system call brings.
+func (b *Bundle) receive() yield {
+	s := b.sock
+	if s.out.troubled {
+		s.out.troubled = false
+		b.inquire()
+	}
+	if b.block == nil {
+		b.block = b.am.Block()
+	}
+	block := b.block
+	buf := block.Bytes()
+	n, segment, errno := s.receive(buf)
+	switch {
+	case errno == unix.EAGAIN:
+		return nothing
+	case errno != 0:
+		b.inquire() // what became of something that was sent
+		return fruitless
+	}
+	b.block = nil // it is kept if nothing comes
+	result := fruitless
+	if n == 0 {
+		b.drops.Malformed++
+	}
+	now := b.now()
+	for at := 0; at < n; at += segment {
+		if b.place(now, block, buf[at:min(at+segment, n)], at) {
+			result = fruitful
+		}
+	}
+	block.Release()
+	return result
+}
+
+// place hands a datagram on that lies in a block, and copies it if payloads would lie badly there.
+func (b *Bundle) place(now time.Duration, block *am2.Block, datagram []byte, at int) bool {
+	if at%alignment == 0 {
+		return b.accept(now, block, datagram)
+	}
+	other := b.am.Block()
+	defer other.Release()
+	return b.accept(now, other, append(other.Bytes()[:0], datagram...))
+}
+
+// accept checks the datagram that was received last and hands it to am2. It reports false if
+// it was dropped. What costs little is checked first: keys are derived for no stranger who does
+// not know the incarnation of this bundle, be it authentic or not.
+func (b *Bundle) accept(now time.Duration, block *am2.Block, datagram []byte) bool {
+	last := isFarewell(datagram)
+	n, ok := am2.HeadLen(datagram)
+	if !ok && !last {
+		b.drops.Malformed++
+		return false
+	}
+	from := &b.sock.in.from
+	source, dest := am2.Incarnations(datagram)
+	if dest != b.incarnation {
+		b.drops.Misaddressed++
+		return false
+	}
+	p := b.lookUp(from, source)
+	unknown := p == nil
+	if unknown {
+		if last {
+			return false // who is unknown may leave
+		}
+		if p = b.stranger(from, source); p == nil {
+			return false
+		}
+	}
+	if last {
+		n = len(datagram)
+	}
+	if err := b.unseal(p, datagram, n); err != nil {
+		b.drops.unsealed(err)
+		if unknown {
+			b.ring.Forget(p.seal)
+		}
+		return false
+	}
+	if unknown {
+		b.admit(p)
+	}
+	if last {
+		b.end(now, p)
+		return true
+	}
+	b.heard(now, p)
+	b.am.Receive(now, p.site.addr, block, datagram)
+	return true
+}
+
+// unseal checks a datagram, whose head has n bytes, and makes it readable.
+func (b *Bundle) unseal(p *process, datagram []byte, n int) error {
+	switch b.options.Security {
+	case seal.Auth:
+		head, body := datagram[:n], datagram[n:]
+		var tag []byte
+		if len(body) > 0 {
+			tag = am2.BodyTag(head)
+		}
+		return p.seal.Check(am2.Number(head), head, tag, body)
+	case seal.Encrypt:
+		return p.seal.Decrypt(am2.Number(datagram), datagram)
+	}
+	return nil
+}
+
+// inquire looks at what the network has said about datagrams that were sent. That nobody receives
+// at an address is believed of this host only, and only if it says so itself: from elsewhere
+// anybody could say so.
+func (b *Bundle) inquire() {
+	for range mostErrors {
+		f, ok := b.sock.failed()
+		if !ok {
+			return
+		}
+		switch at := b.sites[f.to]; {
+		case at == nil:
+		case f.errno == unix.EMSGSIZE:
+			b.narrowed(&f.to)
+		case f.errno == unix.ECONNREFUSED && !at.far && f.by == at.addr.Addr():
+			b.am.Refused(b.now(), at.addr)
+		}
+	}
+}

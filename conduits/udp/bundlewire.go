@@ -1,0 +1,107 @@
+package udp
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
+	"github.com/aqueduct-go/aqueduct/conduits/udp/seal"
+)
+
+// bundleWire implements am2.Wire for a Bundle.
+type bundleWire struct{ b *Bundle }
+
+// Send implements am2.Wire. What is sent again and leaves the host may be divided by IP.
+func (w bundleWire) Send(to netip.AddrPort, head, body []byte, times int) {
+	b := w.b
+	if b.closed {
+		return
+	}
+	_, incarnation := am2.Incarnations(head)
+	p := b.receiver(to, incarnation)
+	if p == nil || p.over {
+		b.withhold(to, incarnation)
+		return
+	}
+	head, body = b.seal(p, head, body)
+	at := p.site
+	if at.current != p {
+		b.awaits(p)
+	}
+	again := times > 0 && at.far
+	if least := payloadOf(b.sock.v6, 0); again && times >= suspicion && len(head)+len(body) > least {
+		at.mtu = least // from now on; what is longer already may be lost for good
+	}
+	b.sock.add(&at.sockaddr, head, body, again)
+}
+
+// seal protects a datagram. What it returns stays until the next flush.
+func (b *Bundle) seal(p *process, head, body []byte) (sealedHead, sealedBody []byte) {
+	number := am2.Number(head)
+	switch b.options.Security {
+	case seal.Auth:
+		var tag []byte
+		if len(body) > 0 {
+			tag = am2.BodyTag(head)
+		}
+		p.seal.Tag(number, head, tag, body)
+	case seal.Encrypt:
+		n := len(head) + len(body) + seal.TagSize
+		if cap(b.sealed)-len(b.sealed) < n {
+			b.flush()
+			if b.sealed == nil {
+				b.sealed = make([]byte, 0, sealedSize)
+			}
+		}
+		at := len(b.sealed)
+		b.sealed = b.sealed[:at+n]
+		dst := b.sealed[at:]
+		return dst[:p.seal.Encrypt(dst, number, head, body)], nil
+	}
+	return head, body
+}
+
+// Flush implements am2.Wire.
+func (w bundleWire) Flush() { w.b.flush() }
+
+func (b *Bundle) flush() {
+	if !b.closed {
+		b.sock.flush()
+	}
+	b.sealed = b.sealed[:0]
+}
+
+// MTU implements am2.Wire.
+func (w bundleWire) MTU(to netip.AddrPort) int {
+	b := w.b
+	if p := b.recent; p != nil && p.site.addr == to {
+		return p.site.mtu
+	}
+	s, ok := b.reach(to)
+	if !ok {
+		return am2.MinDatagram
+	}
+	if at := b.sites[s]; at != nil {
+		return at.mtu
+	}
+	return pathMTU(b.sock.local.Addr(), to)
+}
+
+// Now implements am2.Wire.
+func (w bundleWire) Now() time.Duration { return w.b.now() }
+
+// farewell tells all processes that are known that this one closes.
+func (b *Bundle) farewell() {
+	for _, p := range b.known {
+		if p.over {
+			continue
+		}
+		head := make([]byte, am2.FixedHead)
+		am2.PutKind(head, farewellKind)
+		am2.PutNumber(head, farewellNumber)
+		am2.PutIncarnations(head, b.incarnation, p.incarnation)
+		head, _ = b.seal(p, head, nil)
+		b.sock.add(&p.site.sockaddr, head, nil, false)
+	}
+	b.flush()
+}
