@@ -342,7 +342,7 @@ func off(v string) (bool, error) {
 // setSettings reads key=value pairs separated by commas.
 func setSettings(s *settings, v string) error {
 	for pair := range strings.SplitSeq(v, ",") {
-		key, value, ok := strings.Cut(pair, "=")
+		key, value, ok := strings.Cut(strings.TrimSpace(pair), "=")
 		if !ok || key == "" {
 			return errors.New("want key=value,key=value")
 		}

@@ -64,8 +64,12 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	defer net.Close()
 	status, err := execute(o.command, variables(net, o.network.Nodes))
+	stats := net.Stats()
 	if o.report {
-		fmt.Fprintf(stderr, "aqimpair: %v\n", net.Stats())
+		fmt.Fprintf(stderr, "aqimpair: %v\n", stats)
+	}
+	if stats.Delivered == 0 && status == 0 && err == nil {
+		fmt.Fprintf(stderr, "aqimpair: nothing used the links; a job on them runs its ranks through 'aqimpair enter' and over %s, such as by --conduit udp --set interface=%[1]s\n", tunnel.Device)
 	}
 	if err != nil {
 		return fail(stderr, err)

@@ -282,7 +282,7 @@ func TestExitStatus(t *testing.T) {
 		{[]string{aqimpair, "enter", "1", "sh", "-c", "exit 7"}, 7, ""},
 	} {
 		status, out, errs := output(t, "", append([]string{"-n", "2"}, c.args...)...)
-		if status != c.status || !strings.Contains(errs, c.says) || out != "" || c.says == "" && errs != "" {
+		if status != c.status || !strings.Contains(errs, c.says) || out != "" || c.says == "" && errs != "" && !strings.Contains(errs, "nothing used the links") {
 			t.Errorf("%v: status %d, want %d\n%s%s", c.args, status, c.status, out, errs)
 		}
 	}

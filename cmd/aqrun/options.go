@@ -264,6 +264,22 @@ func (o *options) checkUDP(fs *pflag.FlagSet) error {
 	if o.insecure {
 		o.set = append(o.set, "insecure=yes")
 	}
+	if (o.insecure || o.udpSecurity != "") && o.conduit == "" && os.Getenv("AQUEDUCT_CONDUIT") != "udp" {
+		return errors.New("--udp-security and --insecure are for conduit udp; say --conduit udp too")
+	}
+	return o.checkSettings()
+}
+
+// checkSettings refuses a setting that is given two values.
+func (o *options) checkSettings() error {
+	values := map[string]string{}
+	for _, text := range o.set {
+		key, value, _ := strings.Cut(text, "=")
+		if old, ok := values[key]; ok && old != value {
+			return fmt.Errorf("setting %s is given two values, %q and %q; give one", key, old, value)
+		}
+		values[key] = value
+	}
 	return nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/netip"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/seal"
 	"github.com/aqueduct-go/aqueduct/core"
@@ -18,18 +20,20 @@ type card struct {
 	incarnation uint32
 	mode        seal.Mode
 	buffer      uint32   // bytes that the kernel keeps for it at most
+	network     uint64   // of which network namespace its host's loopback is; 0: not known
 	key         seal.Key // the job's, if this is rank 0's
 }
 
 // The layout of a card: 16 bytes of address, 1 if that is IPv4, mode, port, incarnation,
-// buffer, key.
+// buffer, network, key.
 const (
 	atFamily      = 16
 	atMode        = 17
 	atPort        = 18
 	atIncarnation = 20
 	atBuffer      = 24
-	atKey         = 28
+	atNetwork     = 28
+	atKey         = 36
 	cardSize      = atKey + seal.KeySize
 )
 
@@ -44,6 +48,7 @@ func (c *card) encode() []byte {
 	binary.LittleEndian.PutUint16(b[atPort:], c.addr.Port())
 	binary.LittleEndian.PutUint32(b[atIncarnation:], c.incarnation)
 	binary.LittleEndian.PutUint32(b[atBuffer:], c.buffer)
+	binary.LittleEndian.PutUint64(b[atNetwork:], c.network)
 	copy(b[atKey:], c.key[:])
 	return b
 }
@@ -60,6 +65,7 @@ func parseCard(b []byte) (c card, err error) {
 	c.incarnation = binary.LittleEndian.Uint32(b[atIncarnation:])
 	c.mode = seal.Mode(b[atMode])
 	c.buffer = binary.LittleEndian.Uint32(b[atBuffer:])
+	c.network = binary.LittleEndian.Uint64(b[atNetwork:])
 	copy(c.key[:], b[atKey:])
 	if (b[atFamily] == 1) != a.Is4() || c.addr.Port() == 0 {
 		return c, fmt.Errorf("%v is no address to send to", c.addr)
@@ -99,8 +105,20 @@ func exchange(boot core.Bootstrap, own card) ([]card, error) {
 		if cards[r].addr.Addr().Is4() != own.addr.Addr().Is4() {
 			return nil, fmt.Errorf("udp: rank %d has address %v, rank %d %v; they must be of one family", boot.Rank(), own.addr, r, cards[r].addr)
 		}
+		if own.addr.Addr().IsLoopback() && cards[r].network != own.network {
+			return nil, fmt.Errorf("udp: ranks %d and %d are in different network namespaces, where loopbacks do not meet; say which address to use by the setting address=PREFIX/BITS or interface=NAME", boot.Rank(), r)
+		}
 	}
 	return cards, nil
+}
+
+// networkNamespace returns a number that differs among the network namespaces of a host, or 0.
+func networkNamespace() uint64 {
+	var s unix.Stat_t
+	if unix.Stat("/proc/self/ns/net", &s) != nil {
+		return 0
+	}
+	return s.Ino
 }
 
 // newIncarnation returns a number that a socket with the same address did not have before, as

@@ -11,7 +11,7 @@ import (
 
 func TestCards(t *testing.T) {
 	for _, addr := range []string{"10.1.2.3:4", "[2001:db8::1]:65535", "[::ffff:1.2.3.4]:5"} {
-		want := card{netip.MustParseAddrPort(addr), 1 << 31, seal.Encrypt, 1 << 20, seal.NewKey()}
+		want := card{netip.MustParseAddrPort(addr), 1 << 31, seal.Encrypt, 1 << 20, 1 << 63, seal.NewKey()}
 		if got, err := parseCard(want.encode()); err != nil || got != want {
 			t.Errorf("%v, %v, want %v", got, err, want)
 		}

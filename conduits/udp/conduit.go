@@ -122,7 +122,7 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 func (c *conduit) meet(a *core.Attachment) error {
 	own := card{
 		addr: c.sock.local, incarnation: newIncarnation(), mode: c.security,
-		buffer: uint32(c.sock.got[receiving]),
+		buffer: uint32(c.sock.got[receiving]), network: networkNamespace(),
 	}
 	own.addr = withoutZone(own.addr)
 	cards, err := exchange(a.Boot, own)

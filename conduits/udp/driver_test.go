@@ -509,6 +509,15 @@ func TestAttentive(t *testing.T) {
 	}
 }
 
+// Ranks that bind to different loopbacks are told so.
+func TestDifferentNamespaces(t *testing.T) {
+	a, b := netip.MustParseAddrPort("127.0.0.1:1"), netip.MustParseAddrPort("127.0.0.1:2")
+	boot := exchanger{[][]byte{(&card{addr: a, network: 1}).encode(), (&card{addr: b, network: 2}).encode()}}
+	if _, err := exchange(boot, card{addr: a, network: 1}); err == nil || !strings.Contains(err.Error(), "different network namespaces") {
+		t.Error(err)
+	}
+}
+
 // One socket serves addresses of its own family only, and says so.
 func TestMixedFamilies(t *testing.T) {
 	a, b := netip.MustParseAddrPort("10.0.0.1:1"), netip.MustParseAddrPort("[2001:db8::1]:1")

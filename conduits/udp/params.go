@@ -2,8 +2,11 @@ package udp
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
@@ -61,23 +64,26 @@ func (p *params) set(key, value string) (err error) {
 	switches := map[string]*bool{"gso": &p.socket.gso, "gro": &p.socket.gro, "insecure": &p.insecure}
 	times := map[string]*time.Duration{"gather": &p.am.Gather, "unreachable": &p.am.Unreachable}
 	if n, ok := numbers[key]; ok {
-		if *n.to, err = strconv.Atoi(value); err == nil && (*n.to < n.min || *n.to > n.max) {
-			err = fmt.Errorf("out of range %d to %d", n.min, n.max)
+		*n.to, err = strconv.Atoi(value)
+		switch {
+		case err != nil:
+			return fmt.Errorf("want a whole number, %d to %d", n.min, n.max)
+		case *n.to < n.min || *n.to > n.max:
+			return fmt.Errorf("out of range %d to %d", n.min, n.max)
+		case key == "window" && *n.to&(*n.to-1) != 0:
+			return fmt.Errorf("want a power of two")
 		}
-		if key == "window" && *n.to&(*n.to-1) != 0 {
-			err = fmt.Errorf("want a power of two")
-		}
-		return err
+		return nil
 	}
 	if s, ok := switches[key]; ok {
 		*s, err = parseSwitch(value)
 		return err
 	}
 	if d, ok := times[key]; ok {
-		if *d, err = time.ParseDuration(value); err == nil && *d <= 0 {
-			err = fmt.Errorf("want more than no time")
+		if *d, err = time.ParseDuration(value); err != nil || *d <= 0 {
+			return fmt.Errorf("want more than no time, such as 10us or 2.5s")
 		}
-		return err
+		return nil
 	}
 	switch key {
 	case "security":
@@ -87,7 +93,12 @@ func (p *params) set(key, value string) (err error) {
 	case "interface":
 		p.device = value
 	default:
-		err = fmt.Errorf("there is no such setting; see conduits/udp/README.md")
+		known := []string{"security", "address", "interface"}
+		known = slices.AppendSeq(known, maps.Keys(numbers))
+		known = slices.AppendSeq(known, maps.Keys(switches))
+		known = slices.AppendSeq(known, maps.Keys(times))
+		slices.Sort(known)
+		err = fmt.Errorf("there is no such setting; known are %s", strings.Join(known, ", "))
 	}
 	return err
 }
