@@ -15,6 +15,13 @@ import (
 // bytes, or that of IPv6. Equal addresses are equal values.
 type sockaddr [unix.SizeofSockaddrInet6]byte
 
+// is reports whether two addresses are equal, in less time than ==, which calls for it.
+func (s *sockaddr) is(t *sockaddr) bool {
+	u := binary.NativeEndian
+	return u.Uint64(s[:]) == u.Uint64(t[:]) && u.Uint64(s[8:]) == u.Uint64(t[8:]) &&
+		u.Uint64(s[16:]) == u.Uint64(t[16:]) && u.Uint32(s[24:]) == u.Uint32(t[24:])
+}
+
 // sockaddrOf returns an address for the kernel.
 func sockaddrOf(a netip.AddrPort) (s sockaddr, err error) {
 	family := uint16(unix.AF_INET)

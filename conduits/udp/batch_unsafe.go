@@ -1,6 +1,7 @@
 package udp
 
 import (
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -8,6 +9,7 @@ import (
 
 const (
 	batchItems  = 256 // datagrams gathered at most
+	fewItems    = 8   // for which there is memory at first
 	runItems    = 64  // datagrams of one segmented send: UDP_MAX_SEGMENTS of older kernels
 	controlSize = 24  // of UDP_SEGMENT: a header of 16 bytes, two bytes, padding
 )
@@ -43,21 +45,40 @@ type run struct{ from, to int }
 // add gathers a datagram. Addresses and bytes are used until flush. loose lets IP divide it.
 func (s *socket) add(to *sockaddr, head, body []byte, loose bool) {
 	b := &s.out
-	if len(b.items) == batchItems {
-		s.flush()
+	if len(b.items) == cap(b.items) {
+		s.extend()
 	}
-	it := item{to: to, size: len(head) + len(body), first: len(b.iovs), n: 1, loose: loose}
-	b.iovs = append(b.iovs, unix.Iovec{Base: unsafe.SliceData(head)})
-	b.iovs[it.first].SetLen(len(head))
+	n, first := len(b.items), len(b.iovs)
+	b.items = b.items[:n+1]
+	it := &b.items[n]
+	it.to, it.size, it.first, it.n, it.loose = to, len(head)+len(body), first, 1, loose
+	b.iovs = b.iovs[:first+2]
+	v := (*[2]unix.Iovec)(b.iovs[first:])
+	v[0].Base = unsafe.SliceData(head)
+	v[0].SetLen(len(head))
 	if len(body) > 0 {
 		it.n = 2
-		b.iovs = append(b.iovs, unix.Iovec{Base: unsafe.SliceData(body)})
-		b.iovs[it.first+1].SetLen(len(body))
+		v[1].Base = unsafe.SliceData(body)
+		v[1].SetLen(len(body))
 	}
+	b.iovs = b.iovs[:first+it.n]
 	if loose {
 		b.loose++
 	}
-	b.items = append(b.items, it)
+}
+
+// extend makes room for more items: memory for twice as many, and two iovs each, or, when there
+// are as many as may be, by sending them.
+func (s *socket) extend() {
+	b := &s.out
+	n := cap(b.items)
+	if n == batchItems {
+		s.flush()
+		return
+	}
+	more := max(2*n, fewItems)
+	b.items = append(make([]item, 0, more), b.items...)
+	b.iovs = append(make([]unix.Iovec, 0, 2*more), b.iovs...)
 }
 
 // flush sends what was gathered. What the kernel does not take is dropped.
@@ -96,7 +117,7 @@ func (s *socket) sendAll() {
 		s.message(&b.msgs[i].Hdr, &b.controls[i], r)
 	}
 	for sent := 0; sent < len(b.runs); {
-		n, _, errno := unix.RawSyscall6(unix.SYS_SENDMMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&b.msgs[sent])), uintptr(len(b.runs)-sent), 0, 0, 0)
+		n, _, errno := syscall.RawSyscall6(unix.SYS_SENDMMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&b.msgs[sent])), uintptr(len(b.runs)-sent), 0, 0, 0)
 		if errno == 0 {
 			sent += int(n)
 			continue
@@ -153,12 +174,12 @@ func (s *socket) sendRun(r run, coping bool) unix.Errno {
 	var errno unix.Errno
 	if it := &b.items[r.from]; r.to-r.from == 1 && it.n == 1 {
 		// The same in a simpler call, which takes some 80 ns less.
-		_, _, errno = unix.RawSyscall6(unix.SYS_SENDTO, uintptr(s.fd), uintptr(unsafe.Pointer(b.iovs[it.first].Base)), uintptr(it.size),
+		_, _, errno = syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(s.fd), uintptr(unsafe.Pointer(b.iovs[it.first].Base)), uintptr(it.size),
 			0, uintptr(unsafe.Pointer(&it.to[0])), uintptr(it.to.size()))
 	} else {
 		hdr := &b.msgs[0].Hdr
 		s.message(hdr, &b.controls[0], r)
-		_, _, errno = unix.RawSyscall(unix.SYS_SENDMSG, uintptr(s.fd), uintptr(unsafe.Pointer(hdr)), 0)
+		_, _, errno = syscall.RawSyscall(unix.SYS_SENDMSG, uintptr(s.fd), uintptr(unsafe.Pointer(hdr)), 0)
 	}
 	if errno != 0 && !coping && !s.cope(errno, r) {
 		b.dropped += uint64(r.to - r.from)

@@ -49,7 +49,7 @@ type conduit struct {
 	rank  core.Rank
 	ranks int // of the job
 	group []core.Rank
-	began time.Time
+	clock
 
 	mu       shm.Biased // of which the program is the owner
 	sock     *socket
@@ -57,16 +57,17 @@ type conduit struct {
 	endpoint *am2.Endpoint
 	ring     *seal.Ring
 	directory
-	sealed  []byte // mode Encrypt: what is being sent
-	torn    []byte // pieces that are being sent
-	pieces  [assemblies]assembly
-	op      am2.Op // for the call of am2 under way
-	counts  counts
-	seen    uint64        // events of the bundle before the last poll looked
-	clock   time.Duration // when the clock was read last
-	empty   uint          // polls that brought nothing
-	segment *shm.Region
-	memory  []byte // of segment
+	sealed     []byte // mode Encrypt: what is being sent
+	torn       []byte // pieces that are being sent
+	toldNarrow bool   // narrow has said what it does
+	pieces     [assemblies]assembly
+	op         am2.Op // for the call of am2 under way
+	counts     counts
+	seen       uint64        // events of the bundle before the last poll looked
+	last       time.Duration // when a poll read the clock last
+	empty      uint          // polls that brought nothing
+	segment    *shm.Region
+	memory     []byte // of segment
 
 	service *service
 	attention
@@ -80,7 +81,8 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	if a.Threads == core.Single {
 		c.mu.Bias()
 	}
-	c.ep, c.rank, c.ranks, c.group, c.began = a.Endpoint, a.Boot.Rank(), a.Boot.Size(), a.Group, time.Now()
+	c.ep, c.rank, c.ranks, c.group = a.Endpoint, a.Boot.Rank(), a.Boot.Size(), a.Group
+	c.start()
 	addr, err := chooseAddress(c.address, c.device, len(a.Boot.Local()) == a.Boot.Size())
 	if err != nil {
 		return nil, err
@@ -177,9 +179,6 @@ func (c *conduit) Limits() core.Limits {
 		MaxLongRequest: c.am.MaxBulk, MaxLongReply: c.am.MaxBulk,
 	}
 }
-
-// now is the time that the bundle knows.
-func (c *conduit) now() time.Duration { return time.Since(c.began) }
 
 // Close implements core.Conduit. Either all ranks have passed the bootstrap's barrier, so that
 // nobody waits for anything any more, acknowledgements included; or the job has failed. Until

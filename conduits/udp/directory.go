@@ -57,9 +57,14 @@ func (d *directory) fill(cards []card, group []core.Rank, zone string, f func(*e
 
 // sender returns the peer that has an address, or nil if nobody of the group has.
 func (c *conduit) sender(s *sockaddr) *peer {
-	if p := c.recent; p != nil && p.sockaddr == *s {
+	if p := c.recent; p != nil && p.sockaddr.is(s) {
 		return p
 	}
+	return c.lookUp(s)
+}
+
+// lookUp is sender for another than the last.
+func (c *conduit) lookUp(s *sockaddr) *peer {
 	e := c.byAddr[*s]
 	if e == nil {
 		return nil
@@ -72,6 +77,11 @@ func (c *conduit) receiver(to netip.AddrPort) *peer {
 	if p := c.recent; p != nil && p.addr == to {
 		return p
 	}
+	return c.lookUpReceiver(to)
+}
+
+// lookUpReceiver is receiver for another than the last.
+func (c *conduit) lookUpReceiver(to netip.AddrPort) *peer {
 	s, err := sockaddrOf(to)
 	if err != nil {
 		return nil

@@ -15,9 +15,7 @@ type handler struct{ c *conduit }
 func (h handler) Arrived(m *am2.Message) (replied bool) {
 	c := h.c
 	if m.Index >= uint32(c.ranks) || m.Header > maxHeader {
-		c.mu.Leave()
-		c.ep.Fail(fmt.Errorf("udp: rank %d: message from %v: header %#x is none of core's", c.rank, m.Remote().Addr, m.Header))
-		c.mu.Enter()
+		c.reject(m)
 		return false
 	}
 	src, hdr := core.Rank(m.Index), core.Header(m.Header)
@@ -29,6 +27,13 @@ func (h handler) Arrived(m *am2.Message) (replied bool) {
 	}
 	c.mu.Enter()
 	return replied
+}
+
+// reject ends the job because of a message that no rank sends.
+func (c *conduit) reject(m *am2.Message) {
+	c.mu.Leave()
+	c.ep.Fail(fmt.Errorf("udp: rank %d: message from %v: header %#x is none of core's", c.rank, m.Remote().Addr, m.Header))
+	c.mu.Enter()
 }
 
 // maxHeader is the largest word that is a core.Header.

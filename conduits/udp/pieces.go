@@ -2,19 +2,22 @@ package udp
 
 import (
 	"encoding/binary"
+	"fmt"
+	"os"
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
 )
 
 // A path may drop what is too long for a place in it and say nothing: a black hole. A datagram
-// that was lost suspicion times is therefore sent in pieces that pass everywhere, and what is
-// sent to that peer is no longer than such a piece for the time narrowFor (RFC 8899, section
-// 5.1.1: PMTU_RAISE_TIMER is 600 s). IP could divide it too, but for IPv4 only into what this
-// host's own device takes.
+// that was lost suspicion times, while none as long got through, is therefore sent in pieces that
+// pass everywhere, and what is sent to that peer is no longer than such a piece for the time
+// narrowFor. RFC 8899 would have 600 s (section 5.1.1: PMTU_RAISE_TIMER); it is less because a bad
+// path may be suspected wrongly, and finding a black hole again takes but a few timeouts. IP could
+// divide it too, but for IPv4 only into what this host's own device takes.
 const (
-	suspicion = 4
-	narrowFor = 600 * time.Second
+	suspicion = 6
+	narrowFor = 60 * time.Second
 )
 
 // A piece has, behind its kind, its number among the pieces, how many there are, 32 bits that
@@ -31,8 +34,13 @@ const (
 // pieceSize returns the bytes of a datagram that a piece carries.
 func pieceSize(v6 bool) int { return (payloadOf(v6, 0) - pieceHead) &^ (alignment - 1) }
 
-// narrow has no long datagrams sent to a peer for some time.
+// narrow has no long datagrams sent to a peer for some time, and says so the first time.
 func (c *conduit) narrow(p *peer) {
+	if !c.toldNarrow {
+		c.toldNarrow = true
+		fmt.Fprintf(os.Stderr, "udp: rank %d: long datagrams to rank %d (%v) do not get through; they go in pieces, which is slower; if you know what the path takes, say so by the setting datagram=BYTES\n",
+			c.rank, p.rank, p.addr)
+	}
 	p.mtu = payloadOf(c.sock.v6, 0)
 	p.widen = c.now() + narrowFor
 }

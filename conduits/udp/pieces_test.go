@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
 )
@@ -104,7 +103,8 @@ func FuzzAssembly(f *testing.F) {
 func TestWidened(t *testing.T) {
 	for _, addr := range addresses {
 		a, b := open(t, addr, socketOptions{buffer: 1 << 20}), open(t, addr, socketOptions{buffer: 1 << 20})
-		c := &conduit{sock: a, began: time.Now()}
+		c := &conduit{sock: a}
+		c.start()
 		p := &peer{entry: &entry{addr: b.local}}
 		c.narrow(p)
 		c.widened(p)

@@ -32,13 +32,13 @@ func (c *conduit) Poll(budget int) int {
 	n := 0
 	if b.Backlog() > 0 {
 		if got != fruitful {
-			c.clock = c.now()
+			c.last = c.now()
 		}
-		n = b.Deliver(c.clock, budget)
+		n = b.Deliver(c.last, budget)
 	} else if c.empty++; c.empty%emptyPolls == 0 {
-		c.clock = c.now()
+		c.last = c.now()
 	}
-	if due := b.Due(); due <= c.clock {
+	if due := b.Due(); due <= c.last {
 		b.Service(c.now())
 	}
 	if e := b.Events(); e != c.seen {
@@ -86,10 +86,10 @@ func (c *conduit) receive() yield {
 	if p == nil {
 		c.counts.strangers += uint64(max(1, (n+segment-1)/max(segment, 1)))
 	} else if n > 0 {
-		c.clock = c.now()
+		c.last = c.now()
 		for at := 0; at < n; at += segment {
 			datagram := buf[at:min(at+segment, n)]
-			if at%alignment == 0 && c.accept(c.clock, p, block, datagram) || at%alignment != 0 && c.acceptCopy(p, datagram) {
+			if at%alignment == 0 && c.accept(c.last, p, block, datagram) || at%alignment != 0 && c.acceptCopy(p, datagram) {
 				result = fruitful
 			}
 		}
@@ -106,7 +106,7 @@ const alignment = 8
 func (c *conduit) acceptCopy(p *peer, datagram []byte) bool {
 	block := c.bundle.Block()
 	defer block.Release()
-	return c.accept(c.clock, p, block, append(block.Bytes()[:0], datagram...))
+	return c.accept(c.last, p, block, append(block.Bytes()[:0], datagram...))
 }
 
 // incoming returns a block to receive into. It is kept if nothing comes.
@@ -120,38 +120,48 @@ func (c *conduit) incoming() *am2.Block {
 // accept checks a datagram from a peer's address and hands it to the bundle. It reports false
 // if it was dropped.
 func (c *conduit) accept(now time.Duration, p *peer, block *am2.Block, datagram []byte) bool {
-	last := isFarewell(datagram)
 	head, ok := am2.HeadLen(datagram)
-	if !ok && !last {
-		if isPiece(datagram) {
-			return c.assemble(now, p, datagram)
-		}
+	if !ok {
+		return c.acceptOwn(now, p, datagram)
+	}
+	if c.security != seal.None && !c.unseal(p, datagram, head) {
+		return false
+	}
+	c.bundle.Receive(now, p.addr, block, datagram)
+	return true
+}
+
+// acceptOwn is accept for what may be a datagram of this package.
+func (c *conduit) acceptOwn(now time.Duration, p *peer, datagram []byte) bool {
+	switch {
+	case isPiece(datagram):
+		return c.assemble(now, p, datagram)
+	case !isFarewell(datagram):
 		c.counts.malformed++
 		return false
+	case c.security != seal.None && !c.unseal(p, datagram, len(datagram)):
+		return false
 	}
+	p.closed = true
+	c.bundle.Refused(now, p.addr)
+	return true
+}
+
+// unseal reports whether a datagram, whose head is so long, is authentic, and makes it readable.
+func (c *conduit) unseal(p *peer, datagram []byte, head int) bool {
 	var err error
-	switch c.security {
-	case seal.Auth:
-		h, body := datagram, []byte(nil)
+	if c.security == seal.Encrypt {
+		err = p.seal.Decrypt(am2.Number(datagram), datagram)
+	} else {
+		h, body := datagram[:head], datagram[head:]
 		var tag []byte
-		if !last {
-			if h, body = datagram[:head], datagram[head:]; len(body) > 0 {
-				tag = am2.BodyTag(h)
-			}
+		if len(body) > 0 {
+			tag = am2.BodyTag(h)
 		}
 		err = p.seal.Check(am2.Number(h), h, tag, body)
-	case seal.Encrypt:
-		err = p.seal.Decrypt(am2.Number(datagram), datagram)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		c.counts.unsealed(err)
-		return false
-	case last:
-		p.closed = true
-		c.bundle.Refused(now, p.addr)
-	default:
-		c.bundle.Receive(now, p.addr, block, datagram)
 	}
-	return true
+	return err == nil
 }

@@ -29,15 +29,20 @@ func (c *conduit) Reserve(op *core.Op) core.Result {
 	case am2.NoRoom:
 		return core.NoRoom
 	}
-	c.ep.Fail(fmt.Errorf("udp: rank %d: message to rank %d: %v", c.rank, op.Dst, r)) // core has checked rank and length
+	c.misfit(op, r)
 	return core.NoRoom
+}
+
+// misfit ends the job because of a message that core should not have let through.
+func (c *conduit) misfit(op *core.Op, r am2.Result) {
+	c.ep.Fail(fmt.Errorf("udp: rank %d: message to rank %d: %v", c.rank, op.Dst, r))
 }
 
 // Commit implements core.Conduit.
 func (c *conduit) Commit(op *core.Op) {
 	c.mu.Enter()
 	c.translate(op)
-	c.op.Args, c.op.Data, c.op.Slot = op.Args, op.Data, op.Slot
+	c.op.Slot = op.Slot
 	if op.Hdr.Reply() {
 		c.endpoint.CommitReply(&c.op)
 	} else {

@@ -12,25 +12,40 @@ import (
 // wire implements am2.Wire: it seals what the bundle sends and gathers it for the socket.
 type wire struct{ c *conduit }
 
-// Send implements am2.Wire. What is sent again and leaves the host may be divided by IP; what is
-// lost again and again is sent in pieces.
+// Send implements am2.Wire.
 func (w wire) Send(to netip.AddrPort, head, body []byte, times int) {
 	c := w.c
 	p := c.receiver(to)
 	if p == nil {
 		return
 	}
-	switch c.security {
-	case seal.Auth:
-		var tag []byte
-		if len(body) > 0 {
-			tag = am2.BodyTag(head)
-		}
-		p.seal.Tag(am2.Number(head), head, tag, body)
-	case seal.Encrypt:
-		head, body = c.encrypted(p, am2.Number(head), head, body), nil
+	if c.security != seal.None {
+		head, body = c.protected(p, head, body)
 	}
-	again := times > 0 && p.far
+	if p.far {
+		c.sendFar(p, head, body, times)
+		return
+	}
+	c.sock.add(&p.sockaddr, head, body, false)
+}
+
+// protected authenticates a datagram, and encrypts it if that is the mode.
+func (c *conduit) protected(p *peer, head, body []byte) (h, b []byte) {
+	if c.security == seal.Encrypt {
+		return c.encrypted(p, am2.Number(head), head, body), nil
+	}
+	var tag []byte
+	if len(body) > 0 {
+		tag = am2.BodyTag(head)
+	}
+	p.seal.Tag(am2.Number(head), head, tag, body)
+	return head, body
+}
+
+// sendFar gathers a datagram that leaves the host. One that is sent again may be divided by IP;
+// what is lost again and again is sent in pieces.
+func (c *conduit) sendFar(p *peer, head, body []byte, times int) {
+	again := times > 0
 	if again && times >= suspicion && len(head)+len(body) > payloadOf(c.sock.v6, 0) {
 		c.narrow(p)
 	}

@@ -1,5 +1,5 @@
-// Package cpu has the few processor instructions and properties that waiting and
-// publishing through shared memory need and that Go has no portable call for.
+// Package cpu has the few processor instructions and properties that waiting, publishing
+// through shared memory and telling the time often need and that Go has no portable call for.
 //
 // Every function compiles on every architecture; where a processor lacks the thing, the
 // function does the nearest harmless thing, as its comment says.

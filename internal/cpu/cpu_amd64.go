@@ -17,10 +17,10 @@ func PrefetchW(p unsafe.Pointer)
 
 // hasPrefetchW reports whether there is PREFETCHW (CPUID 8000_0001h, ECX bit 8; AMD64
 // Architecture Programmer's Manual, volume 3).
-var hasPrefetchW = extended(0x80000001)&(1<<8) != 0
+var hasPrefetchW = func() bool { ecx, _ := extended(0x80000001); return ecx&(1<<8) != 0 }()
 
-// extended returns ECX of an extended CPUID leaf, 0 if the processor lacks the leaf.
-func extended(leaf uint32) uint32
+// extended returns ECX and EDX of an extended CPUID leaf, 0 if the processor lacks the leaf.
+func extended(leaf uint32) (ecx, edx uint32)
 
 // Goroutine returns a number that identifies the calling goroutine among those that live:
 // the address of its descriptor in the Go runtime. A later goroutine may have the number of

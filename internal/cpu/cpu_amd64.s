@@ -5,18 +5,29 @@ TEXT ·Pause(SB), NOSPLIT, $0-0
 	PAUSE
 	RET
 
-// func extended(leaf uint32) uint32
-TEXT ·extended(SB), NOSPLIT, $0-12
+// func extended(leaf uint32) (ecx, edx uint32)
+TEXT ·extended(SB), NOSPLIT, $0-16
 	MOVL $0x80000000, AX
 	XORL CX, CX
 	CPUID
 	XORL CX, CX
+	XORL DX, DX
 	CMPL AX, leaf+0(FP)
 	JCS  none
 	MOVL leaf+0(FP), AX
+	XORL CX, CX
 	CPUID
 none:
-	MOVL CX, ret+8(FP)
+	MOVL CX, ecx+8(FP)
+	MOVL DX, edx+12(FP)
+	RET
+
+// func Cycles() uint64
+TEXT ·Cycles(SB), NOSPLIT, $0-8
+	RDTSC
+	SHLQ $32, DX
+	ORQ  DX, AX
+	MOVQ AX, ret+0(FP)
 	RET
 
 // func Prefetch(p unsafe.Pointer)

@@ -24,7 +24,10 @@ func TestAgainstKernel(t *testing.T) {
 	if want := strings.Contains(" "+field("flags")+" ", " 3dnowprefetch "); hasPrefetchW != want {
 		t.Errorf("PREFETCHW: %v, the kernel says %v", hasPrefetchW, want)
 	}
-	if extended(0x8fffffff) != 0 {
+	if want := strings.Contains(" "+field("flags")+" ", " nonstop_tsc "); HasCycles() != want {
+		t.Errorf("a counter of one rate: %v, the kernel says %v", HasCycles(), want)
+	}
+	if ecx, edx := extended(0x8fffffff); ecx != 0 || edx != 0 {
 		t.Error("a leaf that no processor has is not 0")
 	}
 }

@@ -33,6 +33,21 @@ func TestGoroutine(t *testing.T) {
 	}
 }
 
+// The counter runs where there is one.
+func TestCycles(t *testing.T) {
+	if !HasCycles() {
+		t.Skip("no counter of one rate")
+	}
+	for first := Cycles(); Cycles() == first; {
+	}
+}
+
+func BenchmarkCycles(b *testing.B) {
+	for b.Loop() {
+		Cycles()
+	}
+}
+
 func BenchmarkPause(b *testing.B) {
 	for b.Loop() {
 		Pause()

@@ -86,12 +86,9 @@ func (ch *channel) oweAck(now time.Duration, inOrder bool) {
 	}
 }
 
-// cumulative settles the packets of a lane below ack.
+// cumulative settles the packets of a lane below ack, some of which have been sent.
 func (ch *channel) cumulative(now time.Duration, l lane, ack uint32) {
 	ol := &ch.out[l]
-	if !before(ol.base, ack) || before(ol.seq, ack) {
-		return
-	}
 	full := ch.limited()
 	n := 0
 	for seq := ol.base; seq != ack; seq++ {
@@ -150,6 +147,9 @@ func (ch *channel) ack(ol *outLane, p *packet) {
 	b := ch.peer.b
 	if before(ol.acked, p.order) {
 		ol.acked = p.order
+	}
+	if size := p.size(); size > MinDatagram {
+		ch.peer.notePassed(size)
 	}
 	b.leave(ol, p)
 	if k := p.bulk; k != nil {

@@ -34,10 +34,10 @@ type arrivals struct {
 	condensed int // from the front, those that pin no large block for little
 }
 
-// take removes the first.
-func (q *arrivals) take() arrival {
+// drop removes the first.
+func (q *arrivals) drop() {
 	q.condensed = max(q.condensed-1, 0)
-	return q.pop()
+	q.queue.drop()
 }
 
 // Receive takes a datagram that was received from an address and is authentic. It lies in
@@ -66,28 +66,45 @@ func (b *Bundle) Receive(now time.Duration, from netip.AddrPort, block *Block, d
 		return
 	}
 	ch.news(b.now, &h)
-	switch h.kind {
-	case packRequests, packReplies, fragRequest, fragReply:
+	if h.kind <= fragReply {
 		ch.accept(b.now, &h, block, datagram, n)
-	case packAck:
-		maps, ok := parseSelective(datagram[FixedHead:])
-		if !ok {
-			b.stats.Malformed++
-			return
-		}
-		for l := range lanes {
-			ch.selected(b.now, l, h.acks[l], maps[l])
-		}
-	case packProbe:
-		ch.wantAck()
-	case packReturned:
-		ch.returned(&h)
+	} else {
+		ch.heed(b.now, &h, datagram)
 	}
 	ch.peer.wake(ch)
 }
 
+// heed takes a packet that is of no lane.
+func (ch *channel) heed(now time.Duration, h *header, datagram []byte) {
+	switch h.kind {
+	case packAck:
+		maps, ok := parseSelective(datagram[FixedHead:])
+		if !ok {
+			ch.peer.b.stats.Malformed++
+			return
+		}
+		for l := range lanes {
+			ch.selected(now, l, h.acks[l], maps[l])
+		}
+	case packProbe:
+		ch.wantAck()
+	case packReturned:
+		ch.returned(h)
+	}
+}
+
 // sender returns the channel to which a datagram belongs. Requests make it if need be.
 func (b *Bundle) sender(from netip.AddrPort, h *header) *channel {
+	if pr := b.recent; pr != nil && pr.addr == from {
+		if ch := pr.recent; ch != nil && ch.key.of(h) {
+			return ch
+		}
+	}
+	return b.meet(from, h)
+}
+
+// meet looks the channel up, or makes it.
+func (b *Bundle) meet(from netip.AddrPort, h *header) *channel {
 	opens := h.kind == packRequests || h.kind == fragRequest
 	pr := b.peerAt(from)
 	if pr == nil && opens {
@@ -108,9 +125,13 @@ func (ch *channel) news(now time.Duration, h *header) {
 	newest := ch.peer.hear(now, h)
 	if !ch.peer.b.cfg.ReplyAcks {
 		for l := range lanes {
-			ch.cumulative(now, l, h.acks[l])
+			if ol := &ch.out[l]; before(ol.base, h.acks[l]) && !before(ol.seq, h.acks[l]) {
+				ch.cumulative(now, l, h.acks[l])
+			}
 		}
-		ch.settle(h.settled)
+		if before(ch.settled, h.settled) {
+			ch.settle(h.settled)
+		}
 	}
 	if ol := &ch.out[requests]; newest && ol.room != int(h.room) {
 		if ol.room < int(h.room) {
@@ -212,22 +233,28 @@ func (ch *channel) keep(l lane, seq uint32, block *Block, records []byte) bool {
 	if b.waiting[l] >= b.cfg.Receive || b.bytes[l]+len(records) > b.cfg.ReceiveBytes {
 		return false
 	}
+	a := ch.enqueue(l)
+	if a == nil {
+		return true
+	}
 	b.bytes[l] += len(records)
 	block.hold()
-	ch.enqueue(l, arrival{ch: ch, seq: seq, data: records, block: block})
+	a.seq, a.data, a.block = seq, records, block
 	return true
 }
 
-// enqueue adds an arrival to those of the channel's endpoint.
-func (ch *channel) enqueue(l lane, a arrival) {
+// enqueue adds an arrival to those of the channel's endpoint, to be filled in, or returns nil if
+// that has been closed since the first fragment came.
+func (ch *channel) enqueue(l lane) *arrival {
 	b := ch.peer.b
-	if ch.ep == nil { // closed since its first fragment came
-		b.retire(&a, l)
-		return
+	if ch.ep == nil {
+		return nil
 	}
 	b.waiting[l]++
 	b.events++
-	ch.ep.arrived[l].push(a)
+	a := ch.ep.arrived[l].add()
+	a.ch = ch
+	return a
 }
 
 // had notes that a packet was taken, and reports whether it was the next.

@@ -57,8 +57,12 @@ func (ch *channel) assemble(in *inLane, l lane, first, seq uint32, f *fragment, 
 	if a.left--; a.left == 0 {
 		in.unlink(a)
 		b.arriving--
-		b.bytes[l] += a.memory()
-		ch.enqueue(l, arrival{ch: ch, seq: seq, asm: a})
+		if w := ch.enqueue(l); w != nil {
+			b.bytes[l] += a.memory()
+			w.seq, w.asm = seq, a
+		} else {
+			b.drop(a)
+		}
 	}
 	return true
 }

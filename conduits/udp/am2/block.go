@@ -14,6 +14,7 @@ type Block struct {
 	memory []byte
 	users  int
 	pool   *blocks
+	next   *Block // of those that are free
 }
 
 // Bytes returns the BlockSize bytes to receive into.
@@ -26,7 +27,7 @@ func (k *Block) Bytes() []byte {
 func (k *Block) Release() {
 	if k.users--; k.users == 0 {
 		k.pool.used--
-		k.pool.free = append(k.pool.free, k)
+		k.next, k.pool.free = k.pool.free, k
 	}
 }
 
@@ -36,19 +37,17 @@ func (k *Block) hold() { k.users++ }
 // blocks are the blocks of one size.
 type blocks struct {
 	size int
-	free []*Block
+	free *Block // used last, and so on
 	used int
 }
 
 // get returns a block with one user.
 func (p *blocks) get() *Block {
 	p.used++
-	n := len(p.free)
-	if n == 0 {
-		return &Block{memory: make([]byte, p.size+blockSlack), users: 1, pool: p}
+	k := p.free
+	if k == nil {
+		k = &Block{memory: make([]byte, p.size+blockSlack), pool: p}
 	}
-	k := p.free[n-1]
-	p.free = p.free[:n-1]
-	k.users = 1
+	k.users, k.next, p.free = 1, nil, k.next
 	return k
 }

@@ -21,8 +21,8 @@ type Bundle struct {
 	all       []*channel
 
 	packets []*packet // of the pool of those that messages gather in, by id
-	large   []*packet // of them, those that are free
-	small   []*packet // free heads
+	large   pool      // of them, those that are free
+	small   pool      // heads
 	used    [lanes]int
 	bulks   []*bulk // by id
 	idle    []*bulk // of them, those that are free
@@ -137,26 +137,30 @@ func (b *Bundle) Due() time.Duration {
 func (b *Bundle) flush() {
 	b.wire.Flush()
 	b.dirty = false
-	b.small = append(b.small, b.loose...)
+	for _, p := range b.loose {
+		b.small.put(p)
+	}
 	b.loose = b.loose[:0]
 }
 
 // newLarge returns a packet in which messages of a lane gather, from beyond the limit if need
 // be.
 func (b *Bundle) newLarge(ch *channel, l lane) *packet {
-	n := len(b.large)
-	if n == 0 {
-		p := &packet{id: uint32(len(b.packets)), buf: make([]byte, b.packSize()+blockSlack)}
-		b.packets = append(b.packets, p)
-		b.large = append(b.large, p)
-		n++
+	p := b.large.take()
+	if p == nil {
+		p = b.moreLarge()
 	}
-	p := b.large[n-1]
-	b.large = b.large[:n-1]
 	b.used[l]++
 	b.inUse++
 	p.ch, p.lane, p.state, p.n = ch, l, filling, FixedHead
-	p.limit = ch.packLimit()
+	p.limit = MinDatagram
+	return p
+}
+
+// moreLarge makes one more such packet.
+func (b *Bundle) moreLarge() *packet {
+	p := &packet{id: uint32(len(b.packets)), buf: make([]byte, b.packSize()+blockSlack)}
+	b.packets = append(b.packets, p)
 	return p
 }
 
@@ -165,12 +169,10 @@ func (b *Bundle) packSize() int { return min(b.cfg.Pack, b.cfg.Datagram) &^ (uni
 
 // newSmall returns a packet for a head.
 func (b *Bundle) newSmall(ch *channel, l lane) *packet {
-	if len(b.small) == 0 {
+	if b.small.top == nil {
 		b.moreSmall()
 	}
-	n := len(b.small)
-	p := b.small[n-1]
-	b.small = b.small[:n-1]
+	p := b.small.take()
 	buf := p.buf
 	*p = packet{}
 	p.buf, p.small, p.ch, p.lane, p.state = buf, true, ch, l, loose
@@ -183,7 +185,7 @@ func (b *Bundle) moreSmall() {
 	packets, memory := make([]packet, some), make([]byte, some*size)
 	for i := range packets {
 		packets[i].buf = memory[i*size : (i+1)*size : (i+1)*size]
-		b.small = append(b.small, &packets[i])
+		b.small.put(&packets[i])
 	}
 }
 
@@ -194,11 +196,11 @@ func (b *Bundle) free(p *packet) {
 	p.id, p.buf, p.small, p.lane = id, buf, small, l
 	b.inUse--
 	if small {
-		b.small = append(b.small, p)
+		b.small.put(p)
 		return
 	}
 	if b.used[p.lane]--; p.lane == requests {
 		b.events++
 	}
-	b.large = append(b.large, p)
+	b.large.put(p)
 }

@@ -87,12 +87,9 @@ func (ch *channel) weight() int {
 	return ch.ep.weight
 }
 
-// settle notes how many requests the peer has handled, as it has told.
+// settle notes how many requests the peer has handled, as it has told: more than before.
 func (ch *channel) settle(count uint32) {
 	d := count - ch.settled
-	if int32(d) <= 0 {
-		return
-	}
 	ch.settled = count
 	if d > ch.outstanding+ch.forgiven { // more than were ever asked: not to be believed
 		d = ch.outstanding + ch.forgiven

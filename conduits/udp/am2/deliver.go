@@ -19,6 +19,9 @@ func (b *Bundle) Deliver(now time.Duration, budget int) (n int) {
 			b.giveBack()
 			continue
 		}
+		if b.waiting[replies] == 0 && b.waiting[requests] == 0 {
+			break
+		}
 		e, l := b.serve()
 		if e == nil {
 			break
@@ -38,7 +41,7 @@ func (b *Bundle) replyRoom() bool {
 // serve returns the endpoint and lane whose turn it is, or nil if nothing can be delivered.
 func (b *Bundle) serve() (*Endpoint, lane) {
 	room := b.replyRoom()
-	if b.waiting[replies] == 0 && (b.waiting[requests] == 0 || !room) {
+	if b.waiting[replies] == 0 && !room {
 		return nil, 0
 	}
 	for range len(b.endpoints) + 1 {
@@ -127,8 +130,9 @@ func (b *Bundle) deliverRequest(e *Endpoint, ch *channel, seq uint32, m *Message
 
 // discard removes the first arrival of a lane.
 func (b *Bundle) discard(e *Endpoint, l lane) {
-	a := e.arrived[l].take()
-	b.retire(&a, l)
+	q := &e.arrived[l]
+	b.retire(q.at(0), l)
+	q.drop()
 	b.waiting[l]--
 }
 

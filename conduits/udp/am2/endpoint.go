@@ -133,13 +133,13 @@ func (e *Endpoint) Close() {
 func (e *Endpoint) clear(l lane) {
 	q := &e.arrived[l]
 	for i := range q.len() {
-		a := q.take()
 		if i == 0 && e.b.active == q {
+			a := *q.at(0)
+			q.drop()
 			q.push(a)
 			continue
 		}
-		e.b.retire(&a, l)
-		e.b.waiting[l]--
+		e.b.discard(e, l)
 	}
 }
 

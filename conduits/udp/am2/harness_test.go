@@ -27,6 +27,8 @@ type world struct {
 	// fate says after which delays the copies of a datagram arrive: none if it is lost.
 	fate func(from, to *node, datagram []byte) []time.Duration
 	sent int // datagrams
+	// times is what Send was told at most for one that is longer than MinDatagram.
+	times int
 }
 
 type event struct {
@@ -101,8 +103,11 @@ func (w *world) add(cfg am2.Config) *node {
 func (n *node) Now() time.Duration     { return n.w.now }
 func (n *node) MTU(netip.AddrPort) int { return n.w.mtu }
 
-func (n *node) Send(to netip.AddrPort, head, body []byte, _ int) {
+func (n *node) Send(to netip.AddrPort, head, body []byte, times int) {
 	d := append(slices.Clone(head), body...)
+	if len(d) > am2.MinDatagram {
+		n.w.times = max(n.w.times, times)
+	}
 	if len(d) > n.w.mtu {
 		n.w.t.Fatalf("a datagram of %d bytes, MTU %d", len(d), n.w.mtu)
 	}

@@ -22,7 +22,7 @@ type header struct {
 
 // parseHeader reads the header of a datagram that HeadLen has accepted.
 func parseHeader(h *header, d []byte) {
-	d = d[:FixedHead]
+	_ = d[:FixedHead] // the only check of bounds
 	h.kind, h.flags = packetKind(d[atKind]), d[atFlags]
 	h.source, h.dest = Ends(d)
 	h.sourceInc = binary.LittleEndian.Uint32(d[atSourceInc:])
@@ -45,13 +45,19 @@ func (h *header) ends() channelKey {
 	return channelKey{local: h.dest, localInc: h.destInc, remote: h.source, remoteInc: h.sourceInc}
 }
 
+// of reports whether a datagram belongs to the channel: k == h.ends(), but without the processor
+// having to wait until what parseHeader has written in parts can be read as a whole.
+func (k *channelKey) of(h *header) bool {
+	return k.remoteInc == h.sourceInc && k.localInc == h.destInc && k.remote == h.source && k.local == h.dest
+}
+
 // send gives a packet with everything but its header to the wire. The header tells what is
 // owed to the peer.
 func (ch *channel) send(now time.Duration, kind packetKind, flags uint8, p *packet) {
 	pr, b := ch.peer, ch.peer.b
 	pr.number++
 	d := p.buf[p.start:p.n]
-	h := d[:FixedHead]
+	h := (*[FixedHead]byte)(d)
 	clear(h[atTag : atTag+TagSize])
 	h[atVersion], h[atKind], h[atFlags], h[atHead] = version, byte(kind), flags, 0
 	if p.body != nil {

@@ -21,7 +21,7 @@ type packet struct {
 	id         uint32
 	buf        []byte
 	start, n   int
-	limit      int // what n may become
+	limit      int // what n may become, see extend
 	body       []byte
 	ch         *channel
 	lane       lane
@@ -38,9 +38,12 @@ type packet struct {
 	heard      uint32        // of the peer, when it was sent last
 	tries      int           // transmissions without a sign of life
 	sent       time.Duration // for the last time; of an open packet, since when it waits
-	times      int           // transmissions so far
+	times      int           // transmissions, since something as long has got through
 	prev, next *packet
 }
+
+// size returns the bytes of the datagram.
+func (p *packet) size() int { return p.n - p.start + len(p.body) }
 
 // list is a list of packets; each is in one at most.
 type list struct{ head, tail *packet }
@@ -67,6 +70,20 @@ func (l *list) remove(p *packet) {
 		p.next.prev = p.prev
 	}
 	p.prev, p.next = nil, nil
+}
+
+// pool is a stack of packets that are free.
+type pool struct{ top *packet }
+
+func (o *pool) put(p *packet) { p.next, o.top = o.top, p }
+
+// take removes the one used last, or returns nil.
+func (o *pool) take() *packet {
+	p := o.top
+	if p != nil {
+		o.top, p.next = p.next, nil
+	}
+	return p
 }
 
 // outLane is the sending end of a lane.

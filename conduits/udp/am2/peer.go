@@ -24,6 +24,9 @@ type peer struct {
 	timedAt time.Duration // of the last of them
 	trying  time.Duration // since when an answer is awaited; -1: none is
 
+	passed   int           // bytes of the longest datagram that was acknowledged lately
+	passedAt time.Duration // and when
+
 	channels *channel                // the last one made, and so on
 	many     map[channelKey]*channel // the same by key; nil while they are few
 	count    int32                   // of them
@@ -107,6 +110,16 @@ func (pr *peer) hear(now time.Duration, h *header) (newest bool) {
 	return true
 }
 
+// passedFor is how long the longest datagram that a peer has acknowledged is remembered.
+const passedFor = time.Second
+
+// notePassed notes that the peer has acknowledged a datagram.
+func (pr *peer) notePassed(size int) {
+	if now := pr.b.now; size >= pr.passed || now-pr.passedAt > passedFor {
+		pr.passed, pr.passedAt = size, now
+	}
+}
+
 // open reports whether the congestion window lets one more packet of a lane out. One packet of
 // replies always may go, since they must not wait for requests. HPAM knows no such window: few
 // buffers are enough of a limit.
@@ -130,8 +143,10 @@ func (pr *peer) makeReady(ch *channel) {
 
 // wake has Service send what it can of a channel and the others that are ready.
 func (pr *peer) wake(ch *channel) {
-	if _, p := ch.sendable(); p != nil {
-		pr.makeReady(ch)
+	if ch.waits() {
+		if _, p := ch.sendable(); p != nil {
+			pr.makeReady(ch)
+		}
 	}
 	if pr.ready != nil && !pr.busy {
 		pr.busy = true

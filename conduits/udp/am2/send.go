@@ -72,8 +72,8 @@ func (ch *channel) reserve(l lane, tag Tag, op *Op) Result {
 	return Reserved
 }
 
-// another opens a packet for a message that does not fit the open one. If no packet could
-// hold it, bulk is reserved; p is nil then, and also if there is no room.
+// another finds a packet for a message that does not fit the open one as it is. If no packet
+// could hold it, bulk is reserved; p is nil then, and also if there is no room.
 func (ch *channel) another(l lane, tag Tag, size int, op *Op) (p *packet, r Result) {
 	b, ol := ch.peer.b, &ch.out[l]
 	if most := b.most(op.Kind); op.Len > most {
@@ -82,7 +82,11 @@ func (ch *channel) another(l lane, tag Tag, size int, op *Op) (p *packet, r Resu
 	if n := FixedHead + size; n > MinDatagram && n > ch.packLimit() {
 		return nil, ch.reserveBulk(l, tag, op)
 	}
-	if open := ol.open; open != nil && open.reserved != 0 {
+	open := ol.open
+	if open != nil && open.reserved == 0 && open.tag == tag && open.n+size <= ch.extend(open) {
+		return open, Reserved
+	}
+	if open != nil && open.reserved != 0 {
 		if q := ch.release(l); q != nil {
 			ch.queue(b.clock(), q)
 		}
@@ -114,6 +118,13 @@ func (b *Bundle) most(k Kind) int {
 func (ch *channel) packLimit() int {
 	b := ch.peer.b
 	return min(b.packSize(), b.wire.MTU(ch.peer.addr)&^(unit-1))
+}
+
+// extend has an open packet take as many bytes as the path carries, and returns how many. Most
+// packets leave with so few that every path carries them, and nobody need be asked.
+func (ch *channel) extend(p *packet) int {
+	p.limit = ch.packLimit()
+	return p.limit
 }
 
 // clock reads the time, for what is sent outside of Receive, Deliver and Service.
@@ -168,26 +179,38 @@ func (ch *channel) close(now time.Duration, l lane) {
 
 // queue sends a complete packet, or has it wait until the windows let it out.
 func (ch *channel) queue(now time.Duration, p *packet) {
-	b := ch.peer.b
+	b, pr := ch.peer.b, ch.peer
 	p.state, p.alone = pending, false
 	if b.cfg.ReplyAcks && p.lane == replies {
 		p.seq = b.serving.seq
 	}
 	ol := &ch.out[p.lane]
-	ol.pending.push(p)
 	if p.lane == requests {
 		ch.asked += uint32(p.count)
 	}
-	pr := ch.peer
-	switch _, first := ch.sendable(); {
-	case first == nil:
-		ch.expectNews(now) // of room, if it does not come with acknowledgements
-	case first == p && pr.ready == nil && p.bulk == nil && pr.open(ol, p.lane):
-		ch.sendNext(now, p.lane, p) // it is the only one: pump would do the same
-	default:
-		pr.makeReady(ch)
-		pr.pump(now)
+	if pr.ready == nil && !ch.waits() && p.bulk == nil && ch.allowed(ol, p.lane) && pr.open(ol, p.lane) {
+		ch.sendNew(now, ol, p) // it is the only one: pump would do the same
+		return
 	}
+	ol.pending.push(p)
+	if _, first := ch.sendable(); first == nil {
+		ch.expectNews(now) // of room, if it does not come with acknowledgements
+		return
+	}
+	pr.makeReady(ch)
+	pr.pump(now)
+}
+
+// waits reports whether packets of the channel wait to be sent, for the first time or again.
+func (ch *channel) waits() bool {
+	r, p := &ch.out[requests], &ch.out[replies]
+	return r.pending.head != nil || p.pending.head != nil || r.lost.head != nil || p.lost.head != nil
+}
+
+// allowed reports whether the window lets a new packet of a lane out.
+func (ch *channel) allowed(ol *outLane, l lane) bool {
+	c := &ch.peer.b.cfg
+	return c.ReplyAcks && l == replies || ol.within(ol.seq, l, c)
 }
 
 // sendable returns the packet of the channel to be sent next, or nil. Replies go first, and
@@ -201,7 +224,7 @@ func (ch *channel) sendable() (lane, *packet) {
 				return l, p
 			}
 		}
-		if p := ol.pending.head; p != nil && (c.ReplyAcks && l == replies || ol.within(ol.seq, l, c)) {
+		if p := ol.pending.head; p != nil && ch.allowed(ol, l) {
 			return l, p
 		}
 	}
@@ -210,34 +233,41 @@ func (ch *channel) sendable() (lane, *packet) {
 
 // sendNext sends what sendable has returned.
 func (ch *channel) sendNext(now time.Duration, l lane, p *packet) {
-	b, ol := ch.peer.b, &ch.out[l]
+	ol := &ch.out[l]
 	switch {
 	case p.state == missing:
 		ol.lost.remove(p)
+		ch.transmit(now, ol, p)
 	case p.bulk != nil:
-		p = ch.nextFragment(ol, p.bulk)
-		p.seq = ol.seq
-		b.enter(ol, p)
+		ch.sendNew(now, ol, ch.nextFragment(ol, p.bulk))
 	default:
 		ol.pending.remove(p)
-		if b.cfg.ReplyAcks && l == replies {
-			b.kept++
-		} else {
-			p.seq = ol.seq
-		}
-		b.enter(ol, p)
+		ch.sendNew(now, ol, p)
 	}
-	ch.transmit(now, p)
+}
+
+// sendNew sends a packet for the first time.
+func (ch *channel) sendNew(now time.Duration, ol *outLane, p *packet) {
+	b := ch.peer.b
+	if b.cfg.ReplyAcks && p.lane == replies {
+		b.kept++ // and has the number of its request
+	} else {
+		p.seq = ol.seq
+	}
+	b.enter(ol, p)
+	ch.transmit(now, ol, p)
 }
 
 // transmit sends a packet that has its sequence number and is in no list.
-func (ch *channel) transmit(now time.Duration, p *packet) {
+func (ch *channel) transmit(now time.Duration, ol *outLane, p *packet) {
 	pr, b := ch.peer, ch.peer.b
-	ol := &ch.out[p.lane]
 	p.state = flying
 	ol.flight.push(p)
 	pr.flight++
 	ol.order++
+	if p.times > 1 && pr.passedAt >= p.sent && pr.passed >= p.size() {
+		p.times = 1 // its losses are no matter of its length
+	}
 	p.order, p.sent = ol.order, now
 	if p.heard != pr.heard {
 		p.heard, p.tries = pr.heard, 0

@@ -9,8 +9,9 @@ import (
 type Wire interface {
 	// Send sends head and body as one datagram, at the latest when Flush is called. It may
 	// write the tags (HeadTag, BodyTag), and nothing else. Head and body stay as they are until
-	// Flush returns; body may be nil. Times says how often it was sent before. What cannot be
-	// sent may be dropped.
+	// Flush returns; body may be nil. Times says how often it was sent before without
+	// anything as long having got through since; 1 at least if it was sent at all. What cannot
+	// be sent may be dropped.
 	Send(to netip.AddrPort, head, body []byte, times int)
 
 	// Flush sends what Send has collected.
