@@ -63,7 +63,7 @@ func TestFor(t *testing.T) {
 		{"sci", "fetchadd", 8, "x-floor", "word of a mapping"},
 		{"sci", "pair barrier", 0, "x-floor", "flag ping-pong"},
 		{"mpi", "barrier", 0, "x-floor", "barrier of as many"},
-		{"udp", "round trip of a short", 0, "x-floor x-tcp x-blocking", "ping-pong over UDP"},
+		{"udp", "round trip of a short", 0, "x-floor x-tcp x-shared x-blocking", "ping-pong over UDP"},
 		{"udp", "round trip", 8, "x-floor x-tcp", "ping-pong over UDP"},
 		{"udp", "flood", 0, "x-floor x-tcp x-sendto", "segmentation offload"},
 		{"udp", "stream", 8, "x-floor x-tcp", "segmentation offload"},

@@ -65,6 +65,8 @@ func (l loopback) oneWay(size, iters int) []runner.Ref {
 func (l loopback) RoundTrip(size, iters int) []runner.Ref {
 	refs := l.trip(max(size, word), max(size, word), iters)
 	if size == 0 {
+		refs = append(refs, beside(pairFloor(l.Plan, "x-shared", "C ping-pong over UDP, spinning, by sockets for several peers: not connected",
+			iters, floor.UDPShared, word, word)))
 		refs = append(refs, beside(pairFloor(l.Plan, "x-blocking", "C ping-pong over UDP, receivers sleep in the kernel",
 			max(1, iters/slowBlocking), floor.UDPSleep, word, word)))
 	}

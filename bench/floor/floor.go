@@ -56,6 +56,9 @@ const (
 	// Receivers spin: they ask a socket that does not block until something is there. The
 	// sockets are connected, or the sender gives the address with every datagram.
 	UDPTrip Kind = "udp-trip"
+	// UDPShared (two different CPUs; message bytes, answer bytes) is UDPTrip with sockets that are
+	// connected to nobody, as one for several peers is.
+	UDPShared Kind = "udp-shared"
 	// UDPSleep (two different CPUs; message bytes, answer bytes) is UDPTrip with receivers that sleep
 	// in the kernel.
 	UDPSleep Kind = "udp-sleep"

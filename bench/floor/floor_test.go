@@ -77,6 +77,7 @@ func TestSample(t *testing.T) {
 		{floor.UDPTrip, two, []int{8, 8}, 200, "connected addressed"},
 		{floor.UDPTrip, two, []int{100_001, 1}, 20, "connected addressed"},
 		{floor.UDPTrip, two, []int{1, floor.MaxSize}, 3, "connected addressed"},
+		{floor.UDPShared, two, []int{8, 8}, 100, "addressed"},
 		{floor.UDPSleep, two, []int{8, 8}, 100, "connected addressed"},
 		{floor.UDPSleep, two, []int{1, floor.MaxSize}, 3, "connected addressed"},
 		{floor.UDPStream, two, []int{1}, 1000, "connected addressed"},

@@ -45,6 +45,13 @@ const struct kind udp_trip = {
 	open_pair,
 };
 
+// The sockets are connected to nobody, as one that serves several peers is.
+const struct kind udp_shared = {
+	"udp-shared", 2, 2, 1, 2, CONTROL, CONTROL,
+	(const struct variant[]){{"addressed", trip_addressed}, {0}},
+	open_datagrams,
+};
+
 static void sleep_connected(struct proc *p, long n) { trip(p, n, CONNECTED, 0); }
 static void sleep_addressed(struct proc *p, long n) { trip(p, n, ADDRESSED, 0); }
 

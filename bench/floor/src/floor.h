@@ -36,7 +36,7 @@ struct kind {
 };
 
 extern const struct kind pingpong, handoff, echo, ring, copy, memcopy, fetch, fetchadd, barrier;
-extern const struct kind udp_trip, udp_sleep, udp_stream, udp_segments, udp_barrier, tcp_trip, tcp_stream;
+extern const struct kind udp_trip, udp_shared, udp_sleep, udp_stream, udp_segments, udp_barrier, tcp_trip, tcp_stream;
 
 enum { MAXPROCS = 256 };
 

@@ -31,7 +31,7 @@ struct control {
 };
 
 static const struct kind *const kinds[] = {&pingpong, &handoff, &echo, &ring, &copy, &memcopy, &fetch, &fetchadd, &barrier,
-                                          &udp_trip, &udp_sleep, &udp_stream, &udp_segments, &udp_barrier, &tcp_trip, &tcp_stream, NULL};
+                                          &udp_trip, &udp_shared, &udp_sleep, &udp_stream, &udp_segments, &udp_barrier, &tcp_trip, &tcp_stream, NULL};
 
 void die(const char *what) {
 	fprintf(stderr, "floor: %s\n", what);
@@ -180,7 +180,7 @@ int main(int argc, char **argv) {
 	if (kind == NULL || argc != 3 + kind->sized)
 		die("usage: floor pingpong|handoff|ring|fetchadd|barrier|udp-barrier CPUS, "
 		    "floor echo|copy|memcpy|fetch|udp-stream|udp-segments|tcp-stream CPUS BYTES, "
-		    "floor udp-trip|udp-sleep|tcp-trip CPUS BYTES BYTES");
+		    "floor udp-trip|udp-shared|udp-sleep|tcp-trip CPUS BYTES BYTES");
 	int cpus[MAXPROCS], n = parse_cpus(argv[2], cpus);
 	if (n < kind->min || n > kind->max) die("wrong list or number of CPUs");
 	if (kind->spins && cpus[0] == cpus[1]) die("this floor needs two different CPUs");
