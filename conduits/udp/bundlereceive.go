@@ -6,7 +6,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
-	"github.com/aqueduct-go/aqueduct/conduits/udp/seal"
 )
 
 // receiveSome makes system calls until one brings something good, or nothing; not more than a
@@ -95,7 +94,7 @@ func (b *Bundle) accept(now time.Duration, block *am2.Block, datagram []byte) bo
 	if last {
 		n = len(datagram)
 	}
-	if err := b.unseal(p, datagram, n); err != nil {
+	if err := unseal(b.options.Security, p.seal, datagram, n); err != nil {
 		b.drops.unsealed(err)
 		if unknown {
 			b.ring.Forget(p.seal)
@@ -112,22 +111,6 @@ func (b *Bundle) accept(now time.Duration, block *am2.Block, datagram []byte) bo
 	b.heard(now, p)
 	b.am.Receive(now, p.site.addr, block, datagram)
 	return true
-}
-
-// unseal checks a datagram, whose head has n bytes, and makes it readable.
-func (b *Bundle) unseal(p *process, datagram []byte, n int) error {
-	switch b.options.Security {
-	case seal.Auth:
-		head, body := datagram[:n], datagram[n:]
-		var tag []byte
-		if len(body) > 0 {
-			tag = am2.BodyTag(head)
-		}
-		return p.seal.Check(am2.Number(head), head, tag, body)
-	case seal.Encrypt:
-		return p.seal.Decrypt(am2.Number(datagram), datagram)
-	}
-	return nil
 }
 
 // inquire looks at what the network has said about datagrams that were sent. That nobody receives

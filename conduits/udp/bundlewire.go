@@ -37,26 +37,11 @@ func (w bundleWire) Send(to netip.AddrPort, head, body []byte, times int) {
 
 // seal protects a datagram. What it returns stays until the next flush.
 func (b *Bundle) seal(p *process, head, body []byte) (sealedHead, sealedBody []byte) {
-	number := am2.Number(head)
 	switch b.options.Security {
 	case seal.Auth:
-		var tag []byte
-		if len(body) > 0 {
-			tag = am2.BodyTag(head)
-		}
-		p.seal.Tag(number, head, tag, body)
+		authenticate(p.seal, head, body)
 	case seal.Encrypt:
-		n := len(head) + len(body) + seal.TagSize
-		if cap(b.sealed)-len(b.sealed) < n {
-			b.flush()
-			if b.sealed == nil {
-				b.sealed = make([]byte, 0, sealedSize)
-			}
-		}
-		at := len(b.sealed)
-		b.sealed = b.sealed[:at+n]
-		dst := b.sealed[at:]
-		return dst[:p.seal.Encrypt(dst, number, head, body)], nil
+		return encrypt(&b.sealed, b.flush, p.seal, head, body), nil
 	}
 	return head, body
 }

@@ -149,17 +149,7 @@ func (c *conduit) acceptOwn(now time.Duration, p *peer, datagram []byte) bool {
 
 // unseal reports whether a datagram, whose head is so long, is authentic, and makes it readable.
 func (c *conduit) unseal(p *peer, datagram []byte, head int) bool {
-	var err error
-	if c.security == seal.Encrypt {
-		err = p.seal.Decrypt(am2.Number(datagram), datagram)
-	} else {
-		h, body := datagram[:head], datagram[head:]
-		var tag []byte
-		if len(body) > 0 {
-			tag = am2.BodyTag(h)
-		}
-		err = p.seal.Check(am2.Number(h), h, tag, body)
-	}
+	err := unseal(c.security, p.seal, datagram, head)
 	if err != nil {
 		c.counts.unsealed(err)
 	}

@@ -32,13 +32,9 @@ func (w wire) Send(to netip.AddrPort, head, body []byte, times int) {
 // protected authenticates a datagram, and encrypts it if that is the mode.
 func (c *conduit) protected(p *peer, head, body []byte) (h, b []byte) {
 	if c.security == seal.Encrypt {
-		return c.encrypted(p, am2.Number(head), head, body), nil
+		return encrypt(&c.sealed, c.flush, p.seal, head, body), nil
 	}
-	var tag []byte
-	if len(body) > 0 {
-		tag = am2.BodyTag(head)
-	}
-	p.seal.Tag(am2.Number(head), head, tag, body)
+	authenticate(p.seal, head, body)
 	return head, body
 }
 
@@ -55,24 +51,6 @@ func (c *conduit) sendFar(p *peer, head, body []byte, times int) {
 	}
 	c.sock.add(&p.sockaddr, head, body, again)
 }
-
-// encrypted returns an encrypted copy of a datagram, which stays until the next flush.
-func (c *conduit) encrypted(p *peer, number uint64, head, body []byte) []byte {
-	n := len(head) + len(body)
-	if cap(c.sealed)-len(c.sealed) < n+seal.TagSize {
-		c.flush()
-		if cap(c.sealed) < n+seal.TagSize {
-			c.sealed = make([]byte, 0, sealedSize)
-		}
-	}
-	at := len(c.sealed)
-	c.sealed = c.sealed[:at+n+seal.TagSize]
-	dst := c.sealed[at : at+n+seal.TagSize]
-	return dst[:p.seal.Encrypt(dst, number, head, body)]
-}
-
-// sealedSize is room for some of the largest datagrams.
-const sealedSize = 4 * blockSize
 
 // Flush implements am2.Wire.
 func (w wire) Flush() { w.c.flush() }
@@ -116,11 +94,8 @@ func (c *conduit) farewell() {
 		head := make([]byte, am2.FixedHead)
 		am2.PutKind(head, farewellKind)
 		am2.PutNumber(head, farewellNumber)
-		switch c.security {
-		case seal.Auth:
-			p.seal.Tag(farewellNumber, head, nil, nil)
-		case seal.Encrypt:
-			head = c.encrypted(p, farewellNumber, head, nil)
+		if c.security != seal.None {
+			head, _ = c.protected(p, head, nil)
 		}
 		c.sock.add(&p.sockaddr, head, nil, false)
 	}

@@ -23,7 +23,7 @@
 //     Swap8, Swap32 or Swap64 (XCHG, a full barrier), or put a [Fence] after the store.
 //     Both sides of the pattern need the barrier. A side that acts rarely can issue it
 //     for both: [Membarrier] makes every thread of every registered process execute one,
-//     so that the busy side keeps its plain store.
+//     so that the busy side keeps its plain store. [Biased] is a lock made of this.
 //
 // On other architectures, and on every architecture under the race detector, the stores
 // are those of sync/atomic. These are sequentially consistent, so every order above holds
