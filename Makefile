@@ -15,6 +15,7 @@ setup:
 build: setup
 	@mkdir -p $(BIN)
 	$(GO) build -o $(BIN)/ ./cmd/... ./examples/...
+	@sh scripts/mpi-shims.sh $(BIN)
 
 # The main job: real SPMD jobs of several processes, one on a modelled machine and what its
 # model predicts, then the quick benchmark.

@@ -25,6 +25,7 @@
 //	AQUEDUCT_PROFILE   a profile of the conduit; under a model, one of its models
 //	AQUEDUCT_SETTINGS  further settings of the conduit: key=value,key=value
 //	AQUEDUCT_SEGMENT   default size of a rank's segment: 65536, 64MB, 1.5GB, 50%
+//	AQUEDUCT_LIBDIR    folders in which the shims of conduit mpi are looked for first
 //	AQUEDUCT_REACH     on (default) or off: off hides the direct view of peers' segments,
 //	                   which conduits over shared memory offer, so that the path without
 //	                   it can be tested and compared
@@ -59,6 +60,7 @@ import (
 
 	// The conduits of the one binary.
 	_ "github.com/aqueduct-go/aqueduct/conduits/loopback"
+	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi"
 	_ "github.com/aqueduct-go/aqueduct/conduits/mpi/scampi"
 	_ "github.com/aqueduct-go/aqueduct/conduits/sci"
 	_ "github.com/aqueduct-go/aqueduct/conduits/udp"
@@ -70,43 +72,44 @@ import (
 // message on standard error unless the launcher prints it. Ranks that are goroutines and
 // compute on end with the process, after the grace period.
 func Run(body func(*core.Job) error, opts ...Option) {
-	told, err := launch(body, opts)
+	told, exit, err := launch(body, opts)
 	if err == nil {
 		return
 	}
 	if !told {
 		fmt.Fprintln(os.Stderr, "aqueduct:", strings.TrimPrefix(err.Error(), "aqueduct: "))
 	}
-	os.Exit(core.StatusOf(err))
+	exit(core.StatusOf(err))
 }
 
 // Launch is Run for callers that outlive the job: it returns what ended the job, nil for a
 // good end or Exit(0). A rank that is a process of its own still exits within Exit; ranks
 // that are goroutines may outlive the job, see core.RunGoroutines.
 func Launch(body func(*core.Job) error, opts ...Option) error {
-	_, err := launch(body, opts)
+	_, _, err := launch(body, opts)
 	return err
 }
 
-// launch is Launch; told reports that the launcher knows of the error, and prints it.
-func launch(body func(*core.Job) error, opts []Option) (told bool, err error) {
+// launch is Launch; told reports that the launcher knows of the error, and prints it, and exit
+// is how the process leaves.
+func launch(body func(*core.Job) error, opts []Option) (told bool, exit func(int), err error) {
 	s, err := settle(opts)
 	if err != nil {
-		return false, err
+		return false, os.Exit, err
 	}
 	switch s.mode {
 	case goroutines:
 		defer dumpOnQuit()()
-		return false, core.RunGoroutines(s.ranks, s.cfg, body)
+		return false, os.Exit, core.RunGoroutines(s.ranks, s.cfg, body)
 	case model:
 		defer dumpOnQuit()()
-		return false, s.runModel(body)
+		return false, os.Exit, s.runModel(body)
 	}
 	boot, launched, err := connect()
 	if err != nil {
-		return false, err
+		return false, os.Exit, err
 	}
-	return launched, core.Main(boot, s.cfg, body)
+	return launched, core.ExitOf(boot), core.Main(boot, s.cfg, body)
 }
 
 // Init joins the job as a live rank without giving up the main function, for runtimes that
@@ -127,12 +130,23 @@ func Init(opts ...Option) (*core.Job, error) {
 	return core.Join(boot, s.cfg), nil
 }
 
-// connect joins the job of the launcher that started this process; if there is none, it
-// makes a job of one.
+// connect joins the job of the launcher that started this process, aqrun or else that of an MPI
+// library; if there is none, it makes a job of one.
 func connect() (boot core.Bootstrap, launched bool, err error) {
+	if byMPI() {
+		boot, err = libmpi.Connect()
+		if err != nil {
+			err = fmt.Errorf("%w; aqrun starts jobs without MPI", err)
+		}
+		return boot, err == nil, err
+	}
 	boot, err = spawner.Connect()
 	if errors.Is(err, spawner.ErrNotLaunched) {
 		return core.Alone(), false, nil
 	}
 	return boot, err == nil, err
 }
+
+// byMPI reports whether the launcher of an MPI library, and nobody else, has started this process
+// as one of several.
+func byMPI() bool { return !spawner.Launched() && libmpi.Launched() }

@@ -33,24 +33,29 @@ var rooms = []struct {
 
 // edges are imports within a room, or upwards, that are permitted all the same.
 var edges = map[string]string{
-	"conduits/mpi -> conduits/mpi/matching":             "they share a queue",
-	"conduits/mpi/scampi -> conduits/mpi":               "it is a network of the conduit",
-	"conduits/mpi/scampi -> conduits/mpi/matching":      "and matches messages as MPI does",
-	"conduits/mpi/scampi -> conduits/sci/sisci":         "a library on SCI is modelled on SCI's calls",
-	"conduits/mpi/scampi -> conduits/sci/hardware":      "and reads what the machine's software costs",
-	"conduits/mpi/mpitest -> conduits/mpi":              "a network for the conduit's tests",
-	"conduits/mpi/mpitest -> conduits/mpi/matching":     "and it matches messages as MPI does",
-	"conduits/sci -> conduits/sci/sisci":                "the conduit stands on its adapter",
-	"conduits/sci -> conduits/sci/hardware":             "it places its ranks on a modelled machine and charges that machine's software",
-	"conduits/sci/sisci -> conduits/sci/hardware":       "the adapter stands on its hardware, which is modelled",
-	"conduits/udp -> conduits/udp/am2":                  "it is the driver of the machine",
-	"conduits/udp -> conduits/udp/seal":                 "and has datagrams protected",
-	"conduits/udp/impair/tunnel -> conduits/udp/impair": "it carries real packets over impaired links",
+	"conduits/mpi/libmpi/libmpitest -> conduits/mpi/libmpi": "it finds libraries for tests",
+	"conduits/mpi/libmpi/libmpitest -> spawner/spawntest":   "and runs jobs over them",
+	"conduits/mpi/libmpi -> conduits/mpi":                   "its networks are those of real libraries",
+	"conduits/mpi -> conduits/mpi/matching":                 "they share a queue",
+	"conduits/mpi/scampi -> conduits/mpi":                   "it is a network of the conduit",
+	"conduits/mpi/scampi -> conduits/mpi/matching":          "and matches messages as MPI does",
+	"conduits/mpi/scampi -> conduits/sci/sisci":             "a library on SCI is modelled on SCI's calls",
+	"conduits/mpi/scampi -> conduits/sci/hardware":          "and reads what the machine's software costs",
+	"conduits/mpi/mpitest -> conduits/mpi":                  "a network for the conduit's tests",
+	"conduits/mpi/mpitest -> conduits/mpi/matching":         "and it matches messages as MPI does",
+	"conduits/sci -> conduits/sci/sisci":                    "the conduit stands on its adapter",
+	"conduits/sci -> conduits/sci/hardware":                 "it places its ranks on a modelled machine and charges that machine's software",
+	"conduits/sci/sisci -> conduits/sci/hardware":           "the adapter stands on its hardware, which is modelled",
+	"conduits/udp -> conduits/udp/am2":                      "it is the driver of the machine",
+	"conduits/udp -> conduits/udp/seal":                     "and has datagrams protected",
+	"conduits/udp/impair/tunnel -> conduits/udp/impair":     "it carries real packets over impaired links",
 }
 
 // testEdges are further imports that tests may have: prefix of the importer and import.
 var testEdges = [][2]string{
 	{"conduits/mpi", "conduits/mpi/mpitest"},
+	{"conduits/mpi/libmpi", "conduits/mpi/libmpi/libmpitest"},
+	{"extended/exttest", "conduits/mpi/libmpi/libmpitest"},
 	{"conduits/mpi/scampi", "conduits/sci"}, // its rival
 	{"conduits/udp", "conduits/udp/impair"}, // what carries its datagrams must survive bad links
 	{"conduits/", "spawner"},                // conduits are tested with real processes

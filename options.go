@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi"
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/spawner"
 )
@@ -112,7 +113,7 @@ func settle(opts []Option) (settings, error) {
 	for _, o := range opts {
 		o(&s)
 	}
-	if spawner.Launched() {
+	if spawner.Launched() || byMPI() {
 		s.mode, s.ranks = processes, 1 // this process is one rank, whatever the program prefers
 	}
 	for _, v := range variables {
@@ -128,9 +129,13 @@ func settle(opts []Option) (settings, error) {
 		return s, err
 	}
 	if s.cfg.Conduit == "" {
-		s.cfg.Conduit = "sci"
-		if s.mode == model {
+		switch {
+		case s.mode == model:
 			s.cfg.Conduit = "loopback"
+		case s.mode == processes && byMPI():
+			s.cfg.Conduit = "mpi"
+		default:
+			s.cfg.Conduit = "sci"
 		}
 	}
 	warnOfUnknown(s.cfg.Log)
@@ -156,7 +161,7 @@ func (s *settings) check() error {
 	switch {
 	case s.ranks < 1 || s.ranks > spawner.MaxRanks:
 		return fmt.Errorf("aqueduct: a job of %d ranks; want 1 to %d", s.ranks, spawner.MaxRanks)
-	case s.mode == processes && s.ranks > 1 && !spawner.Launched():
+	case s.mode == processes && s.ranks > 1 && !spawner.Launched() && !byMPI():
 		return fmt.Errorf("aqueduct: %d ranks as processes need the launcher: aqrun -n %[1]d %s; or set AQUEDUCT_MODE=goroutines",
 			s.ranks, filepath.Base(os.Args[0]))
 	case s.mode != model && s.onlyModelled() != "":
@@ -196,14 +201,14 @@ var variables = []struct {
 
 // foreign are the variables that others read: the launcher's part of a job, and programs
 // of this project.
-var foreign = []string{spawner.EnvRank, spawner.EnvSize, spawner.EnvSocket, spawner.EnvSecret, spawner.EnvJob, "AQUEDUCT_BENCH"}
+var foreign = []string{spawner.EnvRank, spawner.EnvSize, spawner.EnvSocket, spawner.EnvSecret, spawner.EnvJob, libmpi.EnvLib, "AQUEDUCT_BENCH"}
 
 // warned is set when the process has warned of unknown variables.
 var warned sync.Once
 
 // warnOfUnknown warns, once and on rank 0 only, of variables that nobody reads.
 func warnOfUnknown(log *slog.Logger) {
-	if r := os.Getenv(spawner.EnvRank); r != "" && r != "0" {
+	if r := spawner.RankText(); r != "" && r != "0" {
 		return
 	}
 	known := slices.Clone(foreign)

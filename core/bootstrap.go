@@ -1,5 +1,7 @@
 package core
 
+import "os"
+
 // Bootstrap is how the ranks of a job find each other and end together. A spawner, a
 // batch system's PMI or MPI implements it; no conduit knows which it got.
 //
@@ -46,4 +48,20 @@ type ProcessSharer interface {
 	// same for every rank of the job. Not collective, does not block; make may not call
 	// the bootstrap.
 	Share(key string, make func() any) any
+}
+
+// Exiter is implemented by a Bootstrap whose launcher learns how a rank has failed only if its
+// process leaves in a way of its own, rather than by os.Exit.
+type Exiter interface {
+	// Exit ends the process with the status, and does not return.
+	Exit(status int)
+}
+
+// ExitOf returns how the process of a rank leaves: os.Exit, unless its bootstrap wants it
+// otherwise.
+func ExitOf(boot Bootstrap) func(status int) {
+	if x, ok := boot.(Exiter); ok {
+		return x.Exit
+	}
+	return os.Exit
 }

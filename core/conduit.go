@@ -213,7 +213,13 @@ type Driver struct {
 	// relative one begins where the job was started, wherever its ranks then are.
 	FileSetting func(key, value string) bool
 
-	Check func(boot Bootstrap) error // nil if usable; boot is nil when only listing
+	// Variants, if not nil, returns what Profiles and Models are to be, for a conduit of which
+	// several packages are variants. It is called when the driver is looked up.
+	Variants func() (profiles, models []string)
+
+	// Check returns nil if the conduit can carry the job of boot; nil: it always can. When it
+	// is only listed boot is nil, and what counts is whether a live profile can be used here.
+	Check func(boot Bootstrap) error
 	// New makes a rank's end. profile has been checked: under a model (Attachment.Proc is
 	// not nil) it is one of Models or accepted by Model, live one of Profiles; it is "" only
 	// if the driver names none.
@@ -297,7 +303,10 @@ func Register(d Driver) {
 func Drivers() []Driver {
 	drivers.Lock()
 	defer drivers.Unlock()
-	ds := slices.Collect(maps.Values(drivers.m))
+	var ds []Driver
+	for _, d := range drivers.m {
+		ds = append(ds, d.complete())
+	}
 	slices.SortFunc(ds, func(a, b Driver) int {
 		if a.Name < b.Name {
 			return -1
@@ -320,7 +329,15 @@ func DriverByName(name string) (Driver, error) {
 	case !ok:
 		return Driver{}, fmt.Errorf("core: unknown conduit %q; known: %v", name, names)
 	}
-	return d, nil
+	return d.complete(), nil
+}
+
+// complete asks for the variants.
+func (d Driver) complete() Driver {
+	if d.Variants != nil {
+		d.Profiles, d.Models = d.Variants()
+	}
+	return d
 }
 
 // CutModel cuts "sci/d339", as users name a model, into conduit and profile; the profile may

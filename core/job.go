@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -183,7 +182,7 @@ func (j *Job) watch(process bool) {
 	}
 	j.fail(err)
 	if process {
-		time.AfterFunc(j.cfg.Grace, func() { os.Exit(max(1, StatusOf(err))) })
+		time.AfterFunc(j.cfg.Grace, func() { j.exit(max(1, StatusOf(err))) })
 	}
 }
 
@@ -238,7 +237,7 @@ func Main(boot Bootstrap, cfg Config, body func(*Job) error) error {
 // that keep their main function; they end with Leave.
 func Join(boot Bootstrap, cfg Config) *Job {
 	j := newJob(boot, cfg.withDefaults())
-	j.exit = os.Exit
+	j.exit = ExitOf(boot)
 	go j.watch(true)
 	return j
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
+	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
 )
@@ -13,6 +15,7 @@ import (
 type client struct {
 	link       *link
 	rank, size int
+	started    bool   // by another launcher, see Spec.Starter
 	undo       func() // of dumpOnQuit
 
 	call    sync.Mutex // held during a collective call
@@ -125,6 +128,18 @@ func (c *client) Abort(status int, reason string) {
 		// An error means that the launcher is gone: there is nobody to tell.
 		_ = c.link.send(appendVerdict(nil, kindAbort, status, reason))
 	}
+}
+
+// Exit implements core.Exiter. A rank that another launcher has started, and that ends the job with
+// status 0, leaves when its peers are gone: that launcher would kill them.
+func (c *client) Exit(status int) {
+	if c.started && status == 0 {
+		select {
+		case <-c.failed:
+		case <-time.After(DefaultGrace):
+		}
+	}
+	os.Exit(status)
 }
 
 // Close implements core.Bootstrap.

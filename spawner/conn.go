@@ -80,6 +80,11 @@ func (j *Job) join(rank int, l *link, welcome []byte) error {
 	case m.exited:
 		return errRankEnded
 	}
+	if j.spec.started() {
+		if err := j.follow(rank, l); err != nil {
+			return err
+		}
+	}
 	c := &conn{link: l, out: make(chan packet, 8)}
 	m.conn = c
 	j.linked++
@@ -169,6 +174,7 @@ func (j *Job) abort(rank, status int, reason string) {
 	if status != 0 || j.spec.Verbose {
 		announce = fmt.Sprintf("rank %d ended the job with status %d: %s", rank, status, strings.TrimPrefix(reason, fmt.Sprintf("rank %d: ", rank)))
 	}
+	j.speaker = rank
 	j.decide(status, reason, announce)
 }
 

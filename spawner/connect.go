@@ -22,6 +22,15 @@ var ErrNotLaunched = errors.New("spawner: this process was not started by aqrun"
 // launcher then tells the user how the job ends. It does not change when Connect is called.
 func Launched() bool { return os.Getenv(EnvRank) != "" }
 
+// RankText returns what the environment says this process's rank is, "" if nothing.
+func RankText() string {
+	text := os.Getenv(EnvRank)
+	if name, ok := strings.CutPrefix(text, "$"); ok {
+		return os.Getenv(name)
+	}
+	return text
+}
+
 // joinTime is how long a rank waits to be let in.
 const joinTime = 30 * time.Second
 
@@ -44,7 +53,7 @@ func Connect() (core.Bootstrap, error) {
 		return nil, fmt.Errorf("spawner: rank %d cannot join its job through %s: %w", id.rank, id.socket, err)
 	}
 	c := &client{
-		link: l, rank: id.rank, size: id.size,
+		link: l, rank: id.rank, size: id.size, started: strings.HasPrefix(os.Getenv(EnvRank), "$"),
 		results: make(chan result, 1), failed: make(chan struct{}), done: make(chan error, 1),
 	}
 	c.undo = dumpOnQuit(id.rank)
@@ -65,7 +74,7 @@ func readIdentity() (*jobID, error) {
 	os.Unsetenv(EnvSecret)
 	var missing []string
 	for _, v := range []struct{ name, value string }{
-		{EnvRank, os.Getenv(EnvRank)}, {EnvSize, os.Getenv(EnvSize)},
+		{EnvRank, RankText()}, {EnvSize, os.Getenv(EnvSize)},
 		{EnvSocket, os.Getenv(EnvSocket)}, {EnvSecret, secret},
 	} {
 		if v.value == "" {
@@ -91,7 +100,7 @@ func readIdentity() (*jobID, error) {
 	if id.size, err = strconv.Atoi(os.Getenv(EnvSize)); err != nil || id.size < 1 || id.size > MaxRanks {
 		return nil, bad(EnvSize, fmt.Sprintf("a number of ranks from 1 to %d", MaxRanks))
 	}
-	if id.rank, err = strconv.Atoi(os.Getenv(EnvRank)); err != nil || id.rank < 0 || id.rank >= id.size {
+	if id.rank, err = strconv.Atoi(RankText()); err != nil || id.rank < 0 || id.rank >= id.size {
 		return nil, bad(EnvRank, fmt.Sprintf("a rank of a job of %d", id.size))
 	}
 	if id.secret, err = hex.DecodeString(secret); err != nil || len(id.secret) != secretSize {

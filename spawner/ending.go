@@ -38,7 +38,11 @@ func (j *Job) disconnected(rank int, err error) {
 	case !m.left && !m.exited:
 		j.after(max(j.spec.grace(), strayTime), func() {
 			if !m.exited {
-				j.end(1, fmt.Sprintf("rank %d closed its connection but its process %d still runs", rank, j.procs.pid(rank)))
+				pid := m.pid
+				if !j.spec.started() {
+					pid = j.procs.pid(rank)
+				}
+				j.end(1, fmt.Sprintf("rank %d closed its connection but its process %d still runs", rank, pid))
 			}
 		})
 	}
@@ -49,6 +53,10 @@ func (j *Job) disconnected(rank int, err error) {
 func (j *Job) settle(rank int) {
 	m := &j.members[rank]
 	if !m.exited || m.conn != nil && !m.lost {
+		return
+	}
+	if m.obscure {
+		j.judgeStarter()
 		return
 	}
 	status, said, announced := statusOf(m.ws), j.name(rank)+" "+describe(m.ws), false
@@ -66,6 +74,7 @@ func (j *Job) settle(rank int) {
 		j.out.report("%s", said)
 	}
 	j.checkWaiters()
+	j.judgeStarter()
 }
 
 // name returns what to call a rank's process.
@@ -126,16 +135,33 @@ func (j *Job) decide(status int, reason, announce string) (announced bool) {
 
 // endRanks tells the ranks that the job has ended and kills them when they had time to.
 func (j *Job) endRanks() {
+	if !j.letFinish() {
+		j.tellRanks()
+	}
+	j.after(j.spec.grace(), func() { j.kill(j.spec.grace()) })
+}
+
+// tellRanks tells the ranks that the job has ended, once.
+func (j *Job) tellRanks() {
+	if j.told {
+		return
+	}
+	j.told = true
 	frame := appendVerdict(nil, kindEnd, j.verdict.status, j.verdict.reason)
 	for rank := range j.members {
 		switch m := &j.members[rank]; {
+		case rank == j.speaker && j.spec.started() && j.verdict.status == 0: // it waits, see letGo
 		case m.conn != nil:
 			m.conn.send(frame)
+		case j.spec.started(): // it is told when it joins, or killed
 		case !m.exited:
 			j.procs.signalRank(rank, unix.SIGTERM) // there is no other way to tell it
 		}
 	}
-	j.after(j.spec.grace(), func() { j.kill(j.spec.grace()) })
+	if j.spec.started() && j.absent == len(j.members) {
+		j.procs.signal(unix.SIGTERM) // it passes that on
+	}
+	j.letGo()
 }
 
 // interrupt notes that the user asks the job to end, and returns the signal to pass on.
@@ -169,8 +195,10 @@ func (j *Job) expire() {
 		return
 	}
 	j.out.report("%s; asking every rank for its goroutines", reason)
-	j.out.tagLines()
-	j.procs.signal(unix.SIGQUIT)
+	if !j.spec.started() {
+		j.out.tagLines()
+	}
+	j.signal(unix.SIGQUIT)
 	wait := max(j.spec.grace(), dumpTime)
 	j.after(wait, func() { j.kill(wait) })
 }
@@ -178,13 +206,22 @@ func (j *Job) expire() {
 // kill kills the ranks that still live after they had the given time to end.
 func (j *Job) kill(given time.Duration) {
 	ranks := j.procs.living()
-	if len(ranks) == 0 {
+	if j.spec.started() {
+		ranks = j.followedLiving()
+	}
+	if j.running == 0 {
 		return
 	}
-	if given > 0 {
+	if given > 0 && len(ranks) > 0 {
 		j.out.report("killing what did not end within %v: %s", given, rankList(ranks))
 	}
 	j.forced = true
+	j.signalFollowed(unix.SIGKILL)
+	if j.spec.started() { // killed itself, it could not clean up
+		j.procs.signal(unix.SIGTERM)
+		j.after(starterTime, func() { j.procs.signal(unix.SIGKILL) })
+		return
+	}
 	j.procs.signal(unix.SIGKILL)
 }
 

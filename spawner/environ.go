@@ -10,7 +10,7 @@ import (
 // rank's environment by Connect, so that its own children do not inherit it.
 const (
 	EnvJob    = "AQUEDUCT_JOB"    // names the job: what all its processes have in common
-	EnvRank   = "AQUEDUCT_RANK"   // decimal, 0 ≤ rank < size
+	EnvRank   = "AQUEDUCT_RANK"   // decimal, 0 ≤ rank < size; or $NAME for the variable that holds it
 	EnvSize   = "AQUEDUCT_SIZE"   // decimal, ranks of the job
 	EnvSocket = "AQUEDUCT_SOCKET" // path of the launcher's UNIX socket
 	EnvSecret = "AQUEDUCT_SECRET" // 32 bytes in hexadecimal

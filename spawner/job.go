@@ -22,7 +22,7 @@ type Job struct {
 
 	// What follows belongs to the goroutine of run; others post it functions.
 	members []member
-	running int // processes that have not ended
+	running int // processes that have not ended, as far as they are known
 	linked  int // connections that have not ended
 	absent  int // ranks that have not joined
 	calls   *rendezvous
@@ -33,6 +33,12 @@ type Job struct {
 	forced  bool // the output must not take much longer than the ranks
 	abandon bool // it must not take any longer
 	timers  []*time.Timer
+
+	told    bool // the ranks know that the job has ended
+	speaker int  // the rank that aborted the job last; -1: none
+
+	starterOver   bool // the Starter has ended
+	starterStatus syscall.WaitStatus
 
 	events chan func()
 	over   chan struct{} // closed when run takes no more events
@@ -47,6 +53,11 @@ type member struct {
 	lost   bool  // its connection has ended
 	exited bool
 	ws     syscall.WaitStatus // once it has exited
+
+	// With a Starter:
+	pid     int  // once it has joined
+	pidfd   int  // of its process; -1 once that has ended
+	obscure bool // it has exited, but ws is not known to be its own
 }
 
 // Start starts the job that spec describes and returns when all its processes run. If it
@@ -60,10 +71,10 @@ func Start(ctx context.Context, spec Spec) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := spec.processes()
+	n, ranks := spec.processes(), spec.ranks()
 	j := &Job{
 		spec: spec, procs: newProcs(hex.EncodeToString(fresh(8)), n), secret: fresh(secretSize),
-		members: make([]member, n), running: n, absent: n, calls: newRendezvous(n),
+		members: make([]member, ranks), running: n, absent: ranks, speaker: -1, calls: newRendezvous(ranks),
 		events: make(chan func()), over: make(chan struct{}), done: make(chan struct{}),
 	}
 	j.out, err = newOutput(&spec, func(err error) {
@@ -101,6 +112,9 @@ func (j *Job) run(ctx context.Context, started <-chan bool) {
 	alive := j.awaitLaunch(started)
 	for alive && j.running+j.linked > 0 {
 		(<-j.events)()
+	}
+	if j.spec.started() && j.verdict.ending {
+		sweep(EnvJob + "=" + j.procs.job) // what the starter has left behind
 	}
 	j.finishOutput()
 	close(j.over)
@@ -169,20 +183,45 @@ func (j *Job) Wait() (status int, err error) {
 	return j.verdict.result()
 }
 
-// Pid returns the process id of a rank, or of the wrapper in which Spec.Prefix started it.
-// When the ranks share a process, rank 0 stands for all.
-func (j *Job) Pid(rank core.Rank) int { return j.procs.pid(int(rank)) }
+// Pid returns the process id of a rank, or of the wrapper in which Spec.Prefix started it; with a
+// Spec.Starter it is 0 before the rank has joined. When the ranks share a process, rank 0 stands
+// for all.
+func (j *Job) Pid(rank core.Rank) int {
+	if !j.spec.started() {
+		return j.procs.pid(int(rank))
+	}
+	answer := make(chan int, 1)
+	if !j.post(func() { answer <- j.members[rank].pid }) {
+		return 0
+	}
+	return <-answer
+}
 
-// Kill kills the process group of one rank with SIGKILL; the job then ends as it does when
-// a rank dies by itself.
+// Kill kills the process group of one rank with SIGKILL, or with a Spec.Starter its process once it
+// has joined; the job then ends as it does when a rank dies by itself.
 func (j *Job) Kill(rank core.Rank) error {
 	if rank < 0 || int(rank) >= len(j.members) {
 		return fmt.Errorf("spawner: Kill: rank %d of a job of %d processes", rank, len(j.members))
 	}
-	if !j.procs.signalRank(int(rank), unix.SIGKILL) {
+	if !j.killRank(int(rank)) {
 		return fmt.Errorf("spawner: Kill: rank %d has ended", rank)
 	}
 	return nil
+}
+
+// killRank kills a rank and reports whether it lived.
+func (j *Job) killRank(rank int) bool {
+	if !j.spec.started() {
+		return j.procs.signalRank(rank, unix.SIGKILL)
+	}
+	killed := make(chan bool, 1)
+	if !j.post(func() {
+		m := &j.members[rank]
+		killed <- m.conn != nil && m.pidfd >= 0 && unix.PidfdSendSignal(m.pidfd, unix.SIGKILL, nil, 0) == nil
+	}) {
+		return false
+	}
+	return <-killed
 }
 
 // Signal sends a signal to every rank, with its process group. SIGINT and SIGTERM also
@@ -195,6 +234,14 @@ func (j *Job) Signal(sig syscall.Signal) {
 			sig = j.interrupt(sig)
 		}
 		j.forced = j.forced || sig == unix.SIGKILL
-		j.procs.signal(sig)
+		j.signal(sig)
 	})
+}
+
+// signal sends a signal to every rank, on the goroutine of run. A starter gets it only where it
+// has to pass it on: the ranks are not to have it twice.
+func (j *Job) signal(sig syscall.Signal) {
+	if !j.signalFollowed(sig) || j.absent > 0 {
+		j.procs.signal(sig)
+	}
 }

@@ -17,7 +17,7 @@ func (j *Job) listen() error {
 		point: point, secret: j.secret, size: j.spec.N, uid: os.Geteuid(), patience: patience,
 		joined:  j.admit,
 		refused: func(reason string) { j.post(func() { j.refused(reason) }) },
-		ours:    j.procs.own,
+		ours:    func(pid, group int) bool { return j.spec.started() || j.procs.own(pid, group) },
 		failed:  func(err error) { j.post(func() { j.end(statusSelf, err.Error()) }) },
 	}
 	j.server.start()
@@ -58,10 +58,20 @@ func (j *Job) launch(path string, argv []string) error {
 	}
 	began := func(rank, pid int) {
 		if j.spec.Verbose {
-			j.out.report("%s is process %d: %s", j.name(rank), pid, quote(j.spec.forRank(argv, rank)))
+			who := j.name(rank)
+			if j.spec.started() {
+				who = j.spec.starterName()
+			}
+			j.out.report("%s is process %d: %s", who, pid, quote(j.spec.forRank(argv, rank)))
 		}
 	}
 	return j.procs.launch(build, began, func(rank int, ws syscall.WaitStatus) {
-		j.post(func() { j.exited(rank, ws) })
+		j.post(func() {
+			if j.spec.started() {
+				j.starterEnded(ws)
+			} else {
+				j.exited(rank, ws)
+			}
+		})
 	})
 }

@@ -53,6 +53,12 @@ type Spec struct {
 	// starts the program, or becomes it; ranks that share a process have none.
 	Prefix []string
 
+	// Starter is a command that starts the processes of all ranks, such as mpiexec and its options:
+	// the program is put behind it. Each process finds its rank in the variable RankVar. Through
+	// the starter comes the output of all, as one, and it has standard input.
+	Starter []string
+	RankVar string
+
 	Mode    Mode
 	Conduit string // "": as the launcher's environment says, else the program's default
 	Profile string
@@ -91,8 +97,16 @@ const (
 	statusMissing = 127
 )
 
-// processes returns how many processes the job consists of.
+// processes returns how many processes the launcher itself starts.
 func (s *Spec) processes() int {
+	if s.Mode != Processes || s.started() {
+		return 1
+	}
+	return s.N
+}
+
+// ranks returns how many ranks the launcher knows one by one.
+func (s *Spec) ranks() int {
 	if s.Mode != Processes {
 		return 1
 	}
@@ -132,6 +146,9 @@ func (s *Spec) check() error {
 	if len(s.Prefix) > 0 && s.Mode != Processes {
 		return failure(statusSelf, "ranks that share a process cannot be started one by one through %s; leave the prefix out", quote(s.Prefix))
 	}
+	if err := s.checkStarter(); err != nil {
+		return err
+	}
 	if s.Timeout < 0 {
 		return failure(statusSelf, "timeout %v is negative", s.Timeout)
 	}
@@ -155,11 +172,12 @@ func (s *Spec) resolve() (path string, argv []string, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	if len(s.Prefix) == 0 {
+	before := slices.Concat(s.Prefix, s.Starter) // of which one is empty
+	if len(before) == 0 {
 		return path, append([]string{s.Prog}, s.Args...), nil
 	}
-	argv = slices.Concat(s.Prefix, []string{path}, s.Args)
-	path, err = find(s.Prefix[0], s.Dir)
+	argv = slices.Concat(before, []string{path}, s.Args)
+	path, err = find(before[0], s.Dir)
 	return path, argv, err
 }
 
@@ -211,8 +229,12 @@ func (s *Spec) identityOf(rank int, job, socket, secret string) []string {
 	if s.Mode != Processes {
 		return []string{EnvJob + "=" + job, EnvMode + "=" + string(s.Mode), EnvRanks + "=" + strconv.Itoa(s.N)}
 	}
+	number := strconv.Itoa(rank)
+	if s.started() {
+		number = "$" + s.RankVar
+	}
 	return []string{
-		EnvJob + "=" + job, EnvRank + "=" + strconv.Itoa(rank), EnvSize + "=" + strconv.Itoa(s.N),
+		EnvJob + "=" + job, EnvRank + "=" + number, EnvSize + "=" + strconv.Itoa(s.N),
 		EnvSocket + "=" + socket, EnvSecret + "=" + secret,
 	}
 }

@@ -54,8 +54,11 @@ type References interface {
 
 // For returns the references of a plan, by its conduit's network.
 func For(p *runner.Plan) References {
-	if NetworkOf(p.Conduit) == Loopback {
+	switch {
+	case NetworkOf(p.Conduit) == Loopback:
 		return loopback{p}
+	case p.Conduit == "mpi" && !p.Modelled():
+		return library{sharedMemory{p}}
 	}
 	return sharedMemory{p}
 }

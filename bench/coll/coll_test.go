@@ -7,6 +7,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/bench"
 	"github.com/aqueduct-go/aqueduct/bench/coll"
+	"github.com/aqueduct-go/aqueduct/bench/mpipeer"
 	"github.com/aqueduct-go/aqueduct/bench/runner"
 	"github.com/aqueduct-go/aqueduct/bench/runner/runnertest"
 )
@@ -99,7 +100,7 @@ func TestDescribe(t *testing.T) {
 // TestNoLibraries wants peers reported missing where there is no launcher at all.
 func TestNoLibraries(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	for _, peer := range coll.FindPeers() {
+	for _, peer := range mpipeer.Find() {
 		if peer.Missing == "" {
 			t.Errorf("%s found in an empty PATH", peer.Unit)
 		}

@@ -1,16 +1,11 @@
 package coll
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"slices"
-	"strconv"
-	"time"
 
 	"github.com/aqueduct-go/aqueduct/bench"
 	"github.com/aqueduct-go/aqueduct/bench/against"
-	"github.com/aqueduct-go/aqueduct/bench/floor"
 	"github.com/aqueduct-go/aqueduct/bench/runner"
 )
 
@@ -66,32 +61,8 @@ func (r *rank) refs(op *operation, size, iters int) []runner.Ref {
 	crowded := n > len(r.CPUs)
 	for _, p := range Peers(r.Conduit) {
 		if p.Missing == "" {
-			refs = append(refs, p.ref(op.name, size, cpus, crowded))
+			refs = append(refs, p.Ref(op.name, size, cpus, crowded))
 		}
 	}
 	return refs
-}
-
-// peerSample is how long a sample of a peer lasts.
-const peerSample = 10 * time.Millisecond
-
-// ref returns the peer doing op on the given CPUs. crowded says that there are more ranks
-// than CPUs.
-func (p *Peer) ref(op string, size int, cpus []int, crowded bool) runner.Ref {
-	return runner.Ref{Unit: p.Unit, What: p.Name, Peer: true, Open: func(ctx context.Context) (bench.Meter, io.Closer, error) {
-		exe, err := floor.Compile(ctx, []string{p.cc}, peerSource())
-		if err != nil {
-			return nil, nil, err
-		}
-		argv := slices.Concat(p.options(crowded), []string{"-n", strconv.Itoa(len(cpus)), exe, op, floor.List(cpus), strconv.Itoa(size)})
-		program, err := floor.Command(ctx, p.Name+" "+op, p.run, argv...)
-		if err != nil {
-			return nil, nil, err
-		}
-		iters, err := bench.Calibrate(peerSample, func(n int) (float64, error) { return program.Meter(n)() })
-		if err != nil {
-			return nil, nil, fmt.Errorf("%w (closing: %v)", err, program.Close())
-		}
-		return program.Meter(iters), program, nil
-	}}
 }

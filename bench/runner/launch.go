@@ -10,6 +10,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct"
 	"github.com/aqueduct-go/aqueduct/bench"
+	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi"
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/spawner"
 )
@@ -38,10 +39,20 @@ func Launch(ctx context.Context, verb string, p Plan, n int, report func(*bench.
 		return err
 	}
 	lines := &seriesWriter{report: report}
-	running, err := spawner.Start(ctx, spawner.Spec{
+	spec := spawner.Spec{
 		N: n, Prog: prog, Env: []string{envTask + "=" + string(text)},
 		Mode: p.Mode, Conduit: p.Conduit, Stdout: lines, Stderr: os.Stderr,
-	})
+	}
+	if p.Conduit == "mpi" && p.Mode == spawner.Processes {
+		profile := p.Profile
+		if profile == "" {
+			profile = libmpi.Auto
+		}
+		if spec.Starter, spec.RankVar, err = libmpi.Launcher(profile, n, false); err != nil { // they pin themselves
+			return err
+		}
+	}
+	running, err := spawner.Start(ctx, spec)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,11 @@ func conduits(args []string, stdout, stderr io.Writer) int {
 		available := "yes"
 		if d.Check != nil {
 			if err := d.Check(nil); err != nil {
-				available = "no: " + err.Error()
+				available = "no: "
+				if len(d.Models) > 0 {
+					available = "models only: "
+				}
+				available += strings.ReplaceAll(err.Error(), "\n", "; ")
 			}
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.Name, available, list(d.Profiles), list(d.Models), d.Summary)

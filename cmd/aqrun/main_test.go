@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi/libmpitest"
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/spawner"
 	"github.com/spf13/pflag"
@@ -46,7 +47,7 @@ func build(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "%s%v\n", out, err)
 		return 1
 	}
-	return m.Run()
+	return libmpitest.Main(m)
 }
 
 var roles = map[string]func(){

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi"
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/spawner"
 	"github.com/spf13/pflag"
@@ -25,6 +26,8 @@ The job:
   -n, --np N            number of ranks
       --conduit NAME    conduit that carries the traffic
       --profile NAME    profile of the conduit
+      --mpi LIBRARY     conduit mpi over openmpi, mpich or auto, the first that there is; the
+                        library's own mpiexec starts the ranks
       --segment SIZE    memory that a rank registers by default: 65536, 64MB, 1.5GB, 50%
       --goroutines      run the ranks as goroutines of one process
       --model NAME      run the ranks in virtual time on a model: CONDUIT for its default,
@@ -73,7 +76,10 @@ type options struct {
 	conduit, profile, segment string
 	goroutines                bool
 	model                     string
-	machine                   string // the path of the model's machine file, if --wdir would change what it means
+	mpi                       string   // profile of conduit mpi
+	starter                   []string // of the ranks, if aqrun is not to start them itself
+	rankVar                   string   // in which it tells them their ranks
+	machine                   string   // the path of the model's machine file, if --wdir would change what it means
 	seed                      uint64
 	seeded                    bool // seed was given
 	lose, set                 []string
@@ -104,6 +110,7 @@ func (o *options) flags() *pflag.FlagSet {
 	fs.VarP((*count)(&o.n), "np", "n", "")
 	fs.StringVar(&o.conduit, "conduit", "", "")
 	fs.StringVar(&o.profile, "profile", "", "")
+	fs.StringVar(&o.mpi, "mpi", "", "")
 	fs.StringVar(&o.segment, "segment", "", "")
 	fs.BoolVar(&o.goroutines, "goroutines", false, "")
 	fs.StringVar(&o.model, "model", "", "")
@@ -144,6 +151,9 @@ func parse(args []string) (*options, error) {
 		return o, nil
 	}
 	o.command = fs.Args()
+	if err := o.takeMPI(); err != nil {
+		return nil, err
+	}
 	if err := o.check(fs); err != nil {
 		return nil, err
 	}
@@ -197,6 +207,25 @@ func (o *options) check(fs *pflag.FlagSet) error {
 	}
 	return o.resolveEnv()
 }
+
+// takeMPI takes --mpi as what it stands for.
+func (o *options) takeMPI() error {
+	switch {
+	case o.mpi == "":
+		return nil
+	case o.model != "":
+		return fmt.Errorf("--mpi runs live and --model %s in virtual time; give one of them", o.model)
+	case o.conduit != "" && o.conduit != mpiConduit:
+		return fmt.Errorf("--mpi %s and --conduit %s contradict each other", o.mpi, o.conduit)
+	case o.profile != "" && o.profile != o.mpi:
+		return fmt.Errorf("--mpi %s and --profile %s contradict each other; they mean the same", o.mpi, o.profile)
+	}
+	o.conduit, o.profile = mpiConduit, o.mpi
+	return nil
+}
+
+// mpiConduit is the conduit whose ranks are started by a launcher of their own.
+const mpiConduit = "mpi"
 
 // resolveEnv gives every -x VAR its value.
 func (o *options) resolveEnv() error {
@@ -318,10 +347,13 @@ func (o *options) checkConduit() error {
 			return err
 		}
 	}
-	if d.Check != nil {
+	if d.Check != nil && o.model == "" {
 		if err := d.Check(nil); err != nil {
 			return fmt.Errorf("conduit %s is not available here: %w", name, err)
 		}
+	}
+	if name == mpiConduit && o.model == "" && !o.goroutines {
+		return o.findStarter(profile)
 	}
 	return nil
 }
@@ -351,6 +383,17 @@ func (o *options) anchor(d *core.Driver, profile string) (err error) {
 	return nil
 }
 
+// findStarter has the launcher of an MPI library start the ranks. It binds them, too.
+func (o *options) findStarter(profile string) (err error) {
+	if o.tag || o.outputDir != "" || o.launchPrefix != "" {
+		return errors.New("--tag-output, --output-dir and --launch-prefix need ranks that aqrun starts itself; those of conduit mpi are started by mpiexec")
+	}
+	bind := o.bind == string(spawner.BindCore)
+	o.starter, o.rankVar, err = libmpi.Launcher(profile, o.n, bind)
+	o.bind = string(spawner.BindNone)
+	return err
+}
+
 // plain returns the error without the package that it comes from.
 func plain(err error) error { return errors.New(strings.TrimPrefix(err.Error(), "core: ")) }
 
@@ -358,6 +401,7 @@ func plain(err error) error { return errors.New(strings.TrimPrefix(err.Error(), 
 func (o *options) spec() spawner.Spec {
 	s := spawner.Spec{
 		N: o.n, Prog: o.command[0], Args: o.command[1:], Env: o.env, Dir: o.wdir, Prefix: strings.Fields(o.launchPrefix),
+		Starter: o.starter, RankVar: o.rankVar,
 		Conduit: o.conduit, Profile: o.profile, Segment: o.segment,
 		Bind: spawner.Binding(o.bind), Timeout: time.Duration(o.timeout), Grace: time.Duration(o.grace),
 		TagOutput: o.tag, OutputDir: o.outputDir, Verbose: o.verbose,

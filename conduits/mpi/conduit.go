@@ -28,36 +28,81 @@ import (
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
-// Register makes a conduit known under name with a profile for each network, the default
-// first. It is meant for init functions.
+// Register adds networks to the conduit of that name, as its profiles: the default is the one
+// that was added first, live and modelled each. It is meant for init functions, and packages may
+// call it for one name, and panics if a network has the name of another one.
 func Register(name string, networks ...Network) {
-	d := core.Driver{
-		Name:    name,
-		Summary: "active messages over two-sided message passing",
-		Check:   func(boot core.Bootstrap) error { return check(networks, boot) },
-		New: func(profile string) core.Conduit {
-			i := slices.IndexFunc(networks, func(n Network) bool { return n.Name == profile })
-			return &conduit{network: networks[i]}
-		},
-		FileSetting: func(key, value string) bool {
-			return slices.ContainsFunc(networks, func(n Network) bool { return n.FileSetting != nil && n.FileSetting(key, value) })
-		},
+	registry.Lock()
+	defer registry.Unlock()
+	if registry.m == nil {
+		registry.m = make(map[string][]Network)
 	}
+	all, known := registry.m[name]
 	for _, n := range networks {
-		if n.Live {
-			d.Profiles = append(d.Profiles, n.Name)
+		if find(all, n.Name) != nil {
+			panic("mpi: network " + n.Name + " of conduit " + name + " registered twice")
 		}
-		if n.Modelled {
-			d.Models = append(d.Models, n.Name)
-		}
+		all = append(all, n)
 	}
-	core.Register(d)
+	registry.m[name] = all
+	if !known {
+		core.Register(driver(name))
+	}
 }
 
-// check returns nil if one of the networks can be used.
+// registry holds the networks of the conduits by name.
+var registry struct {
+	sync.Mutex
+	m map[string][]Network
+}
+
+// networksOf returns the networks of a conduit in the order of their registration.
+func networksOf(name string) []Network {
+	registry.Lock()
+	defer registry.Unlock()
+	return slices.Clone(registry.m[name])
+}
+
+// find returns the network of that name, or nil.
+func find(networks []Network, name string) *Network {
+	i := slices.IndexFunc(networks, func(n Network) bool { return n.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &networks[i]
+}
+
+// driver returns the driver of a conduit, whose variants are asked for when they are needed.
+func driver(name string) core.Driver {
+	return core.Driver{
+		Name:    name,
+		Summary: "active messages over two-sided message passing",
+		Variants: func() (profiles, models []string) {
+			for _, n := range networksOf(name) {
+				if n.Live {
+					profiles = append(profiles, n.Name)
+				}
+				if n.Modelled {
+					models = append(models, n.Name)
+				}
+			}
+			return profiles, models
+		},
+		Check: func(boot core.Bootstrap) error { return check(networksOf(name), boot) },
+		New:   func(profile string) core.Conduit { return &conduit{network: *find(networksOf(name), profile)} },
+		FileSetting: func(key, value string) bool {
+			return slices.ContainsFunc(networksOf(name), func(n Network) bool { return n.FileSetting != nil && n.FileSetting(key, value) })
+		},
+	}
+}
+
+// check returns nil if one of the networks can carry the job; for a listing, a live one.
 func check(networks []Network, boot core.Bootstrap) error {
 	var errs []error
 	for _, n := range networks {
+		if boot == nil && !n.Live {
+			continue
+		}
 		if n.Check == nil {
 			return nil
 		}
@@ -66,6 +111,9 @@ func check(networks []Network, boot core.Bootstrap) error {
 			return nil
 		}
 		errs = append(errs, fmt.Errorf("%s: %w", n.Name, err))
+	}
+	if boot == nil && len(errs) > 0 {
+		return errs[0] // that of the default
 	}
 	return errors.Join(errs...)
 }

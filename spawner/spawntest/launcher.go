@@ -18,9 +18,18 @@ import (
 var Processes coretest.Launcher = processes{}
 
 // Behind is Processes with a launch prefix (see spawner.Spec.Prefix).
-func Behind(prefix ...string) coretest.Launcher { return processes{prefix} }
+func Behind(prefix ...string) coretest.Launcher { return processes{prefix: prefix} }
 
-type processes struct{ prefix []string }
+// Started is Processes with ranks that another launcher starts: by returns, for a number of ranks,
+// what spawner.Spec.Starter and RankVar are.
+func Started(by func(n int) (starter []string, rankVar string, err error)) coretest.Launcher {
+	return processes{by: by}
+}
+
+type processes struct {
+	prefix []string
+	by     func(n int) (starter []string, rankVar string, err error) // nil: the spawner itself
+}
 
 // Offers implements coretest.Launcher.
 func (processes) Offers() coretest.Offer {
@@ -35,9 +44,15 @@ func (p processes) Launch(t testing.TB, l *coretest.Launch) *coretest.Outcome {
 		t.Fatal(err)
 	}
 	var out coretest.Output
-	job, err := spawner.Start(context.Background(), spawner.Spec{
+	spec := spawner.Spec{
 		N: l.Ranks, Prog: prog, Prefix: p.prefix, Env: l.Env(), Timeout: l.Timeout, Stdout: &out, Stderr: &out,
-	})
+	}
+	if p.by != nil {
+		if spec.Starter, spec.RankVar, err = p.by(l.Ranks); err != nil {
+			t.Fatal(err)
+		}
+	}
+	job, err := spawner.Start(context.Background(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}

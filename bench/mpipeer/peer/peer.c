@@ -1,5 +1,5 @@
-// peer OP CPU,CPU,... BYTES measures a collective of the MPI library that it is compiled
-// with, rank i on the i-th CPU. Started by mpirun, it answers on rank 0's standard input
+// peer OP CPU,CPU,... BYTES measures an operation of the MPI library that it is compiled
+// with, a collective one or one between ranks 0 and 1, rank i on the i-th CPU. Started by mpirun, it answers on rank 0's standard input
 // and output as the floors do: it says "ready", then answers each line "run N" with
 // "ok mpi=NS", the nanoseconds of one of N operations. It ends at end of input.
 //
@@ -63,11 +63,59 @@ static void alltoall(void) {
 	MPI_Alltoall(src, bytes, MPI_BYTE, dst, bytes, MPI_BYTE, MPI_COMM_WORLD);
 }
 
+// What follows is between ranks 0 and 1.
+
+static void pingpong(void) {
+	if (rank == 0) {
+		MPI_Send(src, bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+		MPI_Recv(dst, bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	} else if (rank == 1) {
+		MPI_Recv(dst, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		MPI_Send(src, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+	}
+}
+
+enum { WINDOW = 64 };
+
+static MPI_Request under_way[WINDOW];
+static int next_slot;
+
+// stream sends one way, with up to WINDOW messages under way on both sides.
+static void stream(void) {
+	MPI_Request *r = &under_way[next_slot++ % WINDOW];
+	MPI_Wait(r, MPI_STATUS_IGNORE);
+	if (rank == 0) MPI_Isend(src, bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD, r);
+	if (rank == 1) MPI_Irecv(dst, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, r);
+}
+
+static void drain(void) { MPI_Waitall(WINDOW, under_way, MPI_STATUSES_IGNORE); }
+
+static MPI_Win window;
+
+static void put(void) {
+	if (rank != 0) return;
+	MPI_Put(src, bytes, MPI_BYTE, 1, 0, bytes, MPI_BYTE, window);
+	MPI_Win_flush(1, window);
+}
+
+static void get(void) {
+	if (rank != 0) return;
+	MPI_Get(dst, bytes, MPI_BYTE, 1, 0, bytes, MPI_BYTE, window);
+	MPI_Win_flush(1, window);
+}
+
+static void fetchadd(void) {
+	if (rank != 0) return;
+	MPI_Fetch_and_op(src, dst, MPI_UINT64_T, 1, 0, MPI_SUM, window);
+	MPI_Win_flush(1, window);
+}
+
 static const struct op {
 	const char *name;
 	void (*run)(void);
 	int blocks; // BYTES are those of the block that every rank has for each
-} ops[] = {{"barrier", barrier, 0}, {"broadcast", broadcast, 0}, {"allreduce", allreduce, 0}, {"alltoall", alltoall, 1}, {0}};
+} ops[] = {{"barrier", barrier, 0}, {"broadcast", broadcast, 0}, {"allreduce", allreduce, 0}, {"alltoall", alltoall, 1},
+	{"pingpong", pingpong, 0}, {"stream", stream, 0}, {"put", put, 0}, {"get", get, 0}, {"fetchadd", fetchadd, 0}, {0}};
 
 // buffer returns n bytes of memory that was written.
 static void *buffer(size_t n) {
@@ -81,6 +129,7 @@ static double measure(void (*run)(void), long n) {
 	MPI_Barrier(MPI_COMM_WORLD);
 	double start = MPI_Wtime();
 	for (long i = 0; i < n; i++) run();
+	drain();
 	MPI_Barrier(MPI_COMM_WORLD);
 	return (MPI_Wtime() - start) * 1e9 / n;
 }
@@ -116,7 +165,7 @@ int main(int argc, char **argv) {
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 	const struct op *op = ops;
 	while (argc == 4 && op->name != NULL && strcmp(op->name, argv[1]) != 0) op++;
-	if (argc != 4 || op->name == NULL) die("usage: peer barrier|broadcast|allreduce|alltoall CPUS BYTES");
+	if (argc != 4 || op->name == NULL) die("usage: peer OP CPUS BYTES; OP is barrier, broadcast, allreduce, alltoall, pingpong, stream, put, get or fetchadd");
 	pin(argv[2]);
 	bytes = atoi(argv[3]);
 	if (bytes < 0 || bytes > MAXBYTES || bytes % sizeof *src != 0) die("size must be 0 to 4194304 bytes, a multiple of 8");
@@ -124,6 +173,10 @@ int main(int argc, char **argv) {
 	if (each > MAXBLOCKS) die("the blocks of a rank come to more than 16777216 bytes");
 	dst = buffer(each);
 	src = buffer(each);
+	for (int i = 0; i < WINDOW; i++) under_way[i] = MPI_REQUEST_NULL;
+	void *exposed;
+	MPI_Win_allocate(each < 8 ? 8 : each, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &exposed, &window);
+	MPI_Win_lock_all(MPI_MODE_NOCHECK, window);
 	MPI_Barrier(MPI_COMM_WORLD);
 	if (rank == 0) {
 		printf("ready\n");
@@ -137,5 +190,7 @@ int main(int argc, char **argv) {
 			fflush(stdout);
 		}
 	}
+	MPI_Win_unlock_all(window);
+	MPI_Win_free(&window);
 	MPI_Finalize();
 }

@@ -1,0 +1,164 @@
+// Package mpipeer measures MPI libraries that are installed, by a C program that each library's
+// own mpicc compiles: peers of collectives, and of the conduit that stands on such a library.
+package mpipeer
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aqueduct-go/aqueduct/bench"
+	"github.com/aqueduct-go/aqueduct/bench/floor"
+	"github.com/aqueduct-go/aqueduct/bench/runner"
+)
+
+//go:embed peer/peer.c
+var peerFiles embed.FS
+
+// peerSource returns the directory of the peer program.
+func peerSource() fs.FS {
+	src, err := fs.Sub(peerFiles, "peer")
+	if err != nil {
+		panic(err) // "peer" is a valid path
+	}
+	return src
+}
+
+// Peer is an MPI library, with a way to configure it, that others are compared with.
+type Peer struct {
+	runner.Peer
+	Library string // the conduit's profile of the same library, with default settings; else ""
+	TCP     bool   // its messages go through the loopback interface, not through shared memory
+
+	cc, run string // its compiler and launcher
+	options func(crowded bool) []string
+}
+
+// library is an MPI library that may be installed.
+type library struct {
+	name, packages string
+	cc, run        []string // commands to look for, in this order
+	banner         string   // what the launcher says of its version
+}
+
+var (
+	openMPI = library{"Open MPI", "openmpi-bin libopenmpi-dev", []string{"mpicc.openmpi", "mpicc"}, []string{"mpirun.openmpi", "mpirun"}, "open-mpi.org"}
+	mpich   = library{"MPICH", "mpich libmpich-dev", []string{"mpicc.mpich", "mpicc"}, []string{"mpiexec.mpich", "mpiexec"}, "HYDRA"}
+)
+
+// Found returns what Find found the first time.
+var Found = sync.OnceValue(Find)
+
+// Find returns the libraries that are compared with, installed or not.
+func Find() []Peer {
+	return []Peer{
+		openMPI.peer("x-openmpi", "Open MPI, default settings", "openmpi", false, openMPIOptions),
+		openMPI.peer("x-openmpi-nocma", "Open MPI, btl_vader_single_copy_mechanism none", "", false, func(crowded bool) []string {
+			return append(openMPIOptions(crowded), "--mca", "btl_vader_single_copy_mechanism", "none")
+		}),
+		mpich.peer("x-mpich", "MPICH, default settings", "mpich", false, func(bool) []string { return nil }),
+		openMPI.peer("x-openmpi-tcp", "Open MPI over TCP, btl tcp,self", "", true, func(crowded bool) []string {
+			return append(openMPIOptions(crowded), "--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo")
+		}),
+	}
+}
+
+// openMPIOptions are for ranks that pin themselves. The library would judge by the CPUs of
+// the rank that starts it whether to yield, so it is told.
+func openMPIOptions(crowded bool) []string {
+	yield := "0"
+	if crowded {
+		yield = "1"
+	}
+	options := []string{"--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", yield}
+	if os.Geteuid() == 0 {
+		options = append(options, "--allow-run-as-root")
+	}
+	return options
+}
+
+// peer looks for the library's commands.
+func (l *library) peer(unit, name, profile string, tcp bool, options func(crowded bool) []string) Peer {
+	p := Peer{Peer: runner.Peer{Unit: unit, Name: name}, Library: profile, TCP: tcp, options: options}
+	if p.run = find(l.run, l.banner); p.run != "" {
+		p.cc = l.compiler()
+	}
+	if p.cc == "" {
+		p.Missing = l.name + " is not installed (apt-get install " + l.packages + ")"
+	}
+	return p
+}
+
+// compiler returns the library's compiler. Should a plain mpicc be another library's, the
+// peer program notices that it is not one job.
+func (l *library) compiler() string {
+	for _, name := range l.cc {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// find returns the first of the commands that is installed and whose version names the
+// library.
+func find(commands []string, banner string) string {
+	for _, name := range commands {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		if text, err := exec.Command(path, "--version").CombinedOutput(); err == nil && strings.Contains(string(text), banner) {
+			return path
+		}
+	}
+	return ""
+}
+
+// peerSample is how long a sample of a peer lasts.
+const peerSample = 10 * time.Millisecond
+
+// Ref returns the peer doing op on the given CPUs. crowded says that there are more ranks
+// than CPUs.
+func (p *Peer) Ref(op string, size int, cpus []int, crowded bool) runner.Ref {
+	return runner.Ref{Unit: p.Unit, What: p.Name, Peer: true, Open: func(ctx context.Context) (bench.Meter, io.Closer, error) {
+		exe, err := floor.Compile(ctx, []string{p.cc}, peerSource())
+		if err != nil {
+			return nil, nil, err
+		}
+		argv := slices.Concat(p.options(crowded), []string{"-n", strconv.Itoa(len(cpus)), exe, op, floor.List(cpus), strconv.Itoa(size)})
+		program, err := floor.Command(ctx, p.Name+" "+op, "env", slices.Concat(forget(), []string{p.run}, argv)...)
+		if err != nil {
+			return nil, nil, err
+		}
+		iters, err := bench.Calibrate(peerSample, func(n int) (float64, error) { return program.Meter(n)() })
+		if err != nil {
+			return nil, nil, fmt.Errorf("%w (closing: %v)", err, program.Close())
+		}
+		return program.Meter(iters), program, nil
+	}}
+}
+
+// forget returns options of env that hide from a launcher that this process was itself started by
+// one.
+func forget() []string {
+	var options []string
+	for _, setting := range os.Environ() {
+		name, _, _ := strings.Cut(setting, "=")
+		for _, prefix := range []string{"OMPI_", "PMIX_", "PMI_", "MPI_LOCAL", "ORTE_", "HYDI_", "HYDRA_"} {
+			if strings.HasPrefix(name, prefix) {
+				options = append(options, "-u", name)
+			}
+		}
+	}
+	return options
+}

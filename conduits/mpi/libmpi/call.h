@@ -1,0 +1,29 @@
+// Calls of the functions in a shim's table, for Go, which cannot call through pointers.
+#ifndef AQMPI_CALL_H
+#define AQMPI_CALL_H
+
+#include "shim/aqmpi.h"
+
+static inline const char *aqmpi_call_error(const aqmpi_table *t) { return t->error(); }
+static inline const char *aqmpi_call_library(const aqmpi_table *t) { return t->library(); }
+static inline int aqmpi_call_init(const aqmpi_table *t, int want, int *level, int *owner) { return t->init(want, level, owner); }
+static inline int aqmpi_call_finalize(const aqmpi_table *t) { return t->finalize(); }
+static inline int aqmpi_call_world(const aqmpi_table *t, int *rank, int *size) { return t->world(rank, size); }
+static inline int aqmpi_call_local(const aqmpi_table *t, int32_t *ranks, int *n) { return t->local(ranks, n); }
+static inline int aqmpi_call_abort(const aqmpi_table *t, int status) { return t->abort(status); }
+static inline int aqmpi_call_gather(const aqmpi_table *t, const void *in, int n, void *out, const int *count, const int *at)
+{
+	return t->gather(in, n, out, count, at);
+}
+static inline int aqmpi_call_gathered(const aqmpi_table *t, int *ended) { return t->gathered(ended); }
+static inline int aqmpi_call_open(const aqmpi_table *t, const int *group, int n, aqmpi_end **end) { return t->open(group, n, end); }
+
+// aqmpi_call_progress returns how many have ended, or -1.
+static inline int aqmpi_call_progress(const aqmpi_table *t, aqmpi_end *end, const aqmpi_post *posts, int n, aqmpi_done *done, int most)
+{
+	int ended;
+	return t->progress(end, posts, n, done, most, &ended) == 0 ? ended : -1;
+}
+static inline int aqmpi_call_close(const aqmpi_table *t, aqmpi_end *end, int drain) { return t->close(end, drain); }
+
+#endif

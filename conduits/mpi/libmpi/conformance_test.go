@@ -1,0 +1,88 @@
+package libmpi_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi"
+	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi/libmpitest"
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/coretest"
+	"github.com/aqueduct-go/aqueduct/spawner"
+)
+
+func TestMain(m *testing.M) {
+	coretest.RankMain(spawner.Connect)
+	if role, ok := os.LookupEnv(roleEnv); ok {
+		os.Unsetenv(roleEnv)
+		roles[role]()
+		os.Exit(0)
+	}
+	os.Exit(libmpitest.Main(m))
+}
+
+// scarce has one of everything, so that nothing moves but by what the rules promise.
+var scarce = map[string]string{
+	"depth": "1", "packet": "512", "packets": "2", "receives": "1", "stages": "1", "mediums": "1", "medium": "512", "long": "8192",
+}
+
+// traffic are the groups of cases that say something about buffers and completions.
+var traffic = []string{"message", "flood", "order", "barrier", "negotiation", "reply", "group"}
+
+func TestConformance(t *testing.T) {
+	var some []*coretest.Case
+	for _, c := range coretest.Cases() {
+		if group, _, _ := strings.Cut(c.Name, "/"); slices.Contains(traffic, group) {
+			some = append(some, c)
+		}
+	}
+	for _, library := range libmpitest.Libraries {
+		for _, c := range []struct {
+			name  string
+			cfg   core.Config
+			cases []*coretest.Case
+		}{
+			{"many", core.Config{Threads: core.Many}, coretest.Cases()},
+			{"single", core.Config{Threads: core.Single, Sleep: 1, Settings: map[string]string{"pack": "off"}}, some},
+			{"scarce", core.Config{Threads: core.Many, Settings: scarce}, some},
+			// What is longer than MPI sends eagerly must not be needed to be eager.
+			{"large-packets", core.Config{Threads: core.Many, Settings: map[string]string{"packet": "65536", "eager": "65536"}}, some},
+		} {
+			t.Run(library+"/"+c.name, func(t *testing.T) { libmpitest.Run(t, library, c.cfg, c.cases) })
+		}
+	}
+}
+
+// Ranks that are started each for itself are not taken for a job of several.
+func TestSingletons(t *testing.T) {
+	for _, library := range libmpitest.Libraries {
+		t.Run(library, func(t *testing.T) {
+			libmpitest.Launcher(t, library)
+			status, out := ranks(t, 2, nil, "", "attach", library)
+			if status != 1 || !strings.Contains(out, "do not fit together") {
+				t.Errorf("status %d\n%s", status, out)
+			}
+		})
+	}
+}
+
+// A launcher starts ranks that use the library of another.
+func TestWrongLauncher(t *testing.T) {
+	for i, library := range libmpitest.Libraries {
+		t.Run(library, func(t *testing.T) {
+			other := libmpitest.Libraries[1-i]
+			libmpitest.Launcher(t, library)
+			libmpitest.Launcher(t, other)
+			starter, rankVar, err := libmpi.Launcher(other, 2, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			status, out := ranks(t, 2, starter, rankVar, "attach", library)
+			if status != 1 || !strings.Contains(out, "use profile "+other) {
+				t.Errorf("status %d\n%s", status, out)
+			}
+		})
+	}
+}

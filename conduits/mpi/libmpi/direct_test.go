@@ -1,0 +1,247 @@
+package libmpi_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi"
+	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi/libmpitest"
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/spawner"
+)
+
+// roleEnv makes the test program a rank: it names one of roles.
+const roleEnv = "LIBMPI_TEST_ROLE"
+
+// libraryEnv is the profile of a rank.
+const libraryEnv = "LIBMPI_TEST_LIBRARY"
+
+var roles = map[string]func(){
+	"attach": func() { // a rank of the spawner's
+		boot, err := spawner.Connect()
+		check(err)
+		leave(boot, core.Main(boot, config(), attachOnly))
+	},
+	"boot": func() {
+		boot, err := libmpi.Connect()
+		check(err)
+		check(collectives(boot))
+		check(boot.Close())
+		fmt.Println("good")
+	},
+	"traffic": member(exchangeAll),
+	"twice": func() { // MPI is finalised by then
+		member(attachOnly)()
+		_, err := libmpi.Connect()
+		fmt.Println("second:", err)
+	},
+	"exit-7": member(inBarrier(func(job *core.Job) error { job.Exit(7); return nil })),
+	"exit-0": member(inBarrier(func(job *core.Job) error { job.Exit(0); return nil })),
+	"error":  member(inBarrier(func(*core.Job) error { return errors.New("an error of its own") })),
+	"panic":  member(inBarrier(func(*core.Job) error { panic("kaboom") })),
+	"killed": member(inBarrier(func(*core.Job) error { return syscall.Kill(os.Getpid(), syscall.SIGKILL) })),
+}
+
+func check(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "rank:", err)
+		os.Exit(1)
+	}
+}
+
+func config() core.Config {
+	return core.Config{Conduit: "mpi", Profile: os.Getenv(libraryEnv), Segment: "1MB"}
+}
+
+// leave ends the process as the front door does.
+func leave(boot core.Bootstrap, err error) {
+	if err != nil {
+		core.ExitOf(boot)(core.StatusOf(err))
+	}
+}
+
+// member is a rank whose launcher is that of MPI.
+func member(body func(*core.Job) error) func() {
+	return func() {
+		boot, err := libmpi.Connect()
+		check(err)
+		leave(boot, core.Main(boot, config(), body))
+	}
+}
+
+func attachOnly(job *core.Job) error {
+	_, err := job.Attach(core.AttachSpec{})
+	return err
+}
+
+// inBarrier has rank 1 do something while the others wait for it.
+func inBarrier(do func(*core.Job) error) func(*core.Job) error {
+	return func(job *core.Job) error {
+		ep, err := job.Attach(core.AttachSpec{})
+		if err != nil {
+			return err
+		}
+		if job.Rank() == 1 {
+			return do(job)
+		}
+		return ep.Barrier()
+	}
+}
+
+// collectives checks the calls of a bootstrap among all ranks.
+func collectives(boot core.Bootstrap) error {
+	if n := len(boot.Local()); n != boot.Size() || !slices.Contains(boot.Local(), boot.Rank()) {
+		return fmt.Errorf("rank %d: local %v of %d", boot.Rank(), boot.Local(), boot.Size())
+	}
+	for _, unit := range []int{0, 1, 1000, 64 << 10} {
+		give := func(r core.Rank) []byte { return bytes.Repeat([]byte{byte(r + 1)}, unit*int(r)) }
+		all, err := boot.Exchange(give(boot.Rank()))
+		if err != nil {
+			return err
+		}
+		for r := range core.Rank(boot.Size()) {
+			if !bytes.Equal(all[r], give(r)) {
+				return fmt.Errorf("rank %d: %d bytes of rank %d differ", boot.Rank(), len(all[r]), r)
+			}
+		}
+		if err := boot.Barrier(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exchangeAll has every rank send to every one, with payloads of all kinds.
+func exchangeAll(job *core.Job) error {
+	const onMedium, onLong = 128, 129
+	got := 0
+	ep, err := job.Attach(core.AttachSpec{Handlers: []core.HandlerEntry{
+		{Index: onMedium, Func: func(tok *core.Token, _ []uint32, data []byte) { got += len(data) }},
+		{Index: onLong, Func: func(tok *core.Token, _ []uint32, data []byte) { got += len(data) }},
+	}})
+	if err != nil {
+		return err
+	}
+	want := 0
+	for _, n := range []int{1, 4000, 5000, 60000} {
+		data := make([]byte, n)
+		for r := range core.Rank(job.Size()) {
+			if err := ep.RequestMedium(r, onMedium, data); err != nil {
+				return err
+			}
+			if err := ep.RequestLong(r, onLong, data, uint64(job.Rank())*(64<<10)); err != nil {
+				return err
+			}
+		}
+		want += 2 * n * job.Size()
+	}
+	if err := ep.WaitUntil(func() bool { return got >= want }); err != nil {
+		return err
+	}
+	fmt.Println("good")
+	return nil
+}
+
+// ranks runs n ranks of the test program in a role under the spawner, and returns what came of it.
+func ranks(t *testing.T, n int, starter []string, rankVar, role, library string) (status int, out string) {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all bytes.Buffer
+	job, err := spawner.Start(context.Background(), spawner.Spec{
+		N: n, Prog: exe, Starter: starter, RankVar: rankVar, Env: []string{roleEnv + "=" + role, libraryEnv + "=" + library},
+		Stdout: &all, Stderr: &all,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, _ = job.Wait()
+	return status, all.String()
+}
+
+// direct runs n ranks in a role under a library's launcher alone.
+func direct(t *testing.T, library string, n int, role string) (status int, out string) {
+	t.Helper()
+	libmpitest.Launcher(t, library)
+	argv, _, err := libmpi.Launcher(library, n, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(argv[0], append(argv[1:], exe)...)
+	cmd.Env = append(os.Environ(), roleEnv+"="+role, libraryEnv+"="+libmpi.Auto, "GORACE=atexit_sleep_ms=0")
+	text, err := cmd.CombinedOutput()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), string(text)
+}
+
+// Jobs of mpiexec alone: MPI is their bootstrap.
+func TestDirect(t *testing.T) {
+	const failed = -1 // any status but 0: that of a rank which was killed is the launcher's affair
+	for _, library := range libmpitest.Libraries {
+		for _, c := range []struct {
+			role   string
+			n      int
+			status int
+			says   string
+			times  int
+		}{
+			{"boot", 1, 0, "good", 1},
+			{"boot", 4, 0, "good", 4},
+			{"traffic", 2, 0, "good", 2},
+			{"traffic", 4, 0, "good", 4},
+			{"twice", 2, 0, "second: mpi: the launcher", 2},
+			{"exit-7", 3, 7, "rank 1 called Exit(7)", 1},
+			{"exit-0", 3, 0, "", 0},
+			{"error", 3, 1, "rank 1 ended the job with status 1: an error of its own", 1},
+			{"panic", 2, failed, "kaboom", 1},
+			{"killed", 3, failed, "", 0},
+		} {
+			t.Run(fmt.Sprintf("%s/%s/n=%d", library, c.role, c.n), func(t *testing.T) {
+				t.Parallel()
+				status, out := direct(t, library, c.n, c.role)
+				if status != c.status && (c.status != failed || status == 0) || strings.Count(out, c.says) < c.times {
+					t.Errorf("status %d, want %d and %d times %q\n%s", status, c.status, c.times, c.says, out)
+				}
+			})
+		}
+	}
+}
+
+// What says that there are several processes is believed only if the library says so as well.
+func TestFalseEnvironment(t *testing.T) {
+	for _, library := range libmpitest.Libraries {
+		t.Run(library, func(t *testing.T) {
+			libmpitest.Launcher(t, library)
+			_, rankVar, err := libmpi.Launcher(library, 2, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			exe, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command(exe)
+			cmd.Env = append(os.Environ(), roleEnv+"=boot", rankVar+"=0", strings.Replace(rankVar, "RANK", "SIZE", 1)+"=2")
+			out, _ := cmd.CombinedOutput()
+			if status := cmd.ProcessState.ExitCode(); status != 1 || !strings.Contains(string(out), "do not fit together") {
+				t.Errorf("status %d\n%s", status, out)
+			}
+		})
+	}
+}

@@ -1,0 +1,170 @@
+package libmpi
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// family is an implementation of MPI: what differs between them outside the shim.
+type family struct {
+	name  string // as profiles and shims are called
+	title string
+	size  string // variable in which its launcher says how many processes there are
+	rank  string // and which of them this is
+	// version is what its mpiexec says with --version.
+	version string
+	// options start n processes on this host, also more than it has CPUs.
+	// if bind is set with a CPU for each.
+	options func(n int, bind bool) []string
+}
+
+var families = []*family{
+	{
+		name: "openmpi", title: "Open MPI", version: "(OpenRTE)",
+		size: "OMPI_COMM_WORLD_SIZE", rank: "OMPI_COMM_WORLD_RANK",
+		options: func(n int, bind bool) []string {
+			o := []string{
+				"--quiet",                  // aqrun says how a job has ended
+				"--mca", "plm", "isolated", // on this host only, which needs no ssh
+				"--oversubscribe",
+			}
+			if bind {
+				o = append(o, "--map-by", "core", "--bind-to", "core:overload-allowed")
+			} else {
+				o = append(o, "--bind-to", "none")
+			}
+			if os.Geteuid() == 0 {
+				o = append(o, "--allow-run-as-root")
+			}
+			return append(o, "-n", strconv.Itoa(n))
+		},
+	},
+	{
+		name: "mpich", title: "MPICH", version: "HYDRA",
+		size: "PMI_SIZE", rank: "PMI_RANK",
+		options: func(n int, bind bool) []string {
+			o := []string{"-launcher", "fork", "-hosts", "localhost"}
+			if bind {
+				o = append(o, "-bind-to", "core")
+			}
+			return append(o, "-n", strconv.Itoa(n))
+		},
+	},
+}
+
+// familyOf returns the family of a profile's name.
+func familyOf(name string) *family {
+	for _, f := range families {
+		if f.name == name {
+			return f
+		}
+	}
+	return nil
+}
+
+// launched returns the family whose launcher has started this process, and as one of how many;
+// nil if none has.
+func launched() (f *family, n int) {
+	for _, f := range families {
+		if n, err := strconv.Atoi(os.Getenv(f.size)); err == nil && n > 0 {
+			return f, n
+		}
+	}
+	return nil, 0
+}
+
+// Auto is the profile that stands for the library of the launcher, or where there is none for the
+// first that is usable.
+const Auto = "auto"
+
+// resolve returns the family that a profile stands for here, or why it cannot be used.
+func resolve(profile string) (*family, error) {
+	if profile != Auto {
+		f := familyOf(profile)
+		return f, f.probe()
+	}
+	if f, _ := launched(); f != nil {
+		return f, f.probe()
+	}
+	var why []string
+	for _, f := range families {
+		err := f.probe()
+		if err == nil {
+			return f, nil
+		}
+		if !slices.Contains(why, err.Error()) {
+			why = append(why, err.Error())
+		}
+	}
+	return nil, errors.New(strings.Join(why, "; "))
+}
+
+// EnvLib names the variable with folders in which shims are looked for first.
+const EnvLib = "AQUEDUCT_LIBDIR"
+
+// shim returns the path of the family's shim, or an error that says where it was looked for.
+func (f *family) shim() (string, error) {
+	dirs := filepath.SplitList(os.Getenv(EnvLib))
+	if exe, err := os.Executable(); err == nil {
+		at := filepath.Dir(exe)
+		dirs = append(dirs, at, filepath.Join(at, "..", "lib"))
+	}
+	name := "libaqueduct-mpi-" + f.name + ".so"
+	for _, d := range dirs {
+		path := filepath.Join(d, name)
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("no %s in %s; make builds it where %s is installed with its compiler (mpicc), and %s may name its folder",
+		name, strings.Join(dirs, ", "), f.title, EnvLib)
+}
+
+// Launcher returns the command that starts n ranks of a job on this host for a profile of the
+// conduit, to be put before the program, and the variable in which each process finds its rank.
+// With bind, each has a CPU of its own as long as there are enough.
+func Launcher(profile string, n int, bind bool) (argv []string, rankVar string, err error) {
+	f, err := resolve(profile)
+	if err != nil {
+		return nil, "", fmt.Errorf("mpi: profile %s: %w", profile, err)
+	}
+	path, err := f.mpiexec()
+	if err != nil {
+		return nil, "", fmt.Errorf("mpi: profile %s: %w", profile, err)
+	}
+	return append([]string{path}, f.options(n, bind)...), f.rank, nil
+}
+
+// mpiexec returns the path of the family's launcher. Debian installs each under a name of its own;
+// elsewhere there is one mpiexec, and what it says tells whose it is.
+func (f *family) mpiexec() (string, error) {
+	own := "mpiexec." + f.name
+	if path, err := exec.LookPath(own); err == nil {
+		return path, nil
+	}
+	path, err := exec.LookPath("mpiexec")
+	if err != nil {
+		return "", fmt.Errorf("neither %s nor mpiexec is in PATH", own)
+	}
+	says, err := exec.Command(path, "--version").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%s --version: %w", path, err)
+	}
+	if !strings.Contains(string(says), f.version) {
+		return "", fmt.Errorf("%s is not in PATH, and %s is not %s's", own, path, f.title)
+	}
+	return path, nil
+}
+
+// Launched reports whether the launcher of an MPI library has started this process as one of
+// several.
+func Launched() bool {
+	_, n := launched()
+	return n > 1
+}

@@ -1,0 +1,156 @@
+//go:build cgo
+
+package libmpi
+
+/*
+#cgo LDFLAGS: -ldl
+#include <dlfcn.h>
+#include <stdlib.h>
+#include "call.h"
+
+static const aqmpi_table *aqmpi_load(const char *path, int global, const char **why)
+{
+	void *so = dlopen(path, global ? RTLD_NOW | RTLD_GLOBAL : RTLD_LAZY | RTLD_LOCAL);
+	const aqmpi_table *(*functions)(void) = so ? (const aqmpi_table *(*)(void))dlsym(so, AQMPI_SYMBOL) : NULL;
+	if (!functions) {
+		*why = dlerror();
+		return NULL;
+	}
+	return functions();
+}
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"unsafe"
+)
+
+// library is MPI in this process, of one family. Its calls are serialised.
+type library struct {
+	mu    sync.Mutex // held during every call
+	table *C.aqmpi_table
+
+	family     *family
+	rank, size int // among the processes that MPI has started together
+	level      C.int
+	owner      C.int
+	users      int // ends and bootstraps that are open
+}
+
+// the is the library of the process, once it is initialised.
+var the struct {
+	sync.Mutex
+	*library
+}
+
+// probe tells whether the family's library can be opened here.
+func (f *family) probe() error {
+	path, err := f.shim()
+	if err == nil {
+		_, err = load(path, false)
+	}
+	return err
+}
+
+// load opens a shim, and with it its library. What is only looked at is kept from resolving
+// symbols of other libraries.
+func load(path string, global bool) (*C.aqmpi_table, error) {
+	name := C.CString(path)
+	defer C.free(unsafe.Pointer(name))
+	var why *C.char
+	var visible C.int
+	if global {
+		visible = 1
+	}
+	t := C.aqmpi_load(name, visible, &why)
+	if t == nil {
+		return nil, errors.New(C.GoString(why))
+	}
+	if t.version != C.AQMPI_VERSION {
+		return nil, fmt.Errorf("%s has version %d of the table of functions, this program %d; build both anew with make", path, t.version, C.AQMPI_VERSION)
+	}
+	return t, nil
+}
+
+// use returns the library that a profile stands for, initialised; every use ends with done.
+// Collective over the job at the first use.
+func use(profile string) (*library, error) {
+	f, err := resolve(profile)
+	if err != nil {
+		return nil, err
+	}
+	the.Lock()
+	defer the.Unlock()
+	switch {
+	case the.library == nil:
+		if the.library, err = start(f); err != nil {
+			return nil, err
+		}
+	case the.library.family != f:
+		return nil, fmt.Errorf("this process uses %s already, and cannot use %s", the.library.family.title, f.title)
+	case the.library.table == nil:
+		return nil, errors.New("MPI has been finalised in this process and cannot be initialised again")
+	}
+	the.library.users++
+	return the.library, nil
+}
+
+// start opens and initialises the library.
+func start(f *family) (*library, error) {
+	path, err := f.shim()
+	if err != nil {
+		return nil, err
+	}
+	l := &library{family: f}
+	if l.table, err = load(path, true); err != nil {
+		return nil, err
+	}
+	if C.aqmpi_call_init(l.table, C.AQMPI_SERIALIZED, &l.level, &l.owner) != 0 {
+		return nil, l.failure()
+	}
+	if l.level < C.AQMPI_SERIALIZED {
+		return nil, fmt.Errorf("%s provides %s, but goroutines move between threads, which needs MPI_THREAD_SERIALIZED; let whoever initialises MPI ask for that",
+			C.GoString(C.aqmpi_call_library(l.table)), [...]string{"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED"}[l.level])
+	}
+	var rank, size C.int
+	if C.aqmpi_call_world(l.table, &rank, &size) != 0 {
+		return nil, l.failure()
+	}
+	l.rank, l.size = int(rank), int(size)
+	return l, nil
+}
+
+// done ends a use. With the last one MPI is finalised if this package has initialised it.
+func (l *library) done() error {
+	the.Lock()
+	defer the.Unlock()
+	if l.users--; l.users > 0 || l.owner == C.AQMPI_THEIRS {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := l.table
+	if C.aqmpi_call_finalize(t) != 0 {
+		return l.failure()
+	}
+	l.table = nil
+	return nil
+}
+
+// failure returns the error of the last call.
+func (l *library) failure() error {
+	return fmt.Errorf("%s: %s", l.family.title, C.GoString(C.aqmpi_call_error(l.table)))
+}
+
+// check returns an error for a process whose place in MPI is not that in the job: as when
+// launcher and library do not fit together, so that each process is alone.
+func (l *library) check(rank, size int) error {
+	if l.rank == rank && l.size == size {
+		return nil
+	}
+	return fmt.Errorf("rank %d of a job of %d is process %d of %d for %s: library and launcher do not fit together; start the job by the launcher of the same installation, as aqrun --conduit mpi does",
+		rank, size, l.rank, l.size, l.family.title)
+}

@@ -1,0 +1,151 @@
+//go:build cgo
+
+package libmpi
+
+/*
+#cgo noescape aqmpi_call_progress
+#cgo nocallback aqmpi_call_progress
+#include <stdlib.h>
+#include "call.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"unsafe"
+
+	"github.com/aqueduct-go/aqueduct/conduits/mpi"
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+// defaultEager is the message size up to which the usual libraries send without asking, over
+// shared memory and over TCP; the least is Open MPI's over shared memory, 4096 bytes with
+// its own header.
+const defaultEager = 4096 - 64
+
+// transport is one rank's end.
+type transport struct {
+	lib   *library
+	end   *C.aqmpi_end
+	eager int
+	used  bool // Progress was called
+
+	// What is handed over, in C's memory, since C keeps none of it and Go must not be looked at.
+	posts []C.aqmpi_post
+	done  []C.aqmpi_done
+}
+
+// batch is the number of completions taken in one crossing.
+const batch = 64
+
+// open makes a rank's end. Collective over the group; MPI is initialised by all ranks of the job
+// together.
+func open(profile string, s *mpi.Spec) (_ mpi.Transport, err error) {
+	t := &transport{}
+	if t.eager, err = parse(s.Settings); err != nil {
+		return nil, err
+	}
+	if t.lib, err = use(profile); err != nil {
+		return nil, fmt.Errorf("mpi: rank %d: %w", s.Boot.Rank(), err)
+	}
+	if err := t.lib.check(int(s.Boot.Rank()), s.Boot.Size()); err != nil {
+		return nil, fmt.Errorf("mpi: %w", err)
+	}
+	var group *C.int
+	if n := len(s.Group); n < s.Boot.Size() {
+		ranks := make([]C.int, n)
+		for i, r := range s.Group {
+			ranks[i] = C.int(r)
+		}
+		group = unsafe.SliceData(ranks)
+	}
+	t.posts, t.done = inC[C.aqmpi_post](batch), inC[C.aqmpi_done](batch)
+	t.lib.mu.Lock()
+	defer t.lib.mu.Unlock()
+	if C.aqmpi_call_open(t.lib.table, group, C.int(len(s.Group)), &t.end) != 0 {
+		return nil, t.lib.failure()
+	}
+	return t, nil
+}
+
+// parse reads the settings of the network.
+func parse(settings map[string]string) (eager int, err error) {
+	eager = defaultEager
+	for key, v := range settings {
+		if key != "eager" {
+			return 0, fmt.Errorf("mpi: setting %s=%q: unknown; besides those of the engine there is eager, the bytes of a message that MPI sends without asking its receiver", key, v)
+		}
+		const least, most = 512, 1 << 20
+		if eager, err = strconv.Atoi(v); err != nil || eager < least || eager > most {
+			return 0, fmt.Errorf("mpi: setting eager=%q: want a number of bytes from %d to %d", v, least, most)
+		}
+	}
+	return eager, nil
+}
+
+// inC makes n elements outside the Go heap.
+func inC[T any](n int) []T {
+	var zero T
+	return unsafe.Slice((*T)(C.calloc(C.size_t(n), C.size_t(unsafe.Sizeof(zero)))), n)
+}
+
+func freeC[T any](s []T) { C.free(unsafe.Pointer(unsafe.SliceData(s))) }
+
+// Limits implements mpi.Transport.
+func (t *transport) Limits() mpi.TransportLimits { return mpi.TransportLimits{Eager: t.eager} }
+
+// Progress implements mpi.Transport by one crossing.
+func (t *transport) Progress(posts []mpi.Post, done []mpi.Completion) (int, error) {
+	if len(posts) > len(t.posts) {
+		freeC(t.posts)
+		t.posts = inC[C.aqmpi_post](2 * len(posts))
+	}
+	for i := range posts {
+		p, to := &posts[i], &t.posts[i]
+		to.buf, to.id = unsafe.Pointer(unsafe.SliceData(p.Buf)), C.uint64_t(p.ID)
+		to.len, to.peer, to.tag = C.int32_t(len(p.Buf)), C.int32_t(p.Peer), C.int32_t(p.Tag)
+		to.receive = 0
+		if p.Receive {
+			to.receive = 1
+		}
+	}
+	t.used = true
+	most := min(len(done), len(t.done))
+	t.lib.mu.Lock()
+	n := int(C.aqmpi_call_progress(t.lib.table, t.end, unsafe.SliceData(t.posts), C.int(len(posts)), unsafe.SliceData(t.done), C.int(most)))
+	if n < 0 {
+		defer t.lib.mu.Unlock()
+		return 0, t.lib.failure()
+	}
+	t.lib.mu.Unlock()
+	for i := range n {
+		d := &t.done[i]
+		done[i] = mpi.Completion{ID: uint64(d.id), Len: int(d.len), Source: core.Rank(d.source), Tag: int32(d.tag)}
+	}
+	return n, nil
+}
+
+// Close implements mpi.Transport. What has been used is closed by all ranks together: none of
+// them has failed then.
+func (t *transport) Close() error {
+	var drain C.int
+	if t.used {
+		drain = 1
+	}
+	err := func() error {
+		t.lib.mu.Lock()
+		defer t.lib.mu.Unlock()
+		if C.aqmpi_call_close(t.lib.table, t.end, drain) != 0 {
+			return t.lib.failure()
+		}
+		return nil
+	}()
+	freeC(t.posts)
+	freeC(t.done)
+	if !t.used {
+		return err // the job has failed, and others may not come to finalise
+	}
+	return errors.Join(err, t.lib.done())
+}
