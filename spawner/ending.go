@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"golang.org/x/sys/unix"
 )
 
@@ -135,6 +136,9 @@ func (j *Job) decide(status int, reason, announce string) (announced bool) {
 
 // endRanks tells the ranks that the job has ended and kills them when they had time to.
 func (j *Job) endRanks() {
+	if j.verdict.status != 0 {
+		shm.Ring(j.judged)
+	}
 	if !j.letFinish() {
 		j.tellRanks()
 	}
@@ -217,8 +221,11 @@ func (j *Job) kill(given time.Duration) {
 	}
 	j.forced = true
 	j.signalFollowed(unix.SIGKILL)
-	if j.spec.started() { // killed itself, it could not clean up
-		j.procs.signal(unix.SIGTERM)
+	if j.spec.started() {
+		// It ends by itself when the ranks have, and cleans up. Those that have not joined it alone knows.
+		if j.absent > 0 {
+			j.procs.signal(unix.SIGTERM)
+		}
 		j.after(starterTime, func() { j.procs.signal(unix.SIGKILL) })
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"golang.org/x/sys/unix"
 )
 
@@ -37,7 +38,9 @@ type Job struct {
 	told    bool // the ranks know that the job has ended
 	speaker int  // the rank that aborted the job last; -1: none
 
-	starterOver   bool // the Starter has ended
+	suspended     []int // ranks, see suspend
+	judged        int   // a bell that has rung once the job has failed
+	starterOver   bool  // the Starter has ended
 	starterStatus syscall.WaitStatus
 
 	events chan func()
@@ -56,7 +59,8 @@ type member struct {
 
 	// With a Starter:
 	pid     int  // once it has joined
-	pidfd   int  // of its process; -1 once that has ended
+	pidfd   int  // of its process; -1 once that has been reaped
+	gone    bool // its process lives no more
 	obscure bool // it has exited, but ws is not known to be its own
 }
 
@@ -77,14 +81,19 @@ func Start(ctx context.Context, spec Spec) (*Job, error) {
 		members: make([]member, ranks), running: n, absent: ranks, speaker: -1, calls: newRendezvous(ranks),
 		events: make(chan func()), over: make(chan struct{}), done: make(chan struct{}),
 	}
+	if j.judged, err = shm.NewBell(); err != nil {
+		return nil, failure(statusSelf, "%v", err)
+	}
 	j.out, err = newOutput(&spec, func(err error) {
 		j.post(func() { j.end(statusSelf, lost(err)) })
 	})
 	if err != nil {
+		unix.Close(j.judged)
 		return nil, failure(statusSelf, "%v", err)
 	}
 	if spec.Mode == Processes {
 		if err := j.listen(); err != nil {
+			unix.Close(j.judged)
 			<-j.out.finish()
 			return nil, failure(statusSelf, "%v", err)
 		}
@@ -133,6 +142,7 @@ func (j *Job) run(ctx context.Context, started <-chan bool) {
 		}
 	}
 	j.group.Wait()
+	unix.Close(j.judged)
 	closeFDs(j.calls.held())
 	closeFDs(j.dealer.fds)
 	j.procs.group.Wait()
@@ -217,7 +227,7 @@ func (j *Job) killRank(rank int) bool {
 	killed := make(chan bool, 1)
 	if !j.post(func() {
 		m := &j.members[rank]
-		killed <- m.conn != nil && m.pidfd >= 0 && unix.PidfdSendSignal(m.pidfd, unix.SIGKILL, nil, 0) == nil
+		killed <- m.follows() && unix.PidfdSendSignal(m.pidfd, unix.SIGKILL, nil, 0) == nil
 	}) {
 		return false
 	}

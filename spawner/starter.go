@@ -63,61 +63,71 @@ func (j *Job) follow(rank int, l *link) error {
 		j.out.report("rank %d is process %d", rank, m.pid)
 	}
 	j.group.Go(func() {
-		ws, known := awaitEnd(fd)
+		await(fd, unix.POLLIN, -1, nobody)
+		j.post(func() { j.gone(rank) })
+		ws, known := statusOfEnded(fd, j.judged)
 		j.post(func() { j.followed(rank, ws, known) })
 	})
 	return nil
 }
 
+// follows reports whether a rank has joined and its process lives.
+func (m *member) follows() bool { return m.conn != nil && m.pidfd >= 0 && !m.gone }
+
+// gone notes that the process of a rank lives no more. Its parent may take its time to find out: a
+// launcher that ends the others sleeps meanwhile.
+func (j *Job) gone(rank int) {
+	j.members[rank].gone = true
+	if rank == j.speaker {
+		j.tellRanks()
+	}
+	j.letGo()
+}
+
 // reapTime is how long an ended process is given to be reaped by its parent.
 const reapTime = 2 * time.Second
 
-// awaitEnd waits for the end of a process, and returns how it has ended if the kernel tells it to
-// those who are not its parents, as Linux does from 6.15 on.
-func awaitEnd(pidfd int) (ws syscall.WaitStatus, known bool) {
-	await(pidfd, unix.POLLIN, -1)
+// statusOfEnded returns how a process that lives no more has ended, if the kernel tells it to those who
+// are not its parents, as Linux does from 6.15 on. It waits no longer once judged is readable.
+func statusOfEnded(pidfd, judged int) (ws syscall.WaitStatus, known bool) {
+	// It is told once the process is reaped, which hangs up the descriptor.
+	await(pidfd, 0, reapTime, judged)
 	info := unix.PidfdInfo{Mask: unix.PIDFD_INFO_EXIT}
-	for range 2 {
-		if err := unix.IoctlPidfdInfo(pidfd, &info); err == nil && info.Mask&unix.PIDFD_INFO_EXIT != 0 {
-			return syscall.WaitStatus(info.Exit_code), true
-		}
-		// It is told once the process is reaped, which hangs up the descriptor.
-		await(pidfd, 0, reapTime)
-		info.Mask = unix.PIDFD_INFO_EXIT
+	if err := unix.IoctlPidfdInfo(pidfd, &info); err != nil || info.Mask&unix.PIDFD_INFO_EXIT == 0 {
+		return 0, false
 	}
-	return 0, false
+	return syscall.WaitStatus(info.Exit_code), true
 }
 
-// await waits until one of the events, or a hang-up, has come; at most for the limit, which is
-// negative for none.
-func await(fd int, events int16, limit time.Duration) {
+// nobody is no descriptor.
+const nobody = -1
+
+// await waits until one of the events, or a hang-up, has come, or other is readable; at most for
+// the limit, which is negative for none.
+func await(fd int, events int16, limit time.Duration, other int) {
 	until := time.Now().Add(limit)
 	for {
 		left := -1
 		if limit >= 0 {
 			left = int(max(0, time.Until(until)).Milliseconds())
 		}
-		_, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: events}}, left)
+		_, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: events}, {Fd: int32(other), Events: unix.POLLIN}}, left)
 		if !errors.Is(err, unix.EINTR) {
 			return
 		}
 	}
 }
 
-// followed notes that the process of a rank has ended, on the goroutine of run.
+// followed notes how the process of a rank has ended, on the goroutine of run.
 func (j *Job) followed(rank int, ws syscall.WaitStatus, known bool) {
 	m := &j.members[rank]
 	unix.Close(m.pidfd)
 	m.pidfd = -1
-	if rank == j.speaker {
-		j.tellRanks()
-	}
-	j.letGo()
 	if known {
-		j.exited(rank, ws)
-		j.judgeStarter()
+		j.suspend(rank, ws)
 		return
 	}
+	defer j.resume()
 	j.running--
 	m.exited, m.obscure = true, true
 	if !m.lost {
@@ -128,6 +138,40 @@ func (j *Job) followed(rank int, ws syscall.WaitStatus, known bool) {
 	}
 	j.settle(rank)
 	j.judgeStarter()
+}
+
+// suspend has a rank that was killed wait for the statuses of others that are dead already: a
+// starter kills all when one has failed, and the statuses come in any order.
+func (j *Job) suspend(rank int, ws syscall.WaitStatus) {
+	j.members[rank].ws = ws
+	if ws.Signaled() && (ws.Signal() == syscall.SIGKILL || ws.Signal() == syscall.SIGTERM) {
+		j.suspended = append(j.suspended, rank)
+	} else {
+		j.exited(rank, ws)
+	}
+	j.resume()
+}
+
+// resume takes note of the ranks that were killed, once all that are dead have been heard of.
+func (j *Job) resume() {
+	for i := range j.members {
+		if m := &j.members[i]; m.conn != nil && m.pidfd >= 0 && ended(m.pidfd) {
+			return
+		}
+	}
+	killed := j.suspended
+	j.suspended = nil
+	for _, rank := range killed {
+		j.exited(rank, j.members[rank].ws)
+	}
+	j.judgeStarter()
+}
+
+// ended reports whether a process lives no more.
+func ended(pidfd int) bool {
+	fds := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
+	n, err := unix.Poll(fds, 0)
+	return err == nil && n > 0
 }
 
 // starterEnded notes that the starter itself has ended.
@@ -169,7 +213,7 @@ func (j *Job) blameStarter() {
 // job is gone, or has had half of the time that it has. Should another one go first and show a
 // status of failure, a starter kills all, also the one that still prints why it has failed.
 func (j *Job) letFinish() bool {
-	if !j.spec.started() || j.speaker < 0 || j.members[j.speaker].pidfd < 0 || j.verdict.status == 0 {
+	if !j.spec.started() || j.speaker < 0 || !j.members[j.speaker].follows() || j.verdict.status == 0 {
 		return false
 	}
 	j.after(j.spec.grace()/2, j.tellRanks)
@@ -190,17 +234,17 @@ func (j *Job) letGo() {
 // signalFollowed sends a signal to the ranks that have joined, and reports whether there was one.
 func (j *Job) signalFollowed(sig syscall.Signal) (any bool) {
 	for i := range j.members {
-		if m := &j.members[i]; m.conn != nil && m.pidfd >= 0 {
+		if m := &j.members[i]; m.follows() {
 			any = unix.PidfdSendSignal(m.pidfd, sig, nil, 0) == nil || any
 		}
 	}
 	return any
 }
 
-// followedLiving returns the ranks that have joined and not ended.
+// followedLiving returns the ranks that have joined and live.
 func (j *Job) followedLiving() (ranks []int) {
 	for i := range j.members {
-		if m := &j.members[i]; m.conn != nil && m.pidfd >= 0 {
+		if m := &j.members[i]; m.follows() {
 			ranks = append(ranks, i)
 		}
 	}

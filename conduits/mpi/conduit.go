@@ -170,7 +170,9 @@ type conduit struct {
 	in   [lanes]incoming
 	late slab // messages whose payload is still to come
 
+	exact   bool   // packets' receives are posted for each rank apart
 	posted  int    // packets' receives of each lane
+	polls   uint64 // begun, and one
 	events  uint64 // completions filed
 	seen    uint64 // of them, before the last poll looked
 	regions []*shm.Region
@@ -195,6 +197,7 @@ type peer struct {
 type outLane struct {
 	open   *packet // collects what is sent meanwhile
 	busy   int     // packets posted and not completed
+	sent   uint64  // conduit.polls when the last was posted
 	opened bool    // in conduit.opened
 }
 
@@ -235,7 +238,7 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	if _, process := a.Boot.(core.ProcessSharer); process {
 		c.kind = shm.Local
 	}
-	c.peers = make([]*peer, a.Boot.Size())
+	c.peers, c.polls = make([]*peer, a.Boot.Size()), 1
 	if c.t, err = n.Open(&Spec{Boot: a.Boot, Group: a.Group, Proc: a.Proc, Settings: rest}); err != nil {
 		return nil, err
 	}
@@ -246,6 +249,7 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	}()
 	limits := c.t.Limits()
 	c.costs = limits.Costs
+	c.exact = limits.Exact && c.depth*len(c.group) <= c.receives
 	c.packet = min(c.packet, limits.Eager) &^ (unit - 1)
 	if err := c.allocate(); err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ func (c *conduit) Poll(budget int) int {
 	c.proc.Charge(c.costs.Poll)
 	c.proc.Sync()
 	c.lock() // not deferred: a handler that panics leaves it unlocked
+	c.polls++
 	c.flush()
 	c.progress()
 	n := c.take(budget)
@@ -75,7 +76,7 @@ func (c *conduit) file(d *Completion) {
 
 // arrive takes note of a packet that has come, and of the credits in its header for collect.
 func (c *conduit) arrive(l lane, k *packet, d *Completion) {
-	if _, ok := slices.BinarySearch(c.group, d.Source); !ok {
+	if !c.member(d.Source) {
 		c.fault(d.Source, "it is not in the group of this rank")
 		return
 	}
@@ -106,6 +107,15 @@ func (c *conduit) arrive(l lane, k *packet, d *Completion) {
 	c.in[l].arrived.Push(k)
 }
 
+// member reports whether a rank belongs to the group, as all do that are known already.
+func (c *conduit) member(r core.Rank) bool {
+	if uint(r) < uint(len(c.peers)) && c.peers[r] != nil {
+		return true
+	}
+	_, ok := slices.BinarySearch(c.group, r)
+	return ok
+}
+
 // peer returns what is known of a rank of the group. At the first time there are as many more
 // receives as it may need, if that is not more than there may be.
 func (c *conduit) peer(r core.Rank) *peer {
@@ -113,8 +123,12 @@ func (c *conduit) peer(r core.Rank) *peer {
 	if p == nil {
 		p = &peer{rank: r, room: min(firstRoom, c.depth)}
 		c.peers[r] = p
-		if n := min(c.depth, c.receives-c.posted); n > 0 {
-			if err := c.postReceives(n); err != nil {
+		source, n := AnySource, min(c.depth, c.receives-c.posted)
+		if c.exact {
+			source, n = r, c.depth-firstRoom
+		}
+		if n > 0 {
+			if err := c.postReceives(source, n); err != nil {
 				c.fail(fmt.Errorf("mpi: rank %d: receives for rank %d: %w", c.rank, r, err))
 			}
 		}

@@ -7,12 +7,13 @@ import (
 
 // packet is a buffer for a packet that is sent or received.
 type packet struct {
-	buf  []byte // the packet, and slack
-	id   uint64 // of its posts
-	peer *peer  // who gets it or has sent it
-	n    int    // bytes of it
-	at   int    // received: where the next record begins; sent: where the payload of the reserved record is
-	big  uint32 // sent, while reserved: its stage, plus one; 0: the payload is in the packet
+	buf    []byte    // the packet, and slack
+	id     uint64    // of its posts
+	peer   *peer     // who gets it or has sent it
+	n      int       // bytes of it
+	at     int       // received: where the next record begins; sent: where the payload of the reserved record is
+	source core.Rank // received: whose it may be; AnySource: anybody's
+	big    uint32    // sent, while reserved: its stage, plus one; 0: the payload is in the packet
 }
 
 // What the id of a post is of, in the upper half; the lower one is a number, and the lane
@@ -71,7 +72,15 @@ func (c *conduit) allocate() error {
 		}
 		in.idle = numbers(c.mediums)
 	}
-	return c.postReceives(min(c.depth, c.receives))
+	if !c.exact {
+		return c.postReceives(AnySource, min(c.depth, c.receives))
+	}
+	for _, r := range c.group {
+		if err := c.postReceives(r, firstRoom); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // numbers returns those below n.
@@ -83,8 +92,8 @@ func numbers(n int) []uint32 {
 	return all
 }
 
-// postReceives posts n more receives for packets on each lane.
-func (c *conduit) postReceives(n int) error {
+// postReceives posts n more receives for packets of a source on each lane.
+func (c *conduit) postReceives(source core.Rank, n int) error {
 	for l := range lanes {
 		bufs, err := c.pieces(n, c.packet+slack)
 		if err != nil {
@@ -92,7 +101,7 @@ func (c *conduit) postReceives(n int) error {
 		}
 		in := &c.in[l]
 		for _, b := range bufs {
-			p := &packet{buf: b, id: idOf(ofReceive, l, len(in.packets))}
+			p := &packet{buf: b, id: idOf(ofReceive, l, len(in.packets)), source: source}
 			in.packets = append(in.packets, p)
 			c.repost(l, p)
 		}
@@ -104,7 +113,7 @@ func (c *conduit) postReceives(n int) error {
 // repost posts the receive of a packet's buffer.
 func (c *conduit) repost(l lane, p *packet) {
 	p.peer, p.n, p.at = nil, 0, 0
-	c.posts = append(c.posts, Post{Buf: p.buf[:c.packet], ID: p.id, Peer: AnySource, Tag: int32(l), Receive: true})
+	c.posts = append(c.posts, Post{Buf: p.buf[:c.packet], ID: p.id, Peer: p.source, Tag: int32(l), Receive: true})
 }
 
 // lateMessage is an active message whose payload is a message of its own that is still to

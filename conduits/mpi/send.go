@@ -71,7 +71,9 @@ func (c *conduit) Commit(op *core.Op) {
 	if tag != 0 {
 		c.post(payload)
 	}
-	c.progress()
+	if c.sends {
+		c.progress()
+	}
 }
 
 // nextTag returns the tag of the next payload that goes to the peer as a message of its own.
@@ -81,13 +83,13 @@ func (p *peer) nextTag() int32 {
 	return firstTag + p.tag
 }
 
-// enqueue sends a packet with one record, at once unless an earlier one has not left and
-// messages of the lane are packed. Then it waits, and collects what follows, until there is no
-// room in it or a poll flushes it. What is urgent does not wait: core's barriers, after which
+// enqueue sends a packet with one record, at once unless messages of the lane are packed and an
+// earlier one has not left, or was sent after the last poll began. Then it waits, and collects what
+// follows, until there is no room in it or a poll flushes it. What is urgent does not wait: core's barriers, after which
 // their sender may poll no more.
 func (c *conduit) enqueue(l lane, k *packet, urgent bool) {
 	ol := &k.peer.lanes[l]
-	wait := (c.pack == packAll || c.pack == packReplies && l == replies) && ol.busy > 0 && !urgent
+	wait := (c.pack == packAll || c.pack == packReplies && l == replies) && (ol.busy > 0 || ol.sent == c.polls) && !urgent
 	if open := ol.open; open != nil {
 		if record := k.buf[packetHeader:k.n]; len(record) <= c.packet-open.n {
 			open.n += copy(open.buf[open.n:], record)
@@ -132,6 +134,7 @@ func (c *conduit) send(l lane, k *packet) {
 	p.held -= p.owed
 	p.owed, p.welcomed = 0, true
 	p.lanes[l].busy++
+	p.lanes[l].sent = c.polls
 	c.post(Post{Buf: k.buf[:k.n], ID: k.id, Peer: p.rank, Tag: int32(l)})
 }
 

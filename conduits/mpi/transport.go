@@ -43,11 +43,11 @@ type Transport interface {
 	// Limits returns what does not change while the transport is open.
 	Limits() TransportLimits
 
-	// Progress starts the posts, in their order, makes whatever is under way progress, and
-	// writes what has ended since the last call to done, as much as fits, in any order. It
-	// returns how many completions that are. It never blocks and takes every post; posts and
-	// done are the caller's again when it returns. The calls are serialised, but come from
-	// any thread.
+	// Progress starts the posts, sends in their order and receives in theirs, makes whatever
+	// is under way progress, and writes what has ended since the last call to done, as much as
+	// fits, in any order. It returns how many completions that are. It never blocks and takes
+	// every post; posts and done are the caller's again when it returns. The calls are
+	// serialised, but come from any thread.
 	//
 	// Under a model the caller has synchronised its process where it polls. Progress may
 	// charge time, and let it pass: while modelled hardware answers, and until a receiver has
@@ -69,6 +69,8 @@ type TransportLimits struct {
 	// Eager is how long a message may be, in bytes, that is buffered at its receiver until
 	// a receive matches it; longer ones wait at their sender. At least 512.
 	Eager int
+	// Exact: a message finds a receive that names its source sooner than one of AnySource.
+	Exact bool
 	// Costs are what the engine's steps take under a model.
 	Costs Costs
 }

@@ -18,11 +18,21 @@ static inline int aqmpi_call_gather(const aqmpi_table *t, const void *in, int n,
 static inline int aqmpi_call_gathered(const aqmpi_table *t, int *ended) { return t->gathered(ended); }
 static inline int aqmpi_call_open(const aqmpi_table *t, const int *group, int n, aqmpi_end **end) { return t->open(group, n, end); }
 
-// aqmpi_call_progress returns how many have ended, or -1.
-static inline int aqmpi_call_progress(const aqmpi_table *t, aqmpi_end *end, const aqmpi_post *posts, int n, aqmpi_done *done, int most)
+// aqmpi_batch is what a call of progress works on, in C's memory.
+typedef struct {
+	const aqmpi_table *table;
+	aqmpi_end *end;
+	aqmpi_post *posts;
+	aqmpi_done *done;
+} aqmpi_batch;
+
+// aqmpi_call_progress returns how many have ended, or -1. The batch is passed as a number: Go would
+// check whether a pointer leads to memory of its own, at every call.
+static inline int aqmpi_call_progress(uintptr_t batch, int n, int most)
 {
+	const aqmpi_batch *b = (const aqmpi_batch *)batch;
 	int ended;
-	return t->progress(end, posts, n, done, most, &ended) == 0 ? ended : -1;
+	return b->table->progress(b->end, b->posts, n, b->done, most, &ended) == 0 ? ended : -1;
 }
 static inline int aqmpi_call_close(const aqmpi_table *t, aqmpi_end *end, int drain) { return t->close(end, drain); }
 

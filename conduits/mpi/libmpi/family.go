@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,9 @@ type family struct {
 	title string
 	size  string // variable in which its launcher says how many processes there are
 	rank  string // and which of them this is
+	// exact is mpi.TransportLimits.Exact: MPICH's UCX searches receives from any source one by
+	// one, and finds others by a table.
+	exact bool
 	// version is what its mpiexec says with --version.
 	version string
 	// options start n processes on this host, also more than it has CPUs.
@@ -33,6 +37,8 @@ var families = []*family{
 				"--quiet",                  // aqrun says how a job has ended
 				"--mca", "plm", "isolated", // on this host only, which needs no ssh
 				"--oversubscribe",
+				"--mca", "mpi_yield_when_idle", crowded(n),
+				"--mca", "odls_base_sigkill_timeout", "0", // else it sleeps that many seconds twice when a rank has failed
 			}
 			if bind {
 				o = append(o, "--map-by", "core", "--bind-to", "core:overload-allowed")
@@ -46,7 +52,7 @@ var families = []*family{
 		},
 	},
 	{
-		name: "mpich", title: "MPICH", version: "HYDRA",
+		name: "mpich", title: "MPICH", version: "HYDRA", exact: true,
 		size: "PMI_SIZE", rank: "PMI_RANK",
 		options: func(n int, bind bool) []string {
 			o := []string{"-launcher", "fork", "-hosts", "localhost"}
@@ -56,6 +62,16 @@ var families = []*family{
 			return append(o, "-n", strconv.Itoa(n))
 		},
 	},
+}
+
+// crowded returns 1 if n processes outnumber the CPUs. Open MPI takes --oversubscribe to mean that
+// they do, and then gives the CPU away in every call that finds nothing. A wait of ours does so itself
+// when it is time; those of MPI, as at its initialisation, do not.
+func crowded(n int) string {
+	if n > runtime.NumCPU() {
+		return "1"
+	}
+	return "0"
 }
 
 // familyOf returns the family of a profile's name.

@@ -25,12 +25,13 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 )
 
 // library is MPI in this process, of one family. Its calls are serialised.
 type library struct {
-	mu    sync.Mutex // held during every call
+	mu    sync.Mutex // held during every call, but those of the only user
 	table *C.aqmpi_table
 
 	family     *family
@@ -38,6 +39,9 @@ type library struct {
 	level      C.int
 	owner      C.int
 	users      int // ends and bootstraps that are open
+	// shared is set once there is a second user. A user that is joined by another is in no call
+	// then: a bootstrap comes before the ends, and a rank has one conduit.
+	shared atomic.Bool
 }
 
 // the is the library of the process, once it is initialised.
@@ -94,7 +98,9 @@ func use(profile string) (*library, error) {
 	case the.library.table == nil:
 		return nil, errors.New("MPI has been finalised in this process and cannot be initialised again")
 	}
-	the.library.users++
+	if the.library.users++; the.library.users > 1 {
+		the.library.shared.Store(true)
+	}
 	return the.library, nil
 }
 

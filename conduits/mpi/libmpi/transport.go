@@ -32,13 +32,14 @@ type transport struct {
 	eager int
 	used  bool // Progress was called
 
-	// What is handed over, in C's memory, since C keeps none of it and Go must not be looked at.
+	// What is handed over is in C's memory: batch is one element, which names the others.
+	batch []C.aqmpi_batch
 	posts []C.aqmpi_post
 	done  []C.aqmpi_done
 }
 
-// batch is the number of completions taken in one crossing.
-const batch = 64
+// room is the number of posts and of completions in one crossing, of posts at first.
+const room = 64
 
 // open makes a rank's end. Collective over the group; MPI is initialised by all ranks of the job
 // together.
@@ -61,12 +62,14 @@ func open(profile string, s *mpi.Spec) (_ mpi.Transport, err error) {
 		}
 		group = unsafe.SliceData(ranks)
 	}
-	t.posts, t.done = inC[C.aqmpi_post](batch), inC[C.aqmpi_done](batch)
 	t.lib.mu.Lock()
 	defer t.lib.mu.Unlock()
 	if C.aqmpi_call_open(t.lib.table, group, C.int(len(s.Group)), &t.end) != 0 {
 		return nil, t.lib.failure()
 	}
+	t.batch, t.posts, t.done = inC[C.aqmpi_batch](1), inC[C.aqmpi_post](room), inC[C.aqmpi_done](room)
+	b := &t.batch[0]
+	b.table, b.end, b.posts, b.done = t.lib.table, t.end, unsafe.SliceData(t.posts), unsafe.SliceData(t.done)
 	return t, nil
 }
 
@@ -94,13 +97,16 @@ func inC[T any](n int) []T {
 func freeC[T any](s []T) { C.free(unsafe.Pointer(unsafe.SliceData(s))) }
 
 // Limits implements mpi.Transport.
-func (t *transport) Limits() mpi.TransportLimits { return mpi.TransportLimits{Eager: t.eager} }
+func (t *transport) Limits() mpi.TransportLimits {
+	return mpi.TransportLimits{Eager: t.eager, Exact: t.lib.family.exact}
+}
 
 // Progress implements mpi.Transport by one crossing.
 func (t *transport) Progress(posts []mpi.Post, done []mpi.Completion) (int, error) {
 	if len(posts) > len(t.posts) {
 		freeC(t.posts)
 		t.posts = inC[C.aqmpi_post](2 * len(posts))
+		t.batch[0].posts = unsafe.SliceData(t.posts)
 	}
 	for i := range posts {
 		p, to := &posts[i], &t.posts[i]
@@ -112,17 +118,23 @@ func (t *transport) Progress(posts []mpi.Post, done []mpi.Completion) (int, erro
 		}
 	}
 	t.used = true
-	most := min(len(done), len(t.done))
-	t.lib.mu.Lock()
-	n := int(C.aqmpi_call_progress(t.lib.table, t.end, unsafe.SliceData(t.posts), C.int(len(posts)), unsafe.SliceData(t.done), C.int(most)))
-	if n < 0 {
-		defer t.lib.mu.Unlock()
-		return 0, t.lib.failure()
-	}
-	t.lib.mu.Unlock()
+	n, err := t.cross(len(posts), min(len(done), len(t.done)))
 	for i := range n {
 		d := &t.done[i]
 		done[i] = mpi.Completion{ID: uint64(d.id), Len: int(d.len), Source: core.Rank(d.source), Tag: int32(d.tag)}
+	}
+	return n, err
+}
+
+// cross is the crossing.
+func (t *transport) cross(posts, most int) (int, error) {
+	if t.lib.shared.Load() {
+		t.lib.mu.Lock()
+		defer t.lib.mu.Unlock()
+	}
+	n := int(C.aqmpi_call_progress(C.uintptr_t(uintptr(unsafe.Pointer(unsafe.SliceData(t.batch)))), C.int(posts), C.int(most)))
+	if n < 0 {
+		return 0, t.lib.failure()
 	}
 	return n, nil
 }
@@ -142,6 +154,7 @@ func (t *transport) Close() error {
 		}
 		return nil
 	}()
+	freeC(t.batch)
 	freeC(t.posts)
 	freeC(t.done)
 	if !t.used {

@@ -180,46 +180,62 @@ static int gathered(int *ended)
 	return 0;
 }
 
-// Ends. A receive from any rank that is posted under a tag of a lane waits in that lane's queue. MPI
-// matches such receives in the order of their posts, and short messages end as they are matched,
-// so that it suffices to test the first of each queue, and all of them only now and then.
+// Ends. Receives of one lane and one source, or any, wait in a queue, as in MPI itself, which matches
+// them in the order of their posts; short messages end as they are matched. So it suffices to test
+// the first few of each queue, and all of them only now and then.
 
-enum { LANES = 2 };    // tags 0 and 1 are lanes
+enum { LANES = 2 };     // tags 0 and 1 are lanes
+enum { FEW = 4 };       // receives that are not begun before sends
 enum { SENDS = 16 };    // under way, up to which a call that sends does not test
-enum { TEST_ALL = 64 }; // polls in vain, after which whole queues are tested
+enum { TEST_ALL = 64 }; // looks in vain, after which whole queues are tested
+enum { FEWEST = 1, MOST = 32 }; // receives of a queue that are tested, more as more have ended
 
-// queue is a ring of receives that wait behind the first.
-typedef struct {
-	MPI_Request *req; // MPI_REQUEST_NULL: has ended
-	uint64_t *id;
-	int first, n, size;
-} queue;
+// LOOKS is how often a call looks. Open MPI tests before it makes progress, so what that brings takes
+// another look; and as its looks are short, a rank that waits finds a message sooner by a few of
+// them than by going to and fro between Go and C.
+#ifdef OPEN_MPI
+enum { LOOKS = 4 };
+#else
+enum { LOOKS = 1 };
+#endif
 
-// known is what is known of a request.
+// pending is a request that has begun.
 typedef struct {
+	MPI_Request req; // MPI_REQUEST_NULL: has ended
 	uint64_t id;
 	int receive;
-} known;
+} pending;
+
+// queue is a ring of receives.
+typedef struct {
+	pending *ring;
+	int first, n, size; // size is a power of two
+	int window;         // how many are tested; FEWEST at least
+} queue;
 
 struct aqmpi_end {
-	MPI_Comm comm;
-	int *to, *from; // world rank to rank in comm and back; NULL: the same
-	int rank;
+	MPI_Comm comm[LANES]; // each lane has a communicator, so that its messages match at once; payloads use the first
+	int *to, *from;       // world rank to rank in comm and back; NULL: the same
+	int ranks;            // in comm
 
-	// The first LANES requests are the first receives of the lanes, or MPI_REQUEST_NULL.
+	queue *queues;
+	int nqueues;
+	int *queue_of; // number of the queue of a lane and a source, plus one; 0: none yet
+	pending *loose; // all other requests
+	int n, size;    // number of them, room for them
+	int sends;      // among them
+
+	// What MPI_Testsome is given and returns: the windows of the lanes, then the loose requests.
 	MPI_Request *req;
-	known *what;
-	int n, size; // requests, room for them
-	int sends;   // among them
-	queue lane[LANES];
-
-	int *index; // what MPI_Testsome returns
+	pending **of; // where each comes from
+	int *index;
 	MPI_Status *status;
-	int tested; // room for that
+	int tests, tested; // number of them, room for them
+	int changed;       // they are to be listed anew
 
 	aqmpi_done *late; // ended, but the caller had no room
 	int nlate, latesize;
-	unsigned vain; // polls without an end
+	unsigned vain; // looks in vain
 };
 
 // grow makes room for n elements of size each in an array.
@@ -238,86 +254,60 @@ static int grow(void *array, int n, size_t size)
 			return -1; \
 	} while (0)
 
-// room_for_tests makes room for the results of n requests.
+// room_for_tests makes room to test n requests.
 static int room_for_tests(aqmpi_end *e, int n)
 {
 	if (n <= e->tested)
 		return 0;
 	n = 2 * n;
+	GROW(e->req, n);
+	GROW(e->of, n);
 	GROW(e->index, n);
 	GROW(e->status, n);
 	e->tested = n;
 	return 0;
 }
 
-static int add(aqmpi_end *e, MPI_Request req, uint64_t id, int receive)
+static int add(aqmpi_end *e, pending p)
 {
 	if (e->n == e->size) {
-		int size = 2 * e->size;
-		GROW(e->req, size);
-		GROW(e->what, size);
+		int size = e->size ? 2 * e->size : 64;
+		GROW(e->loose, size);
 		e->size = size;
-		if (room_for_tests(e, size) != 0)
-			return -1;
 	}
-	e->req[e->n] = req;
-	e->what[e->n++] = (known){id, receive};
-	e->sends += !receive;
+	e->loose[e->n++] = p;
+	e->sends += !p.receive;
 	return 0;
 }
 
-static int enqueue(aqmpi_end *e, int lane, MPI_Request req, uint64_t id)
+// at returns the i-th request of a queue.
+static pending *at(queue *q, int i) { return &q->ring[(q->first + i) & (q->size - 1)]; }
+
+static int enqueue(queue *q, pending p)
 {
-	queue *q = &e->lane[lane];
-	if (e->req[lane] == MPI_REQUEST_NULL && q->n == 0) {
-		e->req[lane] = req;
-		e->what[lane] = (known){id, 1};
-		return 0;
-	}
 	if (q->n == q->size) {
 		int old = q->size, size = old ? 2 * old : 64;
-		GROW(q->req, size);
-		GROW(q->id, size);
+		GROW(q->ring, size);
 		// What had wrapped round goes behind the old end.
-		memcpy(q->req + old, q->req, q->first * sizeof *q->req);
-		memcpy(q->id + old, q->id, q->first * sizeof *q->id);
+		memcpy(q->ring + old, q->ring, q->first * sizeof *q->ring);
 		q->size = size;
-		if (room_for_tests(e, size) != 0)
-			return -1;
 	}
-	int last = (q->first + q->n++) & (q->size - 1);
-	q->req[last] = req;
-	q->id[last] = id;
+	*at(q, q->n++) = p;
 	return 0;
 }
 
-// advance has the next receive of a lane be its first.
-static void advance(aqmpi_end *e, int lane)
+// queue_for finds or makes the queue of a lane and a source, which is a rank of the communicator or
+// MPI_ANY_SOURCE.
+static int queue_for(aqmpi_end *e, int lane, int source, queue **q)
 {
-	queue *q = &e->lane[lane];
-	e->req[lane] = MPI_REQUEST_NULL;
-	while (q->n > 0 && e->req[lane] == MPI_REQUEST_NULL) {
-		e->req[lane] = q->req[q->first];
-		e->what[lane] = (known){q->id[q->first], 1};
-		q->first = (q->first + 1) & (q->size - 1);
-		q->n--;
+	int *number = &e->queue_of[lane * (e->ranks + 1) + (source == MPI_ANY_SOURCE ? e->ranks : source)];
+	if (*number == 0) {
+		GROW(e->queues, e->nqueues + 1);
+		e->queues[e->nqueues] = (queue){.window = FEWEST};
+		*number = ++e->nqueues;
 	}
-}
-
-static int post(aqmpi_end *e, const aqmpi_post *p)
-{
-	MPI_Request req;
-	int peer = p->peer;
-	if (peer != AQMPI_ANY && e->to)
-		peer = e->to[peer];
-	if (!p->receive) {
-		CALL(MPI_Isend, (p->buf, p->len, MPI_BYTE, peer, p->tag, e->comm, &req));
-		return add(e, req, p->id, 0);
-	}
-	CALL(MPI_Irecv, (p->buf, p->len, MPI_BYTE, peer == AQMPI_ANY ? MPI_ANY_SOURCE : peer, p->tag, e->comm, &req));
-	if (peer == AQMPI_ANY && p->tag < LANES)
-		return enqueue(e, p->tag, req, p->id);
-	return add(e, req, p->id, 1);
+	*q = &e->queues[*number - 1];
+	return 0;
 }
 
 // output is where what has ended goes.
@@ -326,16 +316,8 @@ typedef struct {
 	int most, n;
 } output;
 
-static int ended(aqmpi_end *e, output *o, known what, const MPI_Status *s)
+static int put(aqmpi_end *e, output *o, aqmpi_done d)
 {
-	aqmpi_done d = {.id = what.id};
-	if (what.receive) {
-		int count;
-		CALL(MPI_Get_count, ((MPI_Status *)s, MPI_BYTE, &count));
-		d.len = count;
-		d.source = e->from ? e->from[s->MPI_SOURCE] : s->MPI_SOURCE;
-		d.tag = s->MPI_TAG;
-	}
 	if (o->n < o->most) {
 		o->done[o->n++] = d;
 		return 0;
@@ -349,10 +331,73 @@ static int ended(aqmpi_end *e, output *o, known what, const MPI_Status *s)
 	return 0;
 }
 
-// testsome is MPI_Testsome with its errors sorted out; there is room for n results.
-static int testsome(aqmpi_end *e, MPI_Request *req, int n, int *count)
+static int received(aqmpi_end *e, output *o, uint64_t id, const MPI_Status *s)
 {
-	int code = MPI_Testsome(n, req, count, e->index, e->status);
+	int count;
+	CALL(MPI_Get_count, ((MPI_Status *)s, MPI_BYTE, &count));
+	int source = e->from ? e->from[s->MPI_SOURCE] : s->MPI_SOURCE;
+	return put(e, o, (aqmpi_done){.id = id, .len = count, .source = source, .tag = s->MPI_TAG});
+}
+
+static MPI_Comm comm_of(const aqmpi_end *e, int tag) { return e->comm[tag < LANES ? tag : 0]; }
+
+// post_send begins a send. A short one has usually ended by then: nothing is kept of it.
+static int post_send(aqmpi_end *e, output *o, const aqmpi_post *p)
+{
+	pending s = {.id = p->id};
+	int over, peer = e->to ? e->to[p->peer] : p->peer;
+	CALL(MPI_Isend, (p->buf, p->len, MPI_BYTE, peer, p->tag, comm_of(e, p->tag), &s.req));
+	CALL(MPI_Test, (&s.req, &over, MPI_STATUS_IGNORE));
+	return over ? put(e, o, (aqmpi_done){.id = p->id}) : add(e, s);
+}
+
+static int post_receive(aqmpi_end *e, const aqmpi_post *p)
+{
+	pending r = {.id = p->id, .receive = 1};
+	int peer = p->peer == AQMPI_ANY ? MPI_ANY_SOURCE : e->to ? e->to[p->peer] : p->peer;
+	CALL(MPI_Irecv, (p->buf, p->len, MPI_BYTE, peer, p->tag, comm_of(e, p->tag), &r.req));
+	if (p->tag >= LANES)
+		return add(e, r);
+	queue *q;
+	return queue_for(e, p->tag, peer, &q) == 0 ? enqueue(q, r) : -1;
+}
+
+static int post_receives(aqmpi_end *e, const aqmpi_post *posts, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (posts[i].receive && post_receive(e, &posts[i]) != 0)
+			return -1;
+	return 0;
+}
+
+static int post_sends(aqmpi_end *e, output *o, const aqmpi_post *posts, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (!posts[i].receive && post_send(e, o, &posts[i]) != 0)
+			return -1;
+	return 0;
+}
+
+// start begins the posts. Somebody may wait for the sends, so they go first, unless there are more
+// than a few receives: these may be what a send promises to a new peer.
+static int start(aqmpi_end *e, output *o, const aqmpi_post *posts, int n, int *sends)
+{
+	int receives = 0;
+	for (int i = 0; i < n; i++)
+		receives += posts[i].receive;
+	*sends = n - receives;
+	e->changed |= n > 0;
+	if (receives > FEW && post_receives(e, posts, n) != 0)
+		return -1;
+	if (*sends > 0 && post_sends(e, o, posts, n) != 0)
+		return -1;
+	return receives > 0 && receives <= FEW ? post_receives(e, posts, n) : 0;
+}
+
+// testsome tests the requests in e->req and checks what has ended for errors.
+static int testsome(aqmpi_end *e, int *count)
+{
+	int code = MPI_Testsome(e->tests, e->req, count, e->index, e->status);
 	if (code == MPI_ERR_IN_STATUS) {
 		for (int i = 0; i < *count; i++)
 			if (e->status[i].MPI_ERROR != MPI_SUCCESS && e->status[i].MPI_ERROR != MPI_ERR_PENDING)
@@ -365,92 +410,108 @@ static int testsome(aqmpi_end *e, MPI_Request *req, int n, int *count)
 	return 0;
 }
 
-// test takes what has ended of the requests; more reports that the first receive of a lane has,
-// so that the next may have as well.
-static int test(aqmpi_end *e, output *o, int *more)
+// tested returns how many of a queue are tested.
+static int tested(const queue *q, int all) { return all || q->window > q->n ? q->n : q->window; }
+
+// list_tests lists the requests that are tested, or all.
+static int list_tests(aqmpi_end *e, int all)
 {
-	int count;
-	*more = 0;
-	if (testsome(e, e->req, e->n, &count) != 0)
+	int k = e->n;
+	for (int i = 0; i < e->nqueues; i++)
+		k += tested(&e->queues[i], all);
+	if (room_for_tests(e, k) != 0)
 		return -1;
-#ifdef OPEN_MPI
-	// Open MPI looks first and makes progress then, so what that brought is there to be taken.
-	if (count == 0 && testsome(e, e->req, e->n, &count) != 0)
-		return -1;
-#endif
-	int loose = 0;
-	for (int i = 0; i < count; i++) {
-		int k = e->index[i];
-		if (ended(e, o, e->what[k], &e->status[i]) != 0)
-			return -1;
-		if (k < LANES) {
-			advance(e, k);
-			*more = 1;
-		} else {
-			e->sends -= !e->what[k].receive;
-			loose = 1;
-		}
-	}
-	if (loose) {
-		int kept = LANES;
-		for (int k = LANES; k < e->n; k++)
-			if (e->req[k] != MPI_REQUEST_NULL) {
-				e->req[kept] = e->req[k];
-				e->what[kept++] = e->what[k];
-			}
-		e->n = kept;
-	}
+	k = 0;
+	for (int i = 0; i < e->nqueues; i++)
+		for (int j = 0, n = tested(&e->queues[i], all); j < n; j++)
+			e->of[k++] = at(&e->queues[i], j);
+	for (int i = 0; i < e->n; i++)
+		e->of[k++] = &e->loose[i];
+	for (int i = 0; i < k; i++)
+		e->req[i] = e->of[i]->req;
+	e->tests = k;
 	return 0;
 }
 
-// test_queues takes what has ended out of turn: a message that MPI did not send eagerly may end
-// after those that were matched later.
-static int test_queues(aqmpi_end *e, output *o)
+// advance drops what has ended from the front of a queue and fits its window. It reports
+// whether all in the window had ended, so that the next may have as well.
+static int advance(aqmpi_end *e, queue *q)
 {
-	for (int lane = 0; lane < LANES; lane++) {
-		queue *q = &e->lane[lane];
-		for (int done = 0; done < q->n;) {
-			int at = (q->first + done) & (q->size - 1), count;
-			int n = q->n - done < q->size - at ? q->n - done : q->size - at;
-			if (testsome(e, q->req + at, n, &count) != 0)
-				return -1;
-			for (int i = 0; i < count; i++)
-				if (ended(e, o, (known){q->id[at + e->index[i]], 1}, &e->status[i]) != 0)
-					return -1;
-			done += n;
-		}
+	int ended = 0, full;
+	for (; q->n > 0 && at(q, 0)->req == MPI_REQUEST_NULL; q->n--, ended++)
+		q->first = (q->first + 1) & (q->size - 1);
+	full = ended >= q->window;
+	if (full && q->window < MOST) {
+		q->window *= 2;
+	} else if (ended < q->window / 2 && q->window > FEWEST) {
+		q->window /= 2;
+		e->changed = 1;
 	}
+	return full && q->n > 0;
+}
+
+// tidy drops loose requests that have ended.
+static void tidy(aqmpi_end *e)
+{
+	int kept = 0;
+	for (int i = 0; i < e->n; i++)
+		if (e->loose[i].req != MPI_REQUEST_NULL)
+			e->loose[kept++] = e->loose[i];
+	e->n = kept;
+}
+
+// look takes what has ended of the requests. *found is how many, and *more reports that there
+// may be more.
+static int look(aqmpi_end *e, output *o, int all, int *found, int *more)
+{
+	int loose = 0;
+	*more = 0;
+	if ((e->changed || all) && list_tests(e, all) != 0)
+		return -1;
+	if (testsome(e, found) != 0)
+		return -1;
+	e->changed = *found > 0 || all;
+	for (int i = 0; i < *found; i++) {
+		pending *p = e->of[e->index[i]];
+		p->req = MPI_REQUEST_NULL;
+		loose |= p >= e->loose && p < e->loose + e->n;
+		if ((p->receive ? received(e, o, p->id, &e->status[i]) : put(e, o, (aqmpi_done){.id = p->id})) != 0)
+			return -1;
+		e->sends -= !p->receive;
+	}
+	for (int i = 0; i < e->nqueues; i++)
+		*more |= advance(e, &e->queues[i]);
+	if (loose)
+		tidy(e);
 	return 0;
 }
 
 static int progress(aqmpi_end *e, const aqmpi_post *posts, int n, aqmpi_done *done, int most, int *count)
 {
 	output o = {done, most, 0};
-	int sends = 0;
-	for (int i = 0; i < n; i++) {
-		if (post(e, &posts[i]) != 0)
-			return -1;
-		sends += !posts[i].receive;
-	}
+	int sends;
 	if (e->nlate > 0) {
 		o.n = e->nlate < most ? e->nlate : most;
 		memcpy(done, e->late, o.n * sizeof *done);
 		e->nlate -= o.n;
 		memmove(e->late, e->late + o.n, e->nlate * sizeof *e->late);
 	}
+	if (start(e, &o, posts, n, &sends) != 0)
+		return -1;
 	// A call that sends looks for nothing, as long as few sends are under way: the caller polls anyway
 	// when it waits, and MPI's progress takes longer than the send.
 	if (sends > 0 && e->sends <= SENDS) {
 		*count = o.n;
 		return 0;
 	}
-	for (int more = 1; more && o.n < most;)
-		if (test(e, &o, &more) != 0)
+	for (int i = 0, more = 0; (i < LOOKS || more) && o.n < most; i++) {
+		// A message that MPI did not send eagerly may end after those that were matched later.
+		int found, all = e->vain >= TEST_ALL;
+		if (look(e, &o, all, &found, &more) != 0)
 			return -1;
-	if (o.n > 0) {
-		e->vain = 0;
-	} else if (++e->vain % TEST_ALL == 0 && test_queues(e, &o) != 0) {
-		return -1;
+		e->vain = found > 0 || all ? 0 : e->vain + 1;
+		if (found > 0 && !more)
+			break;
 	}
 	*count = o.n;
 	return 0;
@@ -460,19 +521,20 @@ static void release(aqmpi_end *e)
 {
 	free(e->to);
 	free(e->from);
+	free(e->loose);
 	free(e->req);
-	free(e->what);
+	free(e->of);
 	free(e->index);
 	free(e->status);
 	free(e->late);
-	for (int i = 0; i < LANES; i++) {
-		free(e->lane[i].req);
-		free(e->lane[i].id);
-	}
+	for (int i = 0; i < e->nqueues; i++)
+		free(e->queues[i].ring);
+	free(e->queues);
+	free(e->queue_of);
 	free(e);
 }
 
-// among gives the end the communicator of a group, and the tables of ranks.
+// among gives the end the tables of ranks of a group, and its first communicator.
 static int among(aqmpi_end *e, const int *group, int n)
 {
 	int size;
@@ -480,14 +542,30 @@ static int among(aqmpi_end *e, const int *group, int n)
 	CALL(MPI_Comm_size, (world_comm, &size));
 	if (!(e->to = malloc(size * sizeof *e->to)) || !(e->from = malloc(n * sizeof *e->from)))
 		return unfit("no memory");
+	memcpy(e->from, group, n * sizeof *group);
 	CALL(MPI_Comm_group, (world_comm, &all));
 	CALL(MPI_Group_incl, (all, n, group, &ours));
-	CALL(MPI_Comm_create_group, (world_comm, ours, 0, &e->comm));
+	CALL(MPI_Comm_create_group, (world_comm, ours, 0, &e->comm[0]));
 	int result = translate(all, size, NULL, ours, e->to);
-	memcpy(e->from, group, n * sizeof *group);
 	CALL(MPI_Group_free, (&all));
 	CALL(MPI_Group_free, (&ours));
 	return result;
+}
+
+// connect gives the end its communicators.
+static int connect_end(aqmpi_end *e, const int *group, int n)
+{
+	if (!group)
+		CALL(MPI_Comm_dup, (world_comm, &e->comm[0]));
+	else if (among(e, group, n) != 0)
+		return -1;
+	for (int l = 1; l < LANES; l++)
+		CALL(MPI_Comm_dup, (e->comm[0], &e->comm[l]));
+	for (int l = 0; l < LANES; l++)
+		CALL(MPI_Comm_set_errhandler, (e->comm[l], MPI_ERRORS_RETURN));
+	CALL(MPI_Comm_size, (e->comm[0], &e->ranks));
+	e->queue_of = calloc(LANES * (e->ranks + 1), sizeof *e->queue_of);
+	return e->queue_of ? 0 : unfit("no memory");
 }
 
 static int open_end(const int *group, int n, aqmpi_end **end)
@@ -496,40 +574,35 @@ static int open_end(const int *group, int n, aqmpi_end **end)
 	*end = NULL;
 	if (!e)
 		return unfit("no memory");
-	e->comm = MPI_COMM_NULL;
-	e->n = LANES;
-	e->size = 64;
-	int code = MPI_SUCCESS;
-	const char *call = "MPI_Comm_dup";
-	if (grow(&e->req, e->size, sizeof *e->req) != 0 || grow(&e->what, e->size, sizeof *e->what) != 0 ||
-		room_for_tests(e, e->size) != 0 || (group && among(e, group, n) != 0)) {
+	for (int l = 0; l < LANES; l++)
+		e->comm[l] = MPI_COMM_NULL;
+	if (connect_end(e, group, n) != 0) {
 		release(e);
 		return -1;
-	}
-	for (int i = 0; i < LANES; i++)
-		e->req[i] = MPI_REQUEST_NULL;
-	if (!group)
-		code = MPI_Comm_dup(world_comm, &e->comm);
-	if (code == MPI_SUCCESS) {
-		call = "MPI_Comm_set_errhandler";
-		code = MPI_Comm_set_errhandler(e->comm, MPI_ERRORS_RETURN);
-	}
-	if (code != MPI_SUCCESS) {
-		release(e);
-		return failed(call, code);
 	}
 	*end = e;
 	return 0;
 }
 
-// cancel ends a request that nobody will match.
-static int cancel(MPI_Request *req)
+// cancel ends a receive that nobody will match.
+static int cancel(pending *p)
 {
-	if (*req == MPI_REQUEST_NULL)
+	if (p->req == MPI_REQUEST_NULL || !p->receive)
 		return 0;
-	CALL(MPI_Cancel, (req));
-	CALL(MPI_Wait, (req, MPI_STATUS_IGNORE));
+	CALL(MPI_Cancel, (&p->req));
+	CALL(MPI_Wait, (&p->req, MPI_STATUS_IGNORE));
 	return 0;
+}
+
+static int cancel_all(aqmpi_end *e)
+{
+	int result = 0;
+	for (int i = 0; i < e->n && result == 0; i++)
+		result = cancel(&e->loose[i]);
+	for (int i = 0; i < e->nqueues; i++)
+		for (int j = 0; j < e->queues[i].n && result == 0; j++)
+			result = cancel(at(&e->queues[i], j));
+	return result;
 }
 
 // finish completes what was sent and then waits for the others, receiving what they send.
@@ -541,7 +614,7 @@ static int finish(aqmpi_end *e)
 		if (progress(e, NULL, 0, ignored, 64, &n) != 0)
 			return -1;
 		if (e->sends == 0 && barrier == MPI_REQUEST_NULL)
-			CALL(MPI_Ibarrier, (e->comm, &barrier));
+			CALL(MPI_Ibarrier, (e->comm[0], &barrier));
 		if (barrier != MPI_REQUEST_NULL)
 			CALL(MPI_Test, (&barrier, &all, MPI_STATUS_IGNORE));
 		sched_yield();
@@ -549,22 +622,20 @@ static int finish(aqmpi_end *e)
 	return 0;
 }
 
+static int disconnect(aqmpi_end *e)
+{
+	for (int l = 0; l < LANES; l++)
+		CALL(MPI_Comm_free, (&e->comm[l]));
+	return 0;
+}
+
 static int close_end(aqmpi_end *e, int drain)
 {
 	int result = drain ? finish(e) : 0;
-	for (int k = 0; k < e->n && result == 0; k++)
-		if (k < LANES || e->what[k].receive)
-			result = cancel(&e->req[k]);
-	for (int lane = 0; lane < LANES; lane++)
-		for (queue *q = &e->lane[lane]; q->n > 0 && result == 0; q->n--) {
-			result = cancel(&q->req[q->first]);
-			q->first = (q->first + 1) & (q->size - 1);
-		}
-	if (drain && result == 0) {
-		int code = MPI_Comm_free(&e->comm);
-		if (code != MPI_SUCCESS)
-			result = failed("MPI_Comm_free", code);
-	}
+	if (result == 0)
+		result = cancel_all(e);
+	if (result == 0 && drain)
+		result = disconnect(e);
 	release(e);
 	return result;
 }
