@@ -54,8 +54,8 @@ type Putter interface {
 	// until completion if that is nil; but see MaxInline. It answers Initiated, Completed,
 	// NoRoom or Declined, and neither polls nor blocks.
 	Put(t *Transfer) Result
-	// MaxPut returns the bytes of the largest put, at least MaxInline; called once, after
-	// Attach.
+	// MaxPut returns the bytes of the largest put, at least MaxInline, or 0 if all are declined;
+	// called once, after Attach.
 	MaxPut() int
 }
 
@@ -64,8 +64,8 @@ type Getter interface {
 	// Get initiates a get into t.Mem, which is the conduit's until completion. It answers
 	// as Put does.
 	Get(t *Transfer) Result
-	// MaxGet returns the bytes of the largest get, at least MaxInline; called once, after
-	// Attach.
+	// MaxGet returns the bytes of the largest get, at least MaxInline, or 0 if all are declined;
+	// called once, after Attach.
 	MaxGet() int
 }
 

@@ -38,7 +38,7 @@ func (j *Job) disconnected(rank int, err error) {
 		j.end(1, fmt.Sprintf("rank %d broke the bootstrap protocol: %v", rank, err))
 	case !m.left && !m.exited:
 		j.after(max(j.spec.grace(), strayTime), func() {
-			if !m.exited {
+			if !m.exited && !m.gone {
 				pid := m.pid
 				if !j.spec.started() {
 					pid = j.procs.pid(rank)

@@ -170,6 +170,8 @@ type conduit struct {
 	in   [lanes]incoming
 	late slab // messages whose payload is still to come
 
+	remote remote
+
 	exact   bool   // packets' receives are posted for each rank apart
 	posted  int    // packets' receives of each lane
 	polls   uint64 // begun, and one
@@ -254,10 +256,8 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	if err := c.allocate(); err != nil {
 		return nil, err
 	}
-	if a.Segment > 0 {
-		if segment, err = c.region(a.Segment); err != nil {
-			return nil, err
-		}
+	if segment, err = c.segment(a.Segment); err != nil {
+		return nil, err
 	}
 	c.progress()
 	return segment, nil

@@ -18,6 +18,7 @@ func (c *conduit) Poll(budget int) int {
 	c.polls++
 	c.flush()
 	c.progress()
+	done := c.completeAccesses()
 	n := c.take(budget)
 	c.flush()
 	c.settle()
@@ -33,7 +34,7 @@ func (c *conduit) Poll(budget int) int {
 	}
 	c.seen = c.events
 	c.unlock()
-	return n
+	return n + done
 }
 
 // progress hands over what has been posted, and files what has ended.

@@ -64,6 +64,40 @@ type Transport interface {
 	Close() error
 }
 
+// Accessor is an optional power of a Transport: remote memory access. The transport then owns the
+// segments.
+type Accessor interface {
+	// Segment makes the rank's segment, which the others of the group access; nil if it does not
+	// provide access after all. Collective over the group, with sizes that may differ; called once,
+	// before all other calls.
+	Segment(size int) ([]byte, error)
+	// Access begins an operation. It is complete, at its target as well, when the next Progress
+	// has returned; until then what it names belongs to the transport.
+	Access(a *Access) error
+}
+
+// Access is an operation on a segment. Its memory is where it is until the operation is complete:
+// outside the Go heap, or pinned.
+type Access struct {
+	What  AccessKind
+	Rank  core.Rank // whose segment
+	Off   uint64    // where in it; AccessAdd, AccessFetch: a multiple of the element's size
+	Mem   []byte    // a put's source, or a get's destination; AccessAdd: what is added; an element then
+	Fetch []byte    // AccessAdd, AccessFetch: where the element goes as it was before
+}
+
+// AccessKind is what an Access does.
+type AccessKind uint8
+
+// The kinds. Elements are integers of 4 or 8 bytes; AccessAdd and AccessFetch of one size are
+// atomic with respect to each other.
+const (
+	AccessPut AccessKind = iota
+	AccessGet
+	AccessAdd
+	AccessFetch
+)
+
 // TransportLimits are the sizes of a Transport.
 type TransportLimits struct {
 	// Eager is how long a message may be, in bytes, that is buffered at its receiver until

@@ -34,6 +34,14 @@ static inline int aqmpi_call_progress(uintptr_t batch, int n, int most)
 	int ended;
 	return b->table->progress(b->end, b->posts, n, b->done, most, &ended) == 0 ? ended : -1;
 }
+static inline int aqmpi_call_window(const aqmpi_table *t, aqmpi_end *end, int64_t size, void **memory)
+{
+	return t->window(end, size, memory);
+}
+static inline int aqmpi_call_access(const aqmpi_table *t, aqmpi_end *end, uintptr_t access)
+{
+	return t->access(end, (const aqmpi_access *)access);
+}
 static inline int aqmpi_call_close(const aqmpi_table *t, aqmpi_end *end, int drain) { return t->close(end, drain); }
 
 #endif

@@ -5,6 +5,8 @@ package libmpi
 /*
 #cgo noescape aqmpi_call_progress
 #cgo nocallback aqmpi_call_progress
+#cgo noescape aqmpi_call_access
+#cgo nocallback aqmpi_call_access
 #include <stdlib.h>
 #include "call.h"
 */
@@ -13,6 +15,8 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"unsafe"
 
@@ -32,10 +36,13 @@ type transport struct {
 	eager int
 	used  bool // Progress was called
 
+	rma bool
+
 	// What is handed over is in C's memory: batch is one element, which names the others.
-	batch []C.aqmpi_batch
-	posts []C.aqmpi_post
-	done  []C.aqmpi_done
+	batch  []C.aqmpi_batch
+	access []C.aqmpi_access // one
+	posts  []C.aqmpi_post
+	done   []C.aqmpi_done
 }
 
 // room is the number of posts and of completions in one crossing, of posts at first.
@@ -45,7 +52,7 @@ const room = 64
 // together.
 func open(profile string, s *mpi.Spec) (_ mpi.Transport, err error) {
 	t := &transport{}
-	if t.eager, err = parse(s.Settings); err != nil {
+	if err := t.parse(s.Settings); err != nil {
 		return nil, err
 	}
 	if t.lib, err = use(profile); err != nil {
@@ -67,6 +74,7 @@ func open(profile string, s *mpi.Spec) (_ mpi.Transport, err error) {
 	if C.aqmpi_call_open(t.lib.table, group, C.int(len(s.Group)), &t.end) != 0 {
 		return nil, t.lib.failure()
 	}
+	t.access = inC[C.aqmpi_access](1)
 	t.batch, t.posts, t.done = inC[C.aqmpi_batch](1), inC[C.aqmpi_post](room), inC[C.aqmpi_done](room)
 	b := &t.batch[0]
 	b.table, b.end, b.posts, b.done = t.lib.table, t.end, unsafe.SliceData(t.posts), unsafe.SliceData(t.done)
@@ -74,18 +82,24 @@ func open(profile string, s *mpi.Spec) (_ mpi.Transport, err error) {
 }
 
 // parse reads the settings of the network.
-func parse(settings map[string]string) (eager int, err error) {
-	eager = defaultEager
-	for key, v := range settings {
-		if key != "eager" {
-			return 0, fmt.Errorf("mpi: setting %s=%q: unknown; besides those of the engine there is eager, the bytes of a message that MPI sends without asking its receiver", key, v)
-		}
-		const least, most = 512, 1 << 20
-		if eager, err = strconv.Atoi(v); err != nil || eager < least || eager > most {
-			return 0, fmt.Errorf("mpi: setting eager=%q: want a number of bytes from %d to %d", v, least, most)
+func (t *transport) parse(settings map[string]string) (err error) {
+	t.eager = defaultEager
+	for _, key := range slices.Sorted(maps.Keys(settings)) {
+		switch v := settings[key]; key {
+		case "eager":
+			const least, most = 512, 1 << 20
+			if t.eager, err = strconv.Atoi(v); err != nil || t.eager < least || t.eager > most {
+				return fmt.Errorf("mpi: setting eager=%q: want a number of bytes from %d to %d", v, least, most)
+			}
+		case "rma":
+			if t.rma = v == "on"; !t.rma && v != "off" {
+				return fmt.Errorf("mpi: setting rma=%q: want on or off", v)
+			}
+		default:
+			return fmt.Errorf("mpi: setting %s=%q: unknown; besides those of the engine there are eager, the bytes of a message that MPI sends without asking its receiver, and rma", key, v)
 		}
 	}
-	return eager, nil
+	return nil
 }
 
 // inC makes n elements outside the Go heap.
@@ -155,6 +169,7 @@ func (t *transport) Close() error {
 		return nil
 	}()
 	freeC(t.batch)
+	freeC(t.access)
 	freeC(t.posts)
 	freeC(t.done)
 	if !t.used {

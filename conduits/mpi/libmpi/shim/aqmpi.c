@@ -233,6 +233,9 @@ struct aqmpi_end {
 	int tests, tested; // number of them, room for them
 	int changed;       // they are to be listed anew
 
+	MPI_Win window; // MPI_WIN_NULL: none
+	int accessed;   // since the window was flushed
+
 	aqmpi_done *late; // ended, but the caller had no room
 	int nlate, latesize;
 	unsigned vain; // looks in vain
@@ -490,6 +493,10 @@ static int progress(aqmpi_end *e, const aqmpi_post *posts, int n, aqmpi_done *do
 {
 	output o = {done, most, 0};
 	int sends;
+	if (e->accessed) {
+		CALL(MPI_Win_flush_all, (e->window));
+		e->accessed = 0;
+	}
 	if (e->nlate > 0) {
 		o.n = e->nlate < most ? e->nlate : most;
 		memcpy(done, e->late, o.n * sizeof *done);
@@ -514,6 +521,43 @@ static int progress(aqmpi_end *e, const aqmpi_post *posts, int n, aqmpi_done *do
 			break;
 	}
 	*count = o.n;
+	return 0;
+}
+
+// Remote memory access, in one epoch from the first to the last.
+
+static int window(aqmpi_end *e, int64_t size, void **memory)
+{
+	CALL(MPI_Win_allocate, (size, 1, MPI_INFO_NULL, e->comm[0], memory, &e->window));
+	CALL(MPI_Win_set_errhandler, (e->window, MPI_ERRORS_RETURN));
+	CALL(MPI_Win_lock_all, (MPI_MODE_NOCHECK, e->window));
+	return 0;
+}
+
+static int access_window(aqmpi_end *e, const aqmpi_access *a)
+{
+	int peer = e->to ? e->to[a->rank] : a->rank, n = (int)a->len;
+	MPI_Datatype type = a->len == 4 ? MPI_UINT32_T : MPI_UINT64_T;
+	e->accessed = 1;
+	switch (a->what) {
+	case AQMPI_PUT:
+		CALL(MPI_Put, (a->source, n, MPI_BYTE, peer, a->off, n, MPI_BYTE, e->window));
+		return 0;
+	case AQMPI_GET:
+		CALL(MPI_Get, (a->result, n, MPI_BYTE, peer, a->off, n, MPI_BYTE, e->window));
+		return 0;
+	}
+	MPI_Op op = a->what == AQMPI_ADD ? MPI_SUM : MPI_NO_OP;
+	CALL(MPI_Fetch_and_op, (a->source, a->result, type, peer, a->off, op, e->window));
+	return 0;
+}
+
+static int close_window(aqmpi_end *e)
+{
+	if (e->window == MPI_WIN_NULL)
+		return 0;
+	CALL(MPI_Win_unlock_all, (e->window));
+	CALL(MPI_Win_free, (&e->window));
 	return 0;
 }
 
@@ -576,6 +620,7 @@ static int open_end(const int *group, int n, aqmpi_end **end)
 		return unfit("no memory");
 	for (int l = 0; l < LANES; l++)
 		e->comm[l] = MPI_COMM_NULL;
+	e->window = MPI_WIN_NULL;
 	if (connect_end(e, group, n) != 0) {
 		release(e);
 		return -1;
@@ -635,6 +680,8 @@ static int close_end(aqmpi_end *e, int drain)
 	if (result == 0)
 		result = cancel_all(e);
 	if (result == 0 && drain)
+		result = close_window(e);
+	if (result == 0 && drain)
 		result = disconnect(e);
 	release(e);
 	return result;
@@ -653,6 +700,8 @@ static const aqmpi_table functions = {
 	.gathered = gathered,
 	.open = open_end,
 	.progress = progress,
+	.window = window,
+	.access = access_window,
 	.close = close_end,
 };
 

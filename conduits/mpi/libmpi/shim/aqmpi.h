@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 // AQMPI_VERSION is counted up with every change of this file.
-#define AQMPI_VERSION 1
+#define AQMPI_VERSION 2
 
 // Levels of thread support, in the order of MPI's.
 enum { AQMPI_SINGLE, AQMPI_FUNNELED, AQMPI_SERIALIZED, AQMPI_MULTIPLE };
@@ -35,6 +35,18 @@ typedef struct {
 	int64_t len;         // receive: bytes of the message
 	int32_t source, tag; // receive: of the message
 } aqmpi_done;
+
+// What an aqmpi_access does.
+enum { AQMPI_PUT, AQMPI_GET, AQMPI_ADD, AQMPI_FETCH };
+
+// aqmpi_access is an operation on the window of a rank.
+typedef struct {
+	int32_t what, rank;
+	uint64_t off;
+	int64_t len;        // bytes; AQMPI_ADD, AQMPI_FETCH: of the element, an integer, 4 or 8
+	const void *source; // AQMPI_PUT: the data; AQMPI_ADD: what is added
+	void *result;       // AQMPI_GET: where the data goes; AQMPI_ADD, AQMPI_FETCH: the element before
+} aqmpi_access;
 
 // aqmpi_end is one rank's end of message passing, on a communicator of its own.
 typedef struct aqmpi_end aqmpi_end;
@@ -72,6 +84,11 @@ typedef struct {
 	int (*open)(const int *group, int n, aqmpi_end **end);
 	// progress starts the posts, in their order, and writes up to most that have ended to done.
 	int (*progress)(aqmpi_end *end, const aqmpi_post *posts, int n, aqmpi_done *done, int most, int *ended);
+	// window allocates memory on each rank of the end that the others may access. Collective.
+	int (*window)(aqmpi_end *end, int64_t size, void **memory);
+	// access begins an operation; what it names belongs to it until the next progress has returned,
+	// when it is complete.
+	int (*access)(aqmpi_end *end, const aqmpi_access *a);
 	// close ends what is under way and frees the end. With drain, it first completes what was
 	// sent: collective then.
 	int (*close)(aqmpi_end *end, int drain);
