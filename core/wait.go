@@ -260,9 +260,16 @@ func (l *ladder) step() (sleep bool) {
 	return true
 }
 
-// silentSleep is how long a wait sleeps that nobody may wake: one for a silent condition,
-// or over a conduit that cannot wake a sleeper.
+// silentSleep is how long a wait sleeps at most that nobody may wake: one for a silent condition,
+// or over a conduit that cannot wake a sleeper. See nap.
 const silentSleep = time.Millisecond
+
+// nap returns how long such a wait sleeps once after it has been idle for some time: an eighth of
+// that. If it were as long as a wait is awake, two ranks that send messages to and fro would
+// each fall asleep while the other sleeps, every time.
+func nap(idle time.Duration) time.Duration {
+	return min(max(idle/8, silentSleep/32), silentSleep)
+}
 
 // sleep blocks until the conduit or the job wakes this rank, or a stall report is due; not
 // longer than silentSleep if the condition is silent.
@@ -271,7 +278,7 @@ func (l *ladder) sleep(silent bool) {
 	fds := [2]unix.PollFd{{Fd: int32(ep.bell), Events: unix.POLLIN}, {Fd: int32(ep.sleeper.FD()), Events: unix.POLLIN}}
 	var timeout *unix.Timespec
 	if silent || fds[1].Fd < 0 {
-		timeout = &unix.Timespec{Nsec: int64(silentSleep)}
+		timeout = &unix.Timespec{Nsec: int64(nap(time.Since(l.since)))}
 	}
 	if stall := ep.idle.stall; stall > 0 && !l.reported {
 		left := unix.NsecToTimespec(int64(max(0, stall-time.Since(l.since))))

@@ -27,6 +27,10 @@ func (c *conduit) Poll(budget int) int {
 	}
 	if n == 0 {
 		n = c.take(budget) // what came with the second call is not left to a rank that sleeps
+		c.flush()
+		if c.sends {
+			c.progress()
+		}
 	}
 	c.collect()
 	if n == 0 && c.events != c.seen {
