@@ -1,0 +1,10 @@
+// What the example calls of MPI, compiled once for each library; see mix.c.
+#include <stdint.h>
+
+typedef struct {
+	int (*begin)(void);                 // initialises MPI, as a program does that began as one of MPI's
+	int (*sum)(uint64_t *value, int *n); // sums value over MPI_COMM_WORLD, which has *n processes
+	int (*end)(void);                   // finalises MPI
+} mix_table;
+
+const mix_table *mix_functions(void);
