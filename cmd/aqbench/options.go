@@ -46,7 +46,7 @@ const (
 
 // parse reads the command line. Help goes to stdout.
 func (o *options) parse(args []string, stdout io.Writer) error {
-	var profile, threads string
+	var profile, threads, mpi string
 	var goroutines, quick bool
 	var model string
 	f := pflag.NewFlagSet("aqbench "+o.verb.name, pflag.ContinueOnError)
@@ -60,6 +60,7 @@ func (o *options) parse(args []string, stdout io.Writer) error {
 		anyProfile, anyThreads = "default", core.Single.String() // what is made of it is made of one
 	}
 	f.StringVar(&profile, "profile", anyProfile, "profile of the conduit, default, or all")
+	f.StringVar(&mpi, "mpi", "", "as of aqrun: --conduit mpi --profile openmpi, mpich or auto")
 	f.StringToStringVar(&o.settings, "set", nil, "further settings of the conduit, KEY=VALUE, as of aqrun; repeatable")
 	f.StringVar(&threads, "threads", anyThreads, "single, many, or all")
 	f.BoolVar(&goroutines, "goroutines", false, "ranks are goroutines of one process: no pinning, no floors")
@@ -83,6 +84,12 @@ func (o *options) parse(args []string, stdout io.Writer) error {
 	}
 	if f.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
+	if mpi != "" {
+		if f.Changed("conduit") && o.conduit != "mpi" || f.Changed("profile") && profile != mpi || goroutines || model != "" {
+			return fmt.Errorf("--mpi %s means --conduit mpi --profile %s, live, with processes; another option contradicts that", mpi, mpi)
+		}
+		o.conduit, profile = "mpi", mpi
 	}
 	if c, own := core.CutModel(model); own != "" {
 		if f.Changed("profile") && profile != own {

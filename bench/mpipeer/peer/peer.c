@@ -1,6 +1,7 @@
-// peer OP CPU,CPU,... BYTES measures an operation of the MPI library that it is compiled
-// with, a collective one or one between ranks 0 and 1, rank i on the i-th CPU. Started by mpirun, it answers on rank 0's standard input
-// and output as the floors do: it says "ready", then answers each line "run N" with
+// peer OP CPU,CPU,... BYTES [serialized] measures an operation of the MPI library that it is compiled
+// with, a collective one or one between ranks 0 and 1, rank i on the i-th CPU; serialized, with
+// MPI_THREAD_SERIALIZED. Started by mpirun, it answers on rank 0's standard input and output as the
+// floors do: it says "ready", then answers each line "run N" with
 // "ok mpi=NS", the nanoseconds of one of N operations. It ends at end of input.
 //
 // Between two answers no rank stays on its CPU, so that others can be measured there: MPI
@@ -160,7 +161,10 @@ static long agree(void) {
 
 int main(int argc, char **argv) {
 	prctl(PR_SET_PDEATHSIG, SIGKILL); // die with the launcher
-	MPI_Init(&argc, &argv);
+	int level = argc > 4 && strcmp(argv[4], "serialized") == 0 ? MPI_THREAD_SERIALIZED : MPI_THREAD_SINGLE;
+	if (level == MPI_THREAD_SINGLE) MPI_Init(&argc, &argv);
+	else MPI_Init_thread(&argc, &argv, level, &level);
+	argc -= level != MPI_THREAD_SINGLE;
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 	const struct op *op = ops;
