@@ -48,6 +48,7 @@ func (j *Job) disconnected(rank int, err error) {
 		})
 	}
 	j.settle(rank)
+	j.resume()
 }
 
 // settle judges a rank that has ended, once its process has and all it sent is read.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -148,16 +149,15 @@ func (j *Job) suspend(rank int, ws syscall.WaitStatus) {
 		j.suspended = append(j.suspended, rank)
 	} else {
 		j.exited(rank, ws)
+		j.judgeStarter()
 	}
 	j.resume()
 }
 
 // resume takes note of the ranks that were killed, once all that are dead have been heard of.
 func (j *Job) resume() {
-	for i := range j.members {
-		if m := &j.members[i]; m.conn != nil && m.pidfd >= 0 && ended(m.pidfd) {
-			return
-		}
+	if len(j.suspended) == 0 || slices.ContainsFunc(j.members, dead) {
+		return
 	}
 	killed := j.suspended
 	j.suspended = nil
@@ -165,6 +165,11 @@ func (j *Job) resume() {
 		j.exited(rank, j.members[rank].ws)
 	}
 	j.judgeStarter()
+}
+
+// dead reports whether a rank lives no more and has not been heard to the end.
+func dead(m member) bool {
+	return m.conn != nil && (m.pidfd >= 0 && ended(m.pidfd) || m.exited && !m.lost)
 }
 
 // ended reports whether a process lives no more.
@@ -200,6 +205,11 @@ func (j *Job) judgeStarter() {
 		}
 	}
 	j.blameStarter()
+	for i := range j.members {
+		if m := &j.members[i]; m.conn != nil && m.obscure && !m.left {
+			j.end(1, fmt.Sprintf("rank %d ended without finishing the job", i))
+		}
+	}
 }
 
 func (j *Job) blameStarter() {

@@ -81,6 +81,9 @@ func (c *conduit) Get(t *core.Transfer) core.Result {
 }
 
 func (c *conduit) transfer(what AccessKind, t *core.Transfer) core.Result {
+	if c.remote.t == nil {
+		return core.Declined
+	}
 	c.lock()
 	defer c.unlock()
 	k := c.takeAccess()
@@ -111,6 +114,9 @@ func (c *conduit) AtomicOps(t core.ElementType) core.AtomicOp {
 
 // Atomic implements core.Atomics.
 func (c *conduit) Atomic(t *core.Atomic) core.Result {
+	if c.remote.t == nil {
+		return core.Declined
+	}
 	c.lock()
 	defer c.unlock()
 	k := c.takeAccess()
