@@ -36,6 +36,22 @@ func TestPanicking(t *testing.T) {
 	}
 }
 
+// TestNap: a rank that sleeps unwoken comes back sooner than another one falls asleep, unless it has
+// been idle for long, and never later than is promised.
+func TestNap(t *testing.T) {
+	last := time.Duration(0)
+	for idle := time.Duration(0); idle < time.Second; idle += 37 * time.Microsecond {
+		n := nap(idle)
+		if n <= 0 || n > silentSleep || n < last || n > silentSleep/32 && n > idle/8 {
+			t.Fatalf("idle for %v it sleeps %v, after %v", idle, n, last)
+		}
+		last = n
+	}
+	if last != silentSleep {
+		t.Errorf("idle for a second it sleeps %v, want %v", last, silentSleep)
+	}
+}
+
 // TestLadder climbs: pauses, then yields, then sleep; a message starts it anew.
 func TestLadder(t *testing.T) {
 	for _, threads := range []Threads{Single, Many} {

@@ -23,6 +23,7 @@ func TestMain(m *testing.M) {
 	mpi.Register(name,
 		mpitest.Network("prompt", mpitest.Options{}),
 		mpitest.Network("unruly", mpitest.Options{Unruly: true}),
+		mpitest.Network("exact", mpitest.Options{Unruly: true, Exact: true}),
 		mpitest.Network("narrow", mpitest.Options{Unruly: true, Eager: 512}),
 		mpitest.Network("model", modelled))
 	os.Exit(m.Run())
@@ -42,6 +43,7 @@ var configurations = []struct {
 	{"many", coretest.Goroutines, core.Config{Profile: "prompt", Threads: core.Many}},
 	{"single", coretest.Goroutines, core.Config{Profile: "prompt", Threads: core.Single, Settings: map[string]string{"pack": "off"}}},
 	{"unruly", coretest.Goroutines, core.Config{Profile: "unruly", Threads: core.Many, Sleep: 1}},
+	{"exact", coretest.Goroutines, core.Config{Profile: "exact", Threads: core.Many}},
 	{"packed", coretest.Goroutines, core.Config{Profile: "unruly", Threads: core.Many, Settings: map[string]string{"pack": "all"}}},
 	{"narrow", coretest.Goroutines, core.Config{Profile: "narrow", Threads: core.Many, Settings: scarce}},
 	{"model", coretest.Model, core.Config{Profile: "model", Seed: 1}},

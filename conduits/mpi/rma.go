@@ -81,14 +81,11 @@ func (c *conduit) Get(t *core.Transfer) core.Result {
 }
 
 func (c *conduit) transfer(what AccessKind, t *core.Transfer) core.Result {
-	if c.remote.t == nil {
-		return core.Declined
-	}
 	c.lock()
 	defer c.unlock()
-	k := c.takeAccess()
+	k, no := c.takeAccess()
 	if k == nil {
-		return core.NoRoom
+		return no
 	}
 	a := Access{What: what, Rank: t.Rank, Off: t.Off, Mem: t.Mem}
 	if what == AccessPut && len(t.Mem) <= core.MaxInline {
@@ -114,14 +111,11 @@ func (c *conduit) AtomicOps(t core.ElementType) core.AtomicOp {
 
 // Atomic implements core.Atomics.
 func (c *conduit) Atomic(t *core.Atomic) core.Result {
-	if c.remote.t == nil {
-		return core.Declined
-	}
 	c.lock()
 	defer c.unlock()
-	k := c.takeAccess()
+	k, no := c.takeAccess()
 	if k == nil {
-		return core.NoRoom
+		return no
 	}
 	size := t.Type.Size()
 	a := Access{What: AccessAdd, Rank: t.Rank, Off: t.Off, Mem: k.words[:size], Fetch: k.words[element : element+size]}
@@ -145,15 +139,18 @@ func (c *conduit) Atomic(t *core.Atomic) core.Result {
 	return c.beginAccess(k, &a)
 }
 
-// takeAccess returns a free record, or nil.
-func (c *conduit) takeAccess() *access {
+// takeAccess returns a free record, or why there is none.
+func (c *conduit) takeAccess() (*access, core.Result) {
 	r := &c.remote
-	if len(r.idle) == 0 || c.broken {
-		return nil
+	switch {
+	case r.t == nil:
+		return nil, core.Declined
+	case len(r.idle) == 0 || c.broken:
+		return nil, core.NoRoom
 	}
 	k := r.idle[len(r.idle)-1]
 	r.idle = r.idle[:len(r.idle)-1]
-	return k
+	return k, core.Initiated
 }
 
 func (c *conduit) beginAccess(k *access, a *Access) core.Result {

@@ -21,6 +21,7 @@ import (
 type Options struct {
 	Eager  int  // bytes; 0: 4096
 	Unruly bool // live: completions come late, out of order and in parts
+	Exact  bool // mpi.TransportLimits.Exact
 
 	Model   bool       // virtual time instead of real time
 	Latency vtime.Time // model: from the end of sending to arrival
@@ -126,7 +127,7 @@ func open(s *mpi.Spec, o *Options) (mpi.Transport, error) {
 
 // Limits implements mpi.Transport.
 func (t *transport) Limits() mpi.TransportLimits {
-	return mpi.TransportLimits{Eager: t.Eager, Costs: mpi.Costs{
+	return mpi.TransportLimits{Eager: t.Eager, Exact: t.Exact, Costs: mpi.Costs{
 		Poll: 20 * vtime.Nanosecond, Build: 50 * vtime.Nanosecond, Deliver: 50 * vtime.Nanosecond, CopyKB: 100 * vtime.Nanosecond,
 	}}
 }
