@@ -141,42 +141,41 @@ func (j *Job) followed(rank int, ws syscall.WaitStatus, known bool) {
 	j.judgeStarter()
 }
 
-// suspend has a rank that was killed wait for the statuses of others that are dead already: a
-// starter kills all when one has failed, and the statuses come in any order.
+// suspend has a rank that was killed wait for what becomes of the others: a starter kills all when
+// one has failed, and may do so before that one is seen to have ended.
 func (j *Job) suspend(rank int, ws syscall.WaitStatus) {
 	j.members[rank].ws = ws
-	if ws.Signaled() && (ws.Signal() == syscall.SIGKILL || ws.Signal() == syscall.SIGTERM) {
-		j.suspended = append(j.suspended, rank)
-	} else {
+	if !ws.Signaled() || ws.Signal() != syscall.SIGKILL && ws.Signal() != syscall.SIGTERM {
 		j.exited(rank, ws)
 		j.judgeStarter()
+		j.resume()
+		return
+	}
+	if j.suspended = append(j.suspended, rank); len(j.suspended) == 1 {
+		j.after(j.spec.grace()/2, j.resumeAll)
 	}
 	j.resume()
 }
 
-// resume takes note of the ranks that were killed, once all that are dead have been heard of.
+// resume takes note of the ranks that were killed, once all others have been heard to the end.
 func (j *Job) resume() {
-	if len(j.suspended) == 0 || slices.ContainsFunc(j.members, dead) {
-		return
+	for i := range j.members {
+		if m := &j.members[i]; m.conn != nil && !(m.exited && m.lost) && !slices.Contains(j.suspended, i) {
+			return
+		}
 	}
+	j.resumeAll()
+}
+
+func (j *Job) resumeAll() {
 	killed := j.suspended
 	j.suspended = nil
 	for _, rank := range killed {
 		j.exited(rank, j.members[rank].ws)
 	}
-	j.judgeStarter()
-}
-
-// dead reports whether a rank lives no more and has not been heard to the end.
-func dead(m member) bool {
-	return m.conn != nil && (m.pidfd >= 0 && ended(m.pidfd) || m.exited && !m.lost)
-}
-
-// ended reports whether a process lives no more.
-func ended(pidfd int) bool {
-	fds := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
-	n, err := unix.Poll(fds, 0)
-	return err == nil && n > 0
+	if len(killed) > 0 {
+		j.judgeStarter()
+	}
 }
 
 // starterEnded notes that the starter itself has ended.
