@@ -55,7 +55,7 @@ var edges = map[string]string{
 var testEdges = [][2]string{
 	{"conduits/mpi", "conduits/mpi/mpitest"},
 	{"conduits/mpi/libmpi", "conduits/mpi/libmpi/libmpitest"},
-	{"extended/exttest", "conduits/mpi/libmpi/libmpitest"},
+	{"extended/exttest/libmpi", "conduits/mpi/libmpi/libmpitest"},
 	{"conduits/mpi/scampi", "conduits/sci"}, // its rival
 	{"conduits/udp", "conduits/udp/impair"}, // what carries its datagrams must survive bad links
 	{"conduits/", "spawner"},                // conduits are tested with real processes

@@ -4,7 +4,6 @@ import (
 	"os"
 	"testing"
 
-	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi/libmpitest"
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/coretest"
 	"github.com/aqueduct-go/aqueduct/extended/exttest"
@@ -17,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) {
 	coretest.RankMain(spawner.Connect, exttest.Cases()...)
-	os.Exit(libmpitest.Main(m))
+	os.Exit(m.Run())
 }
 
 // TestExtended runs the suite over every kind of path: direct reach, active messages

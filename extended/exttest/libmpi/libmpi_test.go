@@ -1,6 +1,8 @@
-package exttest_test
+// Package libmpi_test runs the suite of the Extended API over the MPI libraries of this host.
+package libmpi_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -8,11 +10,17 @@ import (
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/coretest"
 	"github.com/aqueduct-go/aqueduct/extended/exttest"
+	"github.com/aqueduct-go/aqueduct/spawner"
 )
 
-// TestExtendedOverLibraries runs the suite over the MPI libraries of this host. All algorithms of
+func TestMain(m *testing.M) {
+	coretest.RankMain(spawner.Connect, exttest.Cases()...)
+	os.Exit(libmpitest.Main(m))
+}
+
+// TestExtended runs the suite, with ranks that each library's launcher starts. All algorithms of
 // collectives are compared over quicker networks.
-func TestExtendedOverLibraries(t *testing.T) {
+func TestExtended(t *testing.T) {
 	var cases []*coretest.Case
 	for _, c := range exttest.Cases() {
 		if !strings.HasPrefix(c.Name, "forced/") {
