@@ -12,7 +12,7 @@ import (
 // same way as its own.
 func Peers(conduit string) []mpipeer.Peer {
 	tcp := against.NetworkOf(conduit) == against.Loopback
-	return slices.DeleteFunc(slices.Clone(mpipeer.Found()), func(p mpipeer.Peer) bool { return p.TCP != tcp || p.Serialized })
+	return slices.DeleteFunc(slices.Clone(mpipeer.Found()), func(p mpipeer.Peer) bool { return p.TCP != tcp || p.Multiple })
 }
 
 // Describe says in a line which peers of a conduit are measured and which are missing.

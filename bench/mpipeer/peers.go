@@ -38,9 +38,9 @@ type Peer struct {
 	runner.Peer
 	Library string // the conduit's profile of the same library, with default settings; else ""
 	TCP     bool   // its messages go through the loopback interface, not through shared memory
-	// Serialized: it is initialised with MPI_THREAD_SERIALIZED, which a conduit in Go needs, and
-	// not as most programs do, with MPI_Init.
-	Serialized bool
+	// Multiple: it is initialised with MPI_THREAD_MULTIPLE, as by the conduit, and not as by most
+	// programs, with MPI_Init.
+	Multiple bool
 
 	cc, run string // its compiler and launcher
 	options func(crowded bool) []string
@@ -63,11 +63,11 @@ var Found = sync.OnceValue(Find)
 
 // Find returns the libraries that are compared with, installed or not.
 func Find() []Peer {
-	serialized := openMPI.peer("x-serialized", "Open MPI, with MPI_THREAD_SERIALIZED", "openmpi", false, openMPIOptions)
-	serialized.Serialized = true
+	multiple := openMPI.peer("x-multiple", "Open MPI, with MPI_THREAD_MULTIPLE", "openmpi", false, openMPIOptions)
+	multiple.Multiple = true
 	return []Peer{
 		openMPI.peer("x-openmpi", "Open MPI, default settings", "openmpi", false, openMPIOptions),
-		serialized, // Open MPI has locks then; MPICH is as fast as without
+		multiple, // Open MPI has locks then; MPICH's cost little
 		openMPI.peer("x-openmpi-nocma", "Open MPI, btl_vader_single_copy_mechanism none", "", false, func(crowded bool) []string {
 			return append(openMPIOptions(crowded), "--mca", "btl_vader_single_copy_mechanism", "none")
 		}),
@@ -142,8 +142,8 @@ func (p *Peer) Ref(op string, size int, cpus []int, crowded bool) runner.Ref {
 			return nil, nil, err
 		}
 		argv := slices.Concat(p.options(crowded), []string{"-n", strconv.Itoa(len(cpus)), exe, op, floor.List(cpus), strconv.Itoa(size)})
-		if p.Serialized {
-			argv = append(argv, "serialized")
+		if p.Multiple {
+			argv = append(argv, "multiple")
 		}
 		program, err := floor.Command(ctx, p.Name+" "+op, "env", slices.Concat(forget(), []string{p.run}, argv)...)
 		if err != nil {

@@ -141,12 +141,11 @@ func laneOf(h core.Header) lane {
 	return requests
 }
 
-// conduit is one rank's end. In Many mode mu guards all of it but while a handler runs.
+// conduit is one rank's end. Live, mu guards all of it but while a handler runs.
 type conduit struct {
 	params
 	network Network
-	many    bool
-	mu      sync.Mutex
+	mu      shm.Biased // of which the rank is the owner
 
 	ep    *core.Endpoint
 	rank  core.Rank
@@ -170,11 +169,12 @@ type conduit struct {
 	in   [lanes]incoming
 	late slab // messages whose payload is still to come
 
-	remote remote
+	remote  remote
+	service service
 
 	exact   bool   // packets' receives are posted for each rank apart
 	posted  int    // packets' receives of each lane
-	polls   uint64 // begun, and one
+	polls   uint32 // begun, and one; the service reads it without the lock
 	events  uint64 // completions filed
 	seen    uint64 // of them, before the last poll looked
 	regions []*shm.Region
@@ -199,7 +199,7 @@ type peer struct {
 type outLane struct {
 	open   *packet // collects what is sent meanwhile
 	busy   int     // packets posted and not completed
-	sent   uint64  // conduit.polls when the last was posted
+	sent   uint32  // conduit.polls when the last was posted
 	opened bool    // in conduit.opened
 }
 
@@ -236,7 +236,6 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 		}
 	}
 	c.ep, c.rank, c.group, c.proc = a.Endpoint, a.Boot.Rank(), a.Group, a.Proc
-	c.many = a.Threads == core.Many && a.Proc == nil
 	if _, process := a.Boot.(core.ProcessSharer); process {
 		c.kind = shm.Local
 	}
@@ -259,12 +258,25 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	if segment, err = c.segment(a.Segment); err != nil {
 		return nil, err
 	}
+	if a.Threads == core.Single && a.Proc == nil {
+		c.mu.Bias()
+	}
+	if limits.Async && a.Proc == nil && c.async {
+		c.serve()
+	}
+	if c.pack == packAuto {
+		c.pack = packReplies
+		if c.service.on {
+			c.pack = packAll
+		}
+	}
 	c.progress()
 	return segment, nil
 }
 
 // Close implements core.Conduit.
 func (c *conduit) Close() error {
+	c.retire()
 	err := c.t.Close()
 	for _, r := range c.regions {
 		err = errors.Join(err, r.Close())
@@ -273,13 +285,13 @@ func (c *conduit) Close() error {
 }
 
 func (c *conduit) lock() {
-	if c.many {
-		c.mu.Lock()
+	if c.proc == nil {
+		c.mu.Enter()
 	}
 }
 
 func (c *conduit) unlock() {
-	if c.many {
-		c.mu.Unlock()
+	if c.proc == nil {
+		c.mu.Leave()
 	}
 }

@@ -191,7 +191,7 @@ func TestSettings(t *testing.T) {
 		{"depth", "0", "out of range"},
 		{"depth", "many", "invalid syntax"},
 		{"packet", "511", "out of range 512"},
-		{"pack", "some", "want off, replies or all"},
+		{"pack", "some", "want auto, off, replies or all"},
 	} {
 		_, _, err := parseParams(map[string]string{tc.key: tc.value})
 		if err == nil || !strings.Contains(err.Error(), tc.key) || !strings.Contains(err.Error(), tc.want) {

@@ -18,6 +18,7 @@ type params struct {
 	medium   int // bytes of a Medium at most
 	long     int // bytes of a Long at most
 	pack     packing
+	async    bool // the service carries on while the rank does not poll
 }
 
 // packing says which active messages wait, while an earlier packet to the same rank has not
@@ -25,16 +26,19 @@ type params struct {
 type packing uint8
 
 const (
-	packOff packing = iota
+	// packAuto is packAll if the service sees to it that nothing waits for long, else packReplies.
+	packAuto packing = iota
+	packOff
 	// packReplies is safe for every program: replies wait for the end of the poll that runs
 	// their handlers, at most.
 	packReplies
-	// packAll has requests wait for the sender's next poll, at most: faster for a rank that
-	// sends many and polls, but one that computes instead holds them back.
+	// packAll has requests wait for the sender's next poll, or the service: faster for a rank that
+	// sends many and polls, but one that computes instead holds them back for up to two ticks, and
+	// for as long as it computes if there is no service.
 	packAll
 )
 
-var packings = map[string]packing{"off": packOff, "replies": packReplies, "all": packAll}
+var packings = map[string]packing{"auto": packAuto, "off": packOff, "replies": packReplies, "all": packAll}
 
 // The defaults were chosen, not measured, except as said.
 func defaults() params {
@@ -47,7 +51,7 @@ func defaults() params {
 		mediums:  8,
 		medium:   64 << 10, // what users of network conduits expect of a Medium
 		long:     4 << 20,  // staged whole, so bounded
-		pack:     packReplies,
+		async:    true,
 	}
 }
 
@@ -86,7 +90,11 @@ func parseParams(settings map[string]string) (p params, rest map[string]string, 
 			}
 		case key == "pack":
 			if p.pack, ok = packings[v]; !ok {
-				err = fmt.Errorf("want off, replies or all")
+				err = fmt.Errorf("want auto, off, replies or all")
+			}
+		case key == "service":
+			if p.async = v == "on"; !p.async && v != "off" {
+				err = fmt.Errorf("want on or off")
 			}
 		default:
 			rest[key] = v

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
 // Poll implements core.Conduit: one call of the transport, and another one if handlers have
@@ -15,7 +16,7 @@ func (c *conduit) Poll(budget int) int {
 	c.proc.Charge(c.costs.Poll)
 	c.proc.Sync()
 	c.lock() // not deferred: a handler that panics leaves it unlocked
-	c.polls++
+	shm.Publish32(&c.polls, c.polls+1)
 	c.flush()
 	c.progress()
 	done := c.completeAccesses()
@@ -24,12 +25,12 @@ func (c *conduit) Poll(budget int) int {
 	c.settle()
 	if c.sends || n == 0 && len(c.posts) > 0 {
 		c.progress()
-	}
-	if n == 0 {
-		n = c.take(budget) // what came with the second call is not left to a rank that sleeps
-		c.flush()
-		if c.sends {
-			c.progress()
+		if n == 0 {
+			n = c.take(budget) // what came with the second call is not left to a rank that sleeps
+			c.flush()
+			if c.sends {
+				c.progress()
+			}
 		}
 	}
 	c.collect()
@@ -67,9 +68,11 @@ func (c *conduit) file(d *Completion) {
 		c.release(l, k)
 	case ofStage:
 		c.out[l].idle = append(c.out[l].idle, n)
+		c.ended()
 	case ofReceive:
 		c.arrive(l, c.in[l].packets[n], d)
 	case ofLate:
+		c.ended()
 		m := c.late.all[n]
 		if d.Len != m.n {
 			c.fault(m.peer.rank, "a payload of %d bytes, %d were announced", d.Len, m.n)
@@ -286,6 +289,7 @@ func (c *conduit) expect(p *peer, r *record) {
 // postLate posts the receive of a payload that has its place.
 func (c *conduit) postLate(l lane, i uint32) {
 	m := c.late.all[i]
+	c.begun()
 	c.posts = append(c.posts, Post{Buf: m.data, ID: idOf(ofLate, l, int(i)), Peer: m.peer.rank, Tag: m.tag, Receive: true})
 }
 

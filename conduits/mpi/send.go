@@ -65,6 +65,7 @@ func (c *conduit) Commit(op *core.Op) {
 		tag = p.nextTag()
 		s := k.big - 1
 		payload = Post{Buf: o.stages[s][:op.Len], ID: idOf(ofStage, l, int(s)), Peer: p.rank, Tag: tag}
+		c.begun()
 	}
 	putRecordHeader(k.buf[packetHeader:], op.Hdr, tag, op.Len, op.Off)
 	c.enqueue(l, k, op.Hdr.Handler() < core.ExtendedHandlers)
@@ -95,17 +96,22 @@ func (c *conduit) enqueue(l lane, k *packet, urgent bool) {
 			open.n += copy(open.buf[open.n:], record)
 			c.proc.Charge(c.copying(len(record)))
 			c.release(l, k)
+			if wait {
+				return
+			}
 			k = open
 		} else {
 			c.send(l, open)
 		}
 		ol.open = nil
+		c.ended()
 	}
 	if !wait {
 		c.send(l, k)
 		return
 	}
 	ol.open = k
+	c.begun()
 	if !ol.opened {
 		ol.opened = true
 		c.opened[l] = append(c.opened[l], k.peer)
@@ -120,6 +126,7 @@ func (c *conduit) flush() {
 			if ol.opened = false; ol.open != nil {
 				c.send(l, ol.open)
 				ol.open = nil
+				c.ended()
 			}
 		}
 		c.opened[l] = c.opened[l][:0]

@@ -6,7 +6,7 @@
 //	aqrun --mpi openmpi -n 4 mpimix
 //	mpiexec -n 4 mpimix mpi-first
 //
-// MPI is initialised with MPI_THREAD_SERIALIZED. So the program calls it only where none of its
+// MPI is initialised with MPI_THREAD_SERIALIZED at least. So the program calls it only where none of its
 // goroutines is in a call of Aqueduct's, and lets all messages arrive first: a rank that is blocked in
 // MPI serves nobody's.
 package main
@@ -17,6 +17,7 @@ import (
 	"slices"
 
 	"github.com/aqueduct-go/aqueduct"
+	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi"
 	"github.com/aqueduct-go/aqueduct/core"
 )
 
@@ -86,6 +87,7 @@ func squares(job *core.Job) error {
 		return fmt.Errorf("MPI sums %d over %d processes; want %d over %d", value, processes, want, n)
 	}
 	if me == 0 {
+		fmt.Println(libmpi.Describe())
 		fmt.Printf("Aqueduct brought a square to each of %d ranks; MPI sums them to %d\n", n, value)
 	}
 	return nil

@@ -1,6 +1,6 @@
-// peer OP CPU,CPU,... BYTES [serialized] measures an operation of the MPI library that it is compiled
-// with, a collective one or one between ranks 0 and 1, rank i on the i-th CPU; serialized, with
-// MPI_THREAD_SERIALIZED. Started by mpirun, it answers on rank 0's standard input and output as the
+// peer OP CPU,CPU,... BYTES [multiple] measures an operation of the MPI library that it is compiled
+// with, a collective one or one between ranks 0 and 1, rank i on the i-th CPU; multiple, with
+// MPI_THREAD_MULTIPLE. Started by mpirun, it answers on rank 0's standard input and output as the
 // floors do: it says "ready", then answers each line "run N" with
 // "ok mpi=NS", the nanoseconds of one of N operations. It ends at end of input.
 //
@@ -161,7 +161,7 @@ static long agree(void) {
 
 int main(int argc, char **argv) {
 	prctl(PR_SET_PDEATHSIG, SIGKILL); // die with the launcher
-	int level = argc > 4 && strcmp(argv[4], "serialized") == 0 ? MPI_THREAD_SERIALIZED : MPI_THREAD_SINGLE;
+	int level = argc > 4 && strcmp(argv[4], "multiple") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
 	if (level == MPI_THREAD_SINGLE) MPI_Init(&argc, &argv);
 	else MPI_Init_thread(&argc, &argv, level, &level);
 	argc -= level != MPI_THREAD_SINGLE;

@@ -114,12 +114,12 @@ func start(f *family) (*library, error) {
 	if l.table, err = load(path, true); err != nil {
 		return nil, err
 	}
-	if C.aqmpi_call_init(l.table, C.AQMPI_SERIALIZED, &l.level, &l.owner) != 0 {
+	// The service calls MPI when it likes, also while the program does so itself.
+	if C.aqmpi_call_init(l.table, C.AQMPI_MULTIPLE, &l.level, &l.owner) != 0 {
 		return nil, l.failure()
 	}
 	if l.level < C.AQMPI_SERIALIZED {
-		return nil, fmt.Errorf("%s provides %s, but goroutines move between threads, which needs MPI_THREAD_SERIALIZED; let whoever initialises MPI ask for that",
-			C.GoString(C.aqmpi_call_library(l.table)), [...]string{"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED"}[l.level])
+		return nil, fmt.Errorf("%s, but goroutines move between threads, which needs MPI_THREAD_SERIALIZED; let whoever initialises MPI ask for that", l)
 	}
 	var rank, size C.int
 	if C.aqmpi_call_world(l.table, &rank, &size) != 0 {
@@ -127,6 +127,29 @@ func start(f *family) (*library, error) {
 	}
 	l.rank, l.size = int(rank), int(size)
 	return l, nil
+}
+
+// levels are the levels of thread support, in the order of their numbers.
+var levels = [...]string{"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED", "MPI_THREAD_MULTIPLE"}
+
+// String says what library it is, and what it provides.
+func (l *library) String() string {
+	by := "this package"
+	if l.owner == C.AQMPI_THEIRS {
+		by = "the program"
+	}
+	return fmt.Sprintf("%s, initialised by %s, provides %s", C.GoString(C.aqmpi_call_library(l.table)), by, levels[l.level])
+}
+
+// Describe says what MPI this process uses: library and version, who has initialised it, and the level
+// of thread support; "" before it is initialised, and after its end.
+func Describe() string {
+	the.Lock()
+	defer the.Unlock()
+	if the.library == nil || the.library.table == nil {
+		return ""
+	}
+	return the.library.String()
 }
 
 // done ends a use. With the last one MPI is finalised if this package has initialised it.

@@ -112,7 +112,7 @@ func freeC[T any](s []T) { C.free(unsafe.Pointer(unsafe.SliceData(s))) }
 
 // Limits implements mpi.Transport.
 func (t *transport) Limits() mpi.TransportLimits {
-	return mpi.TransportLimits{Eager: t.eager, Exact: t.lib.family.exact}
+	return mpi.TransportLimits{Eager: t.eager, Exact: t.lib.family.exact, Async: t.lib.level == C.AQMPI_MULTIPLE}
 }
 
 // Progress implements mpi.Transport by one crossing.

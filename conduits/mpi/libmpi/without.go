@@ -17,3 +17,6 @@ func open(string, *mpi.Spec) (mpi.Transport, error) { return nil, errWithout }
 
 // Connect joins the job of the mpiexec that has started this process; here it fails.
 func Connect() (core.Bootstrap, error) { return nil, errWithout }
+
+// Describe says what MPI this process uses: here none, "".
+func Describe() string { return "" }

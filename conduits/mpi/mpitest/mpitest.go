@@ -22,6 +22,7 @@ type Options struct {
 	Eager  int  // bytes; 0: 4096
 	Unruly bool // live: completions come late, out of order and in parts
 	Exact  bool // mpi.TransportLimits.Exact
+	Async  bool // mpi.TransportLimits.Async
 
 	Model   bool       // virtual time instead of real time
 	Latency vtime.Time // model: from the end of sending to arrival
@@ -127,7 +128,7 @@ func open(s *mpi.Spec, o *Options) (mpi.Transport, error) {
 
 // Limits implements mpi.Transport.
 func (t *transport) Limits() mpi.TransportLimits {
-	return mpi.TransportLimits{Eager: t.Eager, Exact: t.Exact, Costs: mpi.Costs{
+	return mpi.TransportLimits{Eager: t.Eager, Exact: t.Exact, Async: t.Async, Costs: mpi.Costs{
 		Poll: 20 * vtime.Nanosecond, Build: 50 * vtime.Nanosecond, Deliver: 50 * vtime.Nanosecond, CopyKB: 100 * vtime.Nanosecond,
 	}}
 }
