@@ -437,7 +437,8 @@ static int list_tests(aqmpi_end *e, int all)
 }
 
 // advance drops what has ended from the front of a queue and fits its window. It reports
-// whether all in the window had ended, so that the next may have as well.
+// whether several had ended, all in the window, so that the next may have as well: not after one,
+// which somebody may wait for, as another look takes as long as a good part of a message's way.
 static int advance(aqmpi_end *e, queue *q)
 {
 	int ended = 0, full;
@@ -450,7 +451,7 @@ static int advance(aqmpi_end *e, queue *q)
 		q->window /= 2;
 		e->changed = 1;
 	}
-	return full && q->n > 0;
+	return full && ended > 1 && q->n > 0;
 }
 
 // tidy drops loose requests that have ended.
