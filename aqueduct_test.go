@@ -165,6 +165,16 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// Several processes of a launcher of MPI, each of which would be a job of its own, are refused.
+func TestJobsUnderMPI(t *testing.T) {
+	for _, mode := range []string{"goroutines", "model"} {
+		status, _, errs := finish(t, program(t, "good", "AQUEDUCT_MODE="+mode, "OMPI_COMM_WORLD_SIZE=2"))
+		if status != 1 || !strings.Contains(errs, "unset AQUEDUCT_MODE") {
+			t.Errorf("%s: status %d, %q", mode, status, errs)
+		}
+	}
+}
+
 // TestModes runs one program in every mode that needs no launcher.
 func TestModes(t *testing.T) {
 	for _, c := range []struct {

@@ -164,6 +164,9 @@ func (s *settings) check() error {
 	case s.mode == processes && s.ranks > 1 && !spawner.Launched() && !byMPI():
 		return fmt.Errorf("aqueduct: %d ranks as processes need the launcher: aqrun -n %[1]d %s; or set AQUEDUCT_MODE=goroutines",
 			s.ranks, filepath.Base(os.Args[0]))
+	case s.mode != processes && byMPI():
+		return fmt.Errorf("aqueduct: the launcher of an MPI library has started several processes, each of which would be a job of its own: unset AQUEDUCT_MODE, or start %s by itself",
+			filepath.Base(os.Args[0]))
 	case s.mode != model && s.onlyModelled() != "":
 		return fmt.Errorf("aqueduct: %s is for jobs in virtual time; run them with aqrun --model or the option Model", s.onlyModelled())
 	case s.trace != "" && s.cfg.Trace != nil:
@@ -208,7 +211,11 @@ var warned sync.Once
 
 // warnOfUnknown warns, once and on rank 0 only, of variables that nobody reads.
 func warnOfUnknown(log *slog.Logger) {
-	if r := spawner.RankText(); r != "" && r != "0" {
+	r := spawner.RankText()
+	if byMPI() {
+		r = libmpi.RankText()
+	}
+	if r != "" && r != "0" {
 		return
 	}
 	known := slices.Clone(foreign)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -79,10 +80,24 @@ func TestMPIWithoutShim(t *testing.T) {
 	cmd := exec.Command(elsewhere, "--mpi", "mpich", "-n", "2", "true")
 	cmd.Env = append(os.Environ(), "AQUEDUCT_LIBDIR=/nowhere")
 	out, _ := cmd.CombinedOutput()
-	if status := cmd.ProcessState.ExitCode(); status != 2 || !strings.Contains(string(out), "libaqueduct-mpi-mpich.so in /nowhere, "+dir) &&
+	if status := cmd.ProcessState.ExitCode(); status != 2 || !strings.Contains(string(out), fmt.Sprintf("libaqueduct-mpi-mpich.so in %s, %s, /nowhere", dir, filepath.Join(dir, "../lib"))) &&
 		!strings.Contains(string(out), "without cgo") {
 		t.Errorf("status %d\n%s", status, out)
 	}
+}
+
+// Ranks find the shims that aqrun has found, wherever their program lies.
+func TestMPIElsewhere(t *testing.T) {
+	shims := filepath.SplitList(os.Getenv("AQUEDUCT_LIBDIR"))[0]
+	overLibraries(t, func(t *testing.T, library string) {
+		t.Chdir(shims)
+		cmd := command(t, "ring", "--mpi", library, "-n", "2", self(t))
+		cmd.Env = append(cmd.Env, "AQUEDUCT_LIBDIR=.")
+		out, err := cmd.CombinedOutput()
+		if err != nil || strings.Count(string(out), "ring closed\n") != 2 {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
 }
 
 // A job through mpiexec ends with its own status, and ranks that the launcher does not start

@@ -391,6 +391,7 @@ func (o *options) findStarter(profile string) (err error) {
 	bind := o.bind == string(spawner.BindCore)
 	o.starter, o.rankVar, err = libmpi.Launcher(profile, o.n, bind)
 	o.bind = string(spawner.BindNone)
+	o.env = append(o.env, libmpi.EnvLib+"="+libmpi.Folders()) // a program may lie elsewhere
 	return err
 }
 

@@ -278,6 +278,9 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 func (c *conduit) Close() error {
 	c.retire()
 	err := c.t.Close()
+	if err != nil {
+		return err // the transport may still use the memory
+	}
 	for _, r := range c.regions {
 		err = errors.Join(err, r.Close())
 	}

@@ -69,7 +69,7 @@ type Transport interface {
 type Accessor interface {
 	// Segment makes the rank's segment, which the others of the group access; nil if it does not
 	// provide access after all. Collective over the group, with sizes that may differ; called once,
-	// before all other calls.
+	// before Progress.
 	Segment(size int) ([]byte, error)
 	// Access begins an operation. It is complete, at its target as well, when the next Progress
 	// has returned; until then what it names belongs to the transport.

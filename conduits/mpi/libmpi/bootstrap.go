@@ -77,10 +77,8 @@ func (b *bootstrap) Exchange(data []byte) ([][]byte, error) {
 	b.call.Lock()
 	defer b.call.Unlock()
 	n := b.lib.size
+	// What a call has been given that has not ended stays: MPI may still use it.
 	sizes, at, mine := inC[C.int](n), inC[C.int](n), inC[C.int](1)
-	defer freeC(sizes)
-	defer freeC(at)
-	defer freeC(mine)
 	mine[0] = C.int(len(data))
 	const sizeOf = C.int(unsafe.Sizeof(C.int(0)))
 	if err := b.gather(unsafe.Pointer(&mine[0]), sizeOf, unsafe.Pointer(&sizes[0]), nil, nil); err != nil {
@@ -94,8 +92,6 @@ func (b *bootstrap) Exchange(data []byte) ([][]byte, error) {
 		}
 	}
 	in, out := inC[byte](len(data)+1), inC[byte](total+1)
-	defer freeC(in)
-	defer freeC(out)
 	copy(in, data)
 	if err := b.gather(unsafe.Pointer(&in[0]), mine[0], unsafe.Pointer(&out[0]), &sizes[0], &at[0]); err != nil {
 		return nil, err
@@ -104,6 +100,11 @@ func (b *bootstrap) Exchange(data []byte) ([][]byte, error) {
 	for i := range blobs {
 		blobs[i] = bytes.Clone(out[at[i]:][:sizes[i]])
 	}
+	freeC(sizes)
+	freeC(at)
+	freeC(mine)
+	freeC(in)
+	freeC(out)
 	return blobs, nil
 }
 
@@ -225,15 +226,18 @@ func drain(f *os.File) {
 // Done implements core.Bootstrap.
 func (b *bootstrap) Done() <-chan error { return b.done }
 
-// Close implements core.Bootstrap.
+// Close implements core.Bootstrap. After Abort MPI is not finalised, which would wait for others.
 func (b *bootstrap) Close() error {
 	b.mu.Lock()
-	again := b.closed
+	again, aborted := b.closed, b.aborted
 	b.closed = true
 	b.mu.Unlock()
 	if again {
 		return nil
 	}
 	close(b.done)
+	if aborted {
+		return nil
+	}
 	return b.lib.done()
 }

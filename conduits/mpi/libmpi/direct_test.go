@@ -43,6 +43,21 @@ var roles = map[string]func(){
 		_, err := libmpi.Connect()
 		fmt.Println("second:", err)
 	},
+	"recover": member(func(job *core.Job) error {
+		if err := attachOnly(job); err != nil {
+			return err
+		}
+		defer func() { fmt.Println("recovered:", recover()) }()
+		var nothing *core.Job
+		return fmt.Errorf("rank %d of nothing", nothing.Rank())
+	}),
+	"aborted-then-closed": func() {
+		boot, err := libmpi.Connect()
+		check(err)
+		boot.Abort(3, "an end")
+		check(boot.Close())
+		select {} // the rank has a second to leave
+	},
 	"exit-7": member(inBarrier(func(job *core.Job) error { job.Exit(7); return nil })),
 	"exit-0": member(inBarrier(func(job *core.Job) error { job.Exit(0); return nil })),
 	"error":  member(inBarrier(func(*core.Job) error { return errors.New("an error of its own") })),
@@ -206,6 +221,8 @@ func TestDirect(t *testing.T) {
 			{"traffic", 2, 0, "good", 2},
 			{"traffic", 4, 0, "good", 4},
 			{"twice", 2, 0, "second: mpi: the launcher", 2},
+			{"recover", 2, 0, "recovered: runtime error: invalid memory address", 2},
+			{"aborted-then-closed", 1, 3, "ended the job with status 3: an end", 1},
 			{"exit-7", 3, 7, "rank 1 called Exit(7)", 1},
 			{"exit-0", 3, 0, "", 0},
 			{"error", 3, 1, "rank 1 ended the job with status 1: an error of its own", 1},

@@ -30,7 +30,7 @@ type family struct {
 
 var families = []*family{
 	{
-		name: "openmpi", title: "Open MPI", version: "(OpenRTE)",
+		name: "openmpi", title: "Open MPI", version: "open-mpi.org",
 		size: "OMPI_COMM_WORLD_SIZE", rank: "OMPI_COMM_WORLD_RANK",
 		options: func(n int, bind bool) []string {
 			o := []string{
@@ -85,14 +85,15 @@ func familyOf(name string) *family {
 }
 
 // launched returns the family whose launcher has started this process, and as one of how many;
-// nil if none has.
-func launched() (f *family, n int) {
+// nil if none has. Where one launcher has started the other, as a single process, that one counts
+// which has started several.
+func launched() (by *family, of int) {
 	for _, f := range families {
-		if n, err := strconv.Atoi(os.Getenv(f.size)); err == nil && n > 0 {
-			return f, n
+		if n, err := strconv.Atoi(os.Getenv(f.size)); err == nil && n > of {
+			by, of = f, n
 		}
 	}
-	return nil, 0
+	return by, of
 }
 
 // Auto is the profile that stands for the library of the launcher, or where there is none for the
@@ -100,17 +101,20 @@ func launched() (f *family, n int) {
 const Auto = "auto"
 
 // resolve returns the family that a profile stands for here, or why it cannot be used.
-func resolve(profile string) (*family, error) {
+func resolve(profile string) (*family, error) { return usable(profile, (*family).probe) }
+
+// usable returns the family that a profile stands for here, which passes the test, or why there is
+// none.
+func usable(profile string, test func(*family) error) (*family, error) {
+	candidates := families
 	if profile != Auto {
-		f := familyOf(profile)
-		return f, f.probe()
-	}
-	if f, _ := launched(); f != nil {
-		return f, f.probe()
+		candidates = []*family{familyOf(profile)}
+	} else if f, _ := launched(); f != nil {
+		candidates = []*family{f}
 	}
 	var why []string
-	for _, f := range families {
-		err := f.probe()
+	for _, f := range candidates {
+		err := test(f)
 		if err == nil {
 			return f, nil
 		}
@@ -121,16 +125,30 @@ func resolve(profile string) (*family, error) {
 	return nil, errors.New(strings.Join(why, "; "))
 }
 
-// EnvLib names the variable with folders in which shims are looked for first.
+// EnvLib names the variable with further folders in which shims are looked for.
 const EnvLib = "AQUEDUCT_LIBDIR"
 
-// shim returns the path of the family's shim, or an error that says where it was looked for.
-func (f *family) shim() (string, error) {
-	dirs := filepath.SplitList(os.Getenv(EnvLib))
+// folders returns where shims are looked for: beside the program, and what EnvLib names.
+func folders() (dirs []string) {
 	if exe, err := os.Executable(); err == nil {
 		at := filepath.Dir(exe)
 		dirs = append(dirs, at, filepath.Join(at, "..", "lib"))
 	}
+	for _, d := range filepath.SplitList(os.Getenv(EnvLib)) {
+		// A name without a slash would be looked for where the system keeps its libraries.
+		if abs, err := filepath.Abs(d); err == nil && d != "" {
+			dirs = append(dirs, abs)
+		}
+	}
+	return dirs
+}
+
+// Folders returns a value for EnvLib by which programs find the shims that this one finds.
+func Folders() string { return strings.Join(folders(), string(filepath.ListSeparator)) }
+
+// shim returns the path of the family's shim, or an error that says where it was looked for.
+func (f *family) shim() (string, error) {
+	dirs := folders()
 	name := "libaqueduct-mpi-" + f.name + ".so"
 	for _, d := range dirs {
 		path := filepath.Join(d, name)
@@ -146,11 +164,13 @@ func (f *family) shim() (string, error) {
 // conduit, to be put before the program, and the variable in which each process finds its rank.
 // With bind, each has a CPU of its own as long as there are enough.
 func Launcher(profile string, n int, bind bool) (argv []string, rankVar string, err error) {
-	f, err := resolve(profile)
-	if err != nil {
-		return nil, "", fmt.Errorf("mpi: profile %s: %w", profile, err)
-	}
-	path, err := f.mpiexec()
+	var path string
+	f, err := usable(profile, func(f *family) (err error) {
+		if err = f.probe(); err == nil {
+			path, err = f.mpiexec()
+		}
+		return err
+	})
 	if err != nil {
 		return nil, "", fmt.Errorf("mpi: profile %s: %w", profile, err)
 	}
@@ -183,4 +203,12 @@ func (f *family) mpiexec() (string, error) {
 func Launched() bool {
 	_, n := launched()
 	return n > 1
+}
+
+// RankText returns what the environment of a process that Launched reports says its rank is.
+func RankText() string {
+	if f, _ := launched(); f != nil {
+		return os.Getenv(f.rank)
+	}
+	return ""
 }

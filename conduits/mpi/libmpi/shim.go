@@ -5,12 +5,53 @@ package libmpi
 /*
 #cgo LDFLAGS: -ldl
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include "call.h"
+
+// Libraries replace signal handlers when they are opened, as UCX does, or initialised, for their back
+// traces. The Go runtime needs its own: it turns a SIGSEGV into a panic.
+
+static void handlers(struct sigaction *all)
+{
+	memset(all, 0, NSIG * sizeof *all);
+	for (int s = 1; s < NSIG; s++)
+		sigaction(s, NULL, &all[s]);
+}
+
+// keep_handlers puts back the handlers that have been replaced. One that was added must run on the
+// signal stack, since the threads' stacks may be small.
+static void keep_handlers(const struct sigaction *before)
+{
+	for (int s = 1; s < NSIG; s++) {
+		struct sigaction now;
+		if (sigaction(s, NULL, &now) != 0 || now.sa_handler == before[s].sa_handler)
+			continue;
+		if (before[s].sa_handler != SIG_DFL && before[s].sa_handler != SIG_IGN) {
+			sigaction(s, &before[s], NULL);
+		} else if (now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN) {
+			now.sa_flags |= SA_ONSTACK;
+			sigaction(s, &now, NULL);
+		}
+	}
+}
+
+static int aqmpi_init(const aqmpi_table *t, int want, int *level, int *owner)
+{
+	struct sigaction before[NSIG];
+	handlers(before);
+	int result = aqmpi_call_init(t, want, level, owner);
+	keep_handlers(before);
+	return result;
+}
 
 static const aqmpi_table *aqmpi_load(const char *path, int global, const char **why)
 {
+	struct sigaction before[NSIG];
+	handlers(before);
 	void *so = dlopen(path, global ? RTLD_NOW | RTLD_GLOBAL : RTLD_LAZY | RTLD_LOCAL);
+	keep_handlers(before);
 	const aqmpi_table *(*functions)(void) = so ? (const aqmpi_table *(*)(void))dlsym(so, AQMPI_SYMBOL) : NULL;
 	if (!functions) {
 		*why = dlerror();
@@ -59,8 +100,8 @@ func (f *family) probe() error {
 	return err
 }
 
-// load opens a shim, and with it its library. What is only looked at is kept from resolving
-// symbols of other libraries.
+// load opens a shim, and with it its library. A look whether that works keeps it from resolving
+// symbols of other libraries; the first use makes it visible to all.
 func load(path string, global bool) (*C.aqmpi_table, error) {
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
@@ -115,7 +156,7 @@ func start(f *family) (*library, error) {
 		return nil, err
 	}
 	// The service calls MPI when it likes, also while the program does so itself.
-	if C.aqmpi_call_init(l.table, C.AQMPI_MULTIPLE, &l.level, &l.owner) != 0 {
+	if C.aqmpi_init(l.table, C.AQMPI_MULTIPLE, &l.level, &l.owner) != 0 {
 		return nil, l.failure()
 	}
 	if l.level < C.AQMPI_SERIALIZED {

@@ -4,16 +4,13 @@ package libmpi
 
 /*
 #cgo noescape aqmpi_call_progress
-#cgo nocallback aqmpi_call_progress
 #cgo noescape aqmpi_call_access
-#cgo nocallback aqmpi_call_access
 #include <stdlib.h>
 #include "call.h"
 */
 import "C"
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -172,8 +169,8 @@ func (t *transport) Close() error {
 	freeC(t.access)
 	freeC(t.posts)
 	freeC(t.done)
-	if !t.used {
+	if !t.used || err != nil {
 		return err // the job has failed, and others may not come to finalise
 	}
-	return errors.Join(err, t.lib.done())
+	return t.lib.done()
 }

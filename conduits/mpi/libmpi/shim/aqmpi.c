@@ -1,7 +1,6 @@
 // Compiled by scripts/mpi-shims.sh with the mpicc of each MPI library; see aqmpi.h.
 #include <mpi.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,24 +67,6 @@ static int level_of(int provided)
 
 static const int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE};
 
-// keep_handlers puts back the signal handlers that the library has replaced, as it may do for its
-// back traces: the Go runtime needs its own. One that it has added must run on the signal
-// stack, since the threads' stacks may be small.
-static void keep_handlers(const struct sigaction *before)
-{
-	for (int s = 1; s < NSIG; s++) {
-		struct sigaction now;
-		if (sigaction(s, NULL, &now) != 0 || now.sa_handler == before[s].sa_handler)
-			continue;
-		if (before[s].sa_handler != SIG_DFL && before[s].sa_handler != SIG_IGN) {
-			sigaction(s, &before[s], NULL);
-		} else if (now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN) {
-			now.sa_flags |= SA_ONSTACK;
-			sigaction(s, &now, NULL);
-		}
-	}
-}
-
 static int init(int want, int *level, int *owner)
 {
 	int provided, flag;
@@ -97,12 +78,7 @@ static int init(int want, int *level, int *owner)
 	if (flag) {
 		CALL(MPI_Query_thread, (&provided));
 	} else {
-		struct sigaction before[NSIG];
-		memset(before, 0, sizeof before);
-		for (int s = 1; s < NSIG; s++)
-			sigaction(s, NULL, &before[s]);
 		CALL(MPI_Init_thread, (NULL, NULL, levels[want], &provided));
-		keep_handlers(before);
 	}
 	*level = level_of(provided);
 	CALL(MPI_Comm_dup, (MPI_COMM_WORLD, &world_comm));

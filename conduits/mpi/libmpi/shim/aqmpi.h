@@ -60,8 +60,7 @@ typedef struct {
 	const char *(*library)(void);
 
 	// init initialises MPI unless the program has. It wants a level of thread support and returns
-	// the level that there is, and who has initialised. Signal handlers that were there before
-	// stay in force.
+	// the level that there is, and who has initialised.
 	int (*init)(int want, int *level, int *owner);
 	// finalize finalises MPI. Collective over the processes that MPI started together.
 	int (*finalize)(void);
