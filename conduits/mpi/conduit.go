@@ -250,7 +250,7 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	}()
 	limits := c.t.Limits()
 	c.costs = limits.Costs
-	c.exact = limits.Exact && c.depth*len(c.group) <= c.receives
+	c.exact = limits.Exact && exactReceives*len(c.group) <= c.receives
 	c.packet = min(c.packet, limits.Eager) &^ (unit - 1)
 	if err := c.allocate(); err != nil {
 		return nil, err

@@ -56,11 +56,15 @@ func defaults() params {
 }
 
 const (
-	unit      = 8      // records and buffers begin at multiples of it
-	least     = 512    // bytes of a packet at least, and of limits
-	firstRoom = 1      // requests that may be under way to a rank that has not been heard of
-	doneBatch = 64     // completions taken from the transport in one call
-	slack     = 4 * 16 // bytes behind each packet's buffer: Dispatch gets a window of 16 arguments
+	unit      = 8   // records and buffers begin at multiples of it
+	least     = 512 // bytes of a packet at least, and of limits
+	firstRoom = 1   // requests that may be under way to a rank that has not been heard of
+	// exactReceives is how many packets' receives are posted at most for a rank, where each has its own:
+	// what comes beyond waits in the unexpected queue. Few are used again soon, and are in the
+	// processor's cache then.
+	exactReceives = 4
+	doneBatch     = 64     // completions taken from the transport in one call
+	slack         = 4 * 16 // bytes behind each packet's buffer: Dispatch gets a window of 16 arguments
 )
 
 // parseParams reads the settings of the engine and returns those that it does not know.

@@ -133,7 +133,7 @@ func (c *conduit) peer(r core.Rank) *peer {
 		c.peers[r] = p
 		source, n := AnySource, min(c.depth, c.receives-c.posted)
 		if c.exact {
-			source, n = r, c.depth-firstRoom
+			source, n = r, min(c.depth, exactReceives)-firstRoom
 		}
 		if n > 0 {
 			if err := c.postReceives(source, n); err != nil {
