@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/drain"
 )
 
 // client is a rank's Bootstrap.
@@ -17,12 +19,14 @@ type client struct {
 	rank, size int
 	started    bool   // by another launcher, see Spec.Starter
 	undo       func() // of dumpOnQuit
+	quitting   atomic.Bool
 
 	call    sync.Mutex // held during a collective call
 	results chan result
 
 	send    sync.Mutex // held while sending; guards closed
 	closed  bool
+	ended   chan struct{} // closed when the launcher sends no more
 	failed  chan struct{} // closed when cause is set
 	cause   error
 	done    chan error
@@ -142,6 +146,20 @@ func (c *client) Exit(status int) {
 	os.Exit(status)
 }
 
+// dumped returns when a rank that has printed its goroutines may exit. If another launcher has started
+// it, that kills those who still print theirs as soon as one has exited; so the rank hangs up, and waits
+// until this launcher does, or has died. Nobody in the rank is to act on that any more.
+func (c *client) dumped() {
+	if !c.started {
+		return
+	}
+	drain.Wait(os.Stderr, dumpTime/2)
+	c.quitting.Store(true)
+	c.send.Lock()            // for ever
+	c.link.conn.CloseWrite() // an error means that the launcher is gone
+	<-c.ended
+}
+
 // Close implements core.Bootstrap.
 func (c *client) Close() error {
 	err := c.transmit(appendFrame(nil, kindLeave, nil))
@@ -159,6 +177,10 @@ func (c *client) Close() error {
 // watch receives until the connection ends, which is what ends the job for this rank.
 func (c *client) watch() {
 	err := c.receive()
+	close(c.ended)
+	if c.quitting.Load() {
+		return
+	}
 	if end := (*core.ExitError)(nil); !errors.As(err, &end) {
 		c.link.close() // else it stays open for an Abort, since non-zero beats zero
 	}

@@ -115,7 +115,6 @@ func (j *Job) read(rank int, l *link) {
 		err = nil
 	}
 	j.post(func() { j.disconnected(rank, err) })
-	l.close() // not before: a rank that is cut off must not be heard before the reason
 }
 
 // receive posts a rank's messages until its connection ends.

@@ -54,9 +54,9 @@ func Connect() (core.Bootstrap, error) {
 	}
 	c := &client{
 		link: l, rank: id.rank, size: id.size, started: strings.HasPrefix(os.Getenv(EnvRank), "$"),
-		results: make(chan result, 1), failed: make(chan struct{}), done: make(chan error, 1),
+		results: make(chan result, 1), ended: make(chan struct{}), failed: make(chan struct{}), done: make(chan error, 1),
 	}
-	c.undo = dumpOnQuit(id.rank)
+	c.undo = dumpOnQuit(id.rank, c.dumped)
 	go c.watch()
 	return c, nil
 }

@@ -18,6 +18,7 @@ func Describe(w io.Writer, spec Spec) error {
 	if err != nil {
 		return err
 	}
+	argv = spec.withScratch(argv, "DIR")
 	var cpus []int
 	if spec.Bind == BindCore {
 		if cpus, err = allowedCPUs(); err != nil {

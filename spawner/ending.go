@@ -10,8 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dumpTime is how long ranks may take to print their goroutines after a timeout, at least.
+// dumpTime is how long ranks may take to print their goroutines, at least.
 const dumpTime = 5 * time.Second
+
+// dumpLimit returns how long they may take in this job.
+func (s *Spec) dumpLimit() time.Duration { return max(s.grace(), dumpTime) }
 
 // The functions of this file run on the goroutine of Job.run.
 
@@ -27,17 +30,21 @@ func (j *Job) exited(rank int, ws syscall.WaitStatus) {
 	j.settle(rank)
 }
 
-// disconnected notes that a rank's connection has ended, with the error if it is not an
-// ordinary end.
+// disconnected notes that a rank has closed its end of the connection, with the error if that is
+// not how it has ended.
 func (j *Job) disconnected(rank int, err error) {
 	m := &j.members[rank]
 	m.lost = true
 	j.linked--
+	wait := max(j.spec.grace(), strayTime)
+	if j.quitting {
+		wait += j.spec.dumpLimit() // see letQuit
+	}
 	switch {
 	case err != nil && !m.exited:
 		j.end(1, fmt.Sprintf("rank %d broke the bootstrap protocol: %v", rank, err))
 	case !m.left && !m.exited:
-		j.after(max(j.spec.grace(), strayTime), func() {
+		j.after(wait, func() {
 			if !m.exited && !m.gone {
 				pid := m.pid
 				if !j.spec.started() {
@@ -49,6 +56,12 @@ func (j *Job) disconnected(rank int, err error) {
 	}
 	j.settle(rank)
 	j.resume()
+	// Not before: a rank that is cut off must not be heard before the reason.
+	if j.quitting {
+		j.letQuit()
+	} else {
+		m.conn.link.close()
+	}
 }
 
 // settle judges a rank that has ended, once its process has and all it sent is read.
@@ -199,12 +212,13 @@ func (j *Job) expire() {
 	if !first || j.running == 0 {
 		return
 	}
+	shm.Ring(j.judged)
 	j.out.report("%s; asking every rank for its goroutines", reason)
 	if !j.spec.started() {
 		j.out.tagLines()
 	}
 	j.signal(unix.SIGQUIT)
-	wait := max(j.spec.grace(), dumpTime)
+	wait := j.spec.dumpLimit()
 	j.after(wait, func() { j.kill(wait) })
 }
 

@@ -19,8 +19,8 @@ const guardName = "aqueduct-guard"
 
 // A process that a launcher has started as its guard never gets further than this.
 func init() {
-	if len(os.Args) == 2 && os.Args[0] == guardName {
-		keepGuard(os.Stdin, EnvJob+"="+os.Args[1])
+	if len(os.Args) == 3 && os.Args[0] == guardName {
+		keepGuard(os.Stdin, EnvJob+"="+os.Args[1], os.Args[2])
 		syscall.Exit(0)
 	}
 }
@@ -30,8 +30,9 @@ const jobOver = 0
 
 // keepGuard reads the process groups of a job's ranks, a number a line: positive when one
 // begins, negative when it has ended. If the launcher ends before it says that the job is
-// over, what there is of the job is killed. mark is in the environment of all ranks.
-func keepGuard(launcher io.Reader, mark string) {
+// over, what there is of the job is killed, and the directory scratch, if there is one, removed.
+// mark is in the environment of all ranks.
+func keepGuard(launcher io.Reader, mark, scratch string) {
 	groups := make(map[int]bool)
 	for lines := bufio.NewScanner(launcher); lines.Scan(); {
 		switch n, err := strconv.Atoi(lines.Text()); {
@@ -48,6 +49,9 @@ func keepGuard(launcher io.Reader, mark string) {
 		unix.Kill(-g, unix.SIGKILL)
 	}
 	sweep(mark)
+	if scratch != "" {
+		removeScratch(scratch)
+	}
 }
 
 // sweep kills the processes with the setting in their environment: those that have left
@@ -78,7 +82,7 @@ type guard struct{ pid, pipe int }
 
 // startGuard executes this program again, in a session of its own: whatever signal ends
 // the launcher's process group leaves it alone.
-func startGuard(job string) (*guard, error) {
+func startGuard(job, scratch string) (*guard, error) {
 	null, err := os.Open(os.DevNull)
 	if err != nil {
 		return nil, failure(statusSelf, "%v", err)
@@ -89,7 +93,7 @@ func startGuard(job string) (*guard, error) {
 		return nil, failure(statusSelf, "making a pipe for the job's guard: %v", err)
 	}
 	defer unix.Close(pipe[0])
-	pid, err := syscall.ForkExec("/proc/self/exe", []string{guardName, job}, &syscall.ProcAttr{
+	pid, err := syscall.ForkExec("/proc/self/exe", []string{guardName, job, scratch}, &syscall.ProcAttr{
 		Dir: "/", Env: mergeEnv(os.Environ()), Files: []uintptr{uintptr(pipe[0]), null.Fd(), null.Fd()},
 		Sys: &syscall.SysProcAttr{Setsid: true},
 	})

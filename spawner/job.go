@@ -38,9 +38,11 @@ type Job struct {
 	told    bool // the ranks know that the job has ended
 	speaker int  // the rank that aborted the job last; -1: none
 
-	suspended     []int // ranks, see suspend
-	judged        int   // a bell that has rung once the job has failed
-	starterOver   bool  // the Starter has ended
+	suspended     []int      // ranks, see suspend
+	judged        int        // a bell that has rung once the job has failed
+	scratch       *lockedDir // nil: none
+	quitting      bool       // ranks print their goroutines, see awaitQuit
+	starterOver   bool       // the Starter has ended
 	starterStatus syscall.WaitStatus
 
 	events chan func()
@@ -124,6 +126,10 @@ func (j *Job) run(ctx context.Context, started <-chan bool) {
 	}
 	if j.spec.started() && j.verdict.ending {
 		sweep(EnvJob + "=" + j.procs.job) // what the starter has left behind
+	}
+	if j.scratch != nil {
+		removeScratch(j.scratch.path)
+		j.scratch.lock.Close()
 	}
 	j.finishOutput()
 	close(j.over)
@@ -249,9 +255,13 @@ func (j *Job) Signal(sig syscall.Signal) {
 }
 
 // signal sends a signal to every rank, on the goroutine of run. A starter gets it only where it
-// has to pass it on: the ranks are not to have it twice.
+// has to pass it on: the ranks are not to have it twice. SIGQUIT would end it, and with it the ranks
+// that print their goroutines.
 func (j *Job) signal(sig syscall.Signal) {
-	if !j.signalFollowed(sig) || j.absent > 0 {
+	if sig == unix.SIGQUIT && j.spec.started() {
+		j.awaitQuit()
+	}
+	if !j.signalFollowed(sig) || j.absent > 0 && sig != unix.SIGQUIT {
 		j.procs.signal(sig)
 	}
 }

@@ -33,6 +33,14 @@ func (j *Job) launch(path string, argv []string) error {
 			return failure(statusSelf, "%v", err)
 		}
 	}
+	if j.spec.scratches() {
+		var err error
+		if j.scratch, err = newScratch(); err != nil {
+			return failure(statusSelf, "%v", err)
+		}
+		j.procs.dir = j.scratch.path
+		argv = j.spec.withScratch(argv, j.scratch.path)
+	}
 	socket := ""
 	if j.server != nil {
 		socket = j.server.point.path

@@ -28,6 +28,7 @@ type command struct {
 // any other children of this program.
 type procs struct {
 	job   string         // its name
+	dir   string         // removed by the guard
 	group sync.WaitGroup // of parent
 	guard *guard         // parent's
 	mu    sync.Mutex
@@ -53,7 +54,7 @@ func (p *procs) parent(build func(int) (command, error), began func(int, int), e
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var err error
-	if p.guard, err = startGuard(p.job); err != nil {
+	if p.guard, err = startGuard(p.job, p.dir); err != nil {
 		started <- err
 		return
 	}

@@ -11,8 +11,8 @@ import (
 
 // dumpOnQuit has the process print all goroutines and exit with status 2 on SIGQUIT, as
 // the Go runtime does by itself, but with the stacks of those that are running just then,
-// such as a rank that polls. The function it returns undoes that.
-func dumpOnQuit(rank int) (undo func()) {
+// such as a rank that polls. printed is called in between. The function it returns undoes that.
+func dumpOnQuit(rank int, printed func()) (undo func()) {
 	quit := make(chan os.Signal, 1)
 	signal.Notify(quit, unix.SIGQUIT)
 	go func() {
@@ -20,6 +20,7 @@ func dumpOnQuit(rank int) (undo func()) {
 			return
 		}
 		fmt.Fprintf(os.Stderr, "SIGQUIT: goroutines of rank %d\n\n%s\n", rank, stacks())
+		printed()
 		os.Exit(2)
 	}()
 	return func() {

@@ -5,8 +5,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,12 +17,11 @@ const (
 )
 
 // rendezvousPoint is the socket where the ranks of a job find their launcher, in a
-// directory of its own. The directory is locked (flock) while its launcher lives, so that
-// those of launchers that were killed can be told apart and removed by the next.
+// directory of its own.
 type rendezvousPoint struct {
 	listener *net.UnixListener
 	path     string
-	lock     *os.File
+	dir      *lockedDir
 }
 
 // listen makes the rendezvous point under TMPDIR, or under /tmp if that path is too long.
@@ -37,16 +34,12 @@ func listen() (*rendezvousPoint, error) {
 	if len(filepath.Join(base, socketDir, socketName))+10 > maxPath {
 		base = "/tmp"
 	}
-	removeStale(base)
-	dir, err := os.MkdirTemp(base, socketDir)
+	dir, err := newLockedDir(base, socketDir, removeSocketDir)
 	if err != nil {
 		return nil, fmt.Errorf("making a directory for the job's socket: %w; set TMPDIR to one that can be written", err)
 	}
-	p := &rendezvousPoint{path: filepath.Join(dir, socketName)}
-	p.lock, err = lockDir(dir)
-	if err == nil {
-		p.listener, err = net.ListenUnix("unix", &net.UnixAddr{Name: p.path, Net: "unix"})
-	}
+	p := &rendezvousPoint{path: filepath.Join(dir.path, socketName), dir: dir}
+	p.listener, err = net.ListenUnix("unix", &net.UnixAddr{Name: p.path, Net: "unix"})
 	if err != nil {
 		p.remove()
 		return nil, fmt.Errorf("making the job's socket: %w", err)
@@ -59,55 +52,15 @@ func (p *rendezvousPoint) remove() {
 	if p.listener != nil {
 		p.listener.Close() // unlinks the socket
 	}
-	os.Remove(filepath.Dir(p.path))
-	if p.lock != nil {
-		p.lock.Close()
-	}
+	os.Remove(p.dir.path)
+	p.dir.lock.Close()
 }
 
-// lockDir opens the directory and locks it, without waiting.
-func lockDir(dir string) (*os.File, error) {
-	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		return nil, err
+// removeSocketDir removes the directory of a rendezvous point.
+func removeSocketDir(dir string) {
+	var st unix.Stat_t
+	if sock := filepath.Join(dir, socketName); unix.Lstat(sock, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFSOCK {
+		os.Remove(sock)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
-// staleAge is how old an unlocked directory must be before it counts as left behind: far
-// more than a launcher needs between making and locking it.
-const staleAge = time.Minute
-
-// removeStale removes what launchers of this user that were killed have left in base.
-func removeStale(base string) {
-	d, err := os.Open(base)
-	if err != nil {
-		return
-	}
-	defer d.Close()
-	names, _ := d.Readdirnames(-1)
-	for _, name := range names {
-		if !strings.HasPrefix(name, socketDir) {
-			continue
-		}
-		dir := filepath.Join(base, name)
-		var st unix.Stat_t
-		if unix.Lstat(dir, &st) != nil || int(st.Uid) != os.Geteuid() ||
-			time.Since(time.Unix(st.Mtim.Unix())) < staleAge {
-			continue
-		}
-		f, err := lockDir(dir)
-		if err != nil {
-			continue // its launcher lives
-		}
-		if sock := filepath.Join(dir, socketName); unix.Lstat(sock, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFSOCK {
-			os.Remove(sock)
-		}
-		os.Remove(dir) // refused if it holds anything else
-		f.Close()
-	}
+	os.Remove(dir) // refused if it holds anything else
 }

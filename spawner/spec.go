@@ -55,7 +55,9 @@ type Spec struct {
 
 	// Starter is a command that starts the processes of all ranks, such as mpiexec and its options:
 	// the program is put behind it. Each process finds its rank in the variable RankVar. Through
-	// the starter comes the output of all, as one, and it has standard input.
+	// the starter comes the output of all, as one, and it has standard input. "{dir}" in it becomes
+	// the path of a directory for files of this job, in memory where possible, which is removed with
+	// all it holds when the job has ended, however that came about.
 	Starter []string
 	RankVar string
 

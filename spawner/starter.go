@@ -42,7 +42,7 @@ func (s *Spec) checkStarter() error {
 	case len(s.Prefix) > 0:
 		return failure(statusUsage, "the ranks are started by %s and cannot be started one by one through %s", name, quote(s.Prefix))
 	case s.TagOutput || s.OutputDir != "":
-		return failure(statusUsage, "the ranks are started by %s, through which their output comes as one: it cannot be tagged or written to files rank by rank", name)
+		return failure(statusUsage, "the ranks are started by %s, through which their output comes as one; have them tell it apart, or use options of %s", name, name)
 	}
 	return nil
 }
@@ -83,6 +83,7 @@ func (j *Job) gone(rank int) {
 		j.tellRanks()
 	}
 	j.letGo()
+	j.letQuit()
 }
 
 // reapTime is how long an ended process is given to be reaped by its parent.
@@ -182,6 +183,9 @@ func (j *Job) resumeAll() {
 func (j *Job) starterEnded(ws syscall.WaitStatus) {
 	j.running--
 	j.starterOver, j.starterStatus = true, ws
+	if ws.Signaled() {
+		j.blameStarter() // whatever the ranks do now, it is because of that
+	}
 	for i := range j.members {
 		if m := &j.members[i]; m.conn == nil {
 			m.exited, m.obscure, m.ws = true, true, ws
@@ -237,6 +241,36 @@ func (j *Job) letGo() {
 	}
 	if left := j.followedLiving(); len(left) == 1 && left[0] == j.speaker {
 		j.members[j.speaker].conn.link.close()
+	}
+}
+
+// awaitQuit has the ranks that have printed their goroutines stay, see client.dumped, as they have been
+// sent SIGQUIT: a starter would kill those who still print.
+func (j *Job) awaitQuit() {
+	j.quitting = true
+	j.after(j.spec.dumpLimit(), j.hangUp)
+}
+
+// letQuit hangs up once all ranks have hung up or are gone.
+func (j *Job) letQuit() {
+	if !j.quitting {
+		return
+	}
+	for i := range j.members {
+		if m := &j.members[i]; m.follows() && !m.lost {
+			return
+		}
+	}
+	j.hangUp()
+}
+
+// hangUp closes the connections of the ranks that have hung up, now and from now on.
+func (j *Job) hangUp() {
+	j.quitting = false
+	for i := range j.members {
+		if m := &j.members[i]; m.lost {
+			m.conn.link.close()
+		}
 	}
 }
 

@@ -82,6 +82,16 @@ var roles = map[string]func(){
 		check(boot.Barrier())
 		hangHere()
 	},
+	"crowd": func() { // rank 1 has more goroutines than fit into a pipe
+		boot := join()
+		check(boot.Barrier())
+		if boot.Rank() == 1 {
+			for range crowd {
+				go inCrowd()
+			}
+		}
+		hangHere()
+	},
 	"traffic": traffic,
 	"wait": func() {
 		boot := join()
@@ -106,7 +116,15 @@ func check(err error) {
 }
 
 //go:noinline
-func hangHere() { select {} }
+func hangHere() {
+	fmt.Println("hanging")
+	select {}
+}
+
+const crowd = 2000
+
+//go:noinline
+func inCrowd() { select {} }
 
 // command is aqrun with arguments, about to run.
 func command(t *testing.T, role string, args ...string) *exec.Cmd {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -111,10 +113,58 @@ func TestMPIJob(t *testing.T) {
 		if status, _, errs := output(t, "", "--mpi", library, "-n", "1", "sh", "-c", "exit 5"); status != 5 || !strings.Contains(errs, "mpiexec") {
 			t.Errorf("status %d\n%s", status, errs)
 		}
-		if status, _, errs := output(t, "hang", "--mpi", library, "-n", "2", "--timeout", "3s", self(t)); status != 124 || strings.Count(errs, "hangHere") < 2 {
-			t.Errorf("status %d\n%s", status, errs)
+	})
+}
+
+// On SIGQUIT and at the time limit every rank prints all its goroutines, though mpiexec kills those that
+// are left when one has exited.
+func TestMPIDumps(t *testing.T) {
+	overLibraries(t, func(t *testing.T, library string) {
+		cmd := command(t, "crowd", "--mpi", library, "-n", "4", "--grace", "1m", self(t))
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		s := start(t, cmd)
+		s.await(t, "hanging", 4)
+		s.Process.Signal(unix.SIGQUIT)
+		if status := s.status(); status != 2 {
+			t.Errorf("status %d", status)
+		}
+		const cut = 10 // mpiexec mixes what ranks print, in the middle of lines
+		if got := strings.Count(errs.String(), "inCrowd()"); got < crowd-cut {
+			t.Errorf("%d goroutines are printed, want %d", got, crowd)
+		}
+		if got := strings.Count(errs.String(), "hangHere()"); got != 4 {
+			t.Errorf("%d ranks have printed their goroutines, want 4", got)
+		}
+
+		// The limit counts from the start of mpiexec, which may take any time.
+		for limit := 2 * time.Second; ; limit *= 2 {
+			status, all := together(t, "hang", "--mpi", library, "-n", "2", "--grace", "1m", "--timeout", limit.String(), self(t))
+			if status != 124 {
+				t.Fatalf("status %d\n%s", status, all)
+			}
+			before, _, _ := strings.Cut(all, "reached its time limit")
+			before, _, _ = strings.Cut(before, "SIGQUIT: goroutines") // which may overtake it
+			if strings.Count(before, "hanging") < 2 {
+				continue
+			}
+			if strings.Count(all, "hangHere()") != 2 {
+				t.Errorf("%s", all)
+			}
+			break
 		}
 	})
+}
+
+// together runs aqrun to its end, and returns all output in the order in which it came.
+func together(t *testing.T, role string, args ...string) (status int, all string) {
+	t.Helper()
+	cmd := command(t, role, args...)
+	out, err := cmd.CombinedOutput()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), string(out)
 }
 
 func TestMPISignals(t *testing.T) {
@@ -132,48 +182,87 @@ func TestMPISignals(t *testing.T) {
 	})
 }
 
-// Whoever of a job is killed, nothing of it is left; a rank's death gives the job its status.
+// Whoever of a job is killed, nothing of it is left, neither processes nor files; a rank's death gives
+// the job its status.
 func TestMPIKillLeavesNothing(t *testing.T) {
-	for _, victim := range []string{"rank 1", "aqrun"} {
+	const ranks = 3
+	for _, victim := range []string{"rank 1", "aqrun", "mpiexec"} {
 		t.Run(victim, func(t *testing.T) {
 			overLibraries(t, func(t *testing.T, library string) {
-				cmd := command(t, "wait", "--mpi", library, "-n", "3", self(t))
+				dir := t.TempDir()
+				t.Setenv("TMPDIR", dir)
+				cmd := command(t, "traffic", "--mpi", library, "--set", "rma=on", "-n", strconv.Itoa(ranks), self(t))
+				var errs bytes.Buffer
+				cmd.Stderr = &errs
 				s := start(t, cmd)
-				all := []process{watch(t, cmd.Process.Pid)}
-				for _, line := range s.await(t, "ready ", 3) {
+				all := map[string]process{"aqrun": watch(t, cmd.Process.Pid)}
+				files := make(map[string]bool)
+				for i, line := range s.await(t, "ready ", ranks) {
 					pid, err := strconv.Atoi(strings.TrimPrefix(line, "ready "))
 					if err != nil {
 						t.Fatal(err)
 					}
-					all = append(all, watch(t, pid))
+					all[fmt.Sprint("rank ", i)] = watch(t, pid)
+					mappedFiles(t, pid, files)
 				}
-				mpiexec, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", cmd.Process.Pid, cmd.Process.Pid))
-				if err == nil {
-					for _, child := range strings.Fields(string(mpiexec)) {
-						pid, _ := strconv.Atoi(child)
-						all = append(all, watch(t, pid))
-					}
-				}
-				dies := all[0]
-				if victim != "aqrun" {
-					dies = all[2]
-				}
+				all["mpiexec"], all["guard"] = mpiexecOf(t, cmd.Process.Pid), guardOf(t, cmd.Process.Pid)
+
 				began := time.Now()
-				if err := unix.PidfdSendSignal(dies.fd, unix.SIGKILL, nil, 0); err != nil {
+				if err := unix.PidfdSendSignal(all[victim].fd, unix.SIGKILL, nil, 0); err != nil {
 					t.Fatal(err)
 				}
-				for _, p := range all {
+				for name, p := range all {
 					if !p.endsBy(began.Add(deadline)) {
-						t.Errorf("process %d lives on", p.pid)
+						t.Errorf("%s, process %d, lives on\n%s", name, p.pid, &errs)
 					}
 				}
 				t.Logf("all ended after %v", time.Since(began))
 				if status := s.status(); victim != "aqrun" && status != 128+int(unix.SIGKILL) {
-					t.Errorf("status %d", status)
+					t.Errorf("status %d\n%s", status, &errs)
+				}
+				for file := range files {
+					if _, err := os.Lstat(file); err == nil {
+						t.Errorf("%s is left", file)
+					}
+				}
+				for name := range entries(t, dir) {
+					t.Errorf("%s is left in TMPDIR", name)
 				}
 			})
 		})
 	}
+}
+
+// mappedFiles adds to files those under /dev/shm that a process has mapped.
+func mappedFiles(t *testing.T, pid int, files map[string]bool) {
+	t.Helper()
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(maps)) {
+		if f := strings.Fields(line); len(f) == 6 && strings.HasPrefix(f[5], "/dev/shm/") { // a deleted one has a seventh
+			files[f[5]] = true
+		}
+	}
+}
+
+// mpiexecOf returns the mpiexec that an aqrun has started.
+func mpiexecOf(t *testing.T, aqrun int) process {
+	t.Helper()
+	own, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", aqrun)) // the guard's, too
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", aqrun))
+	for _, task := range tasks {
+		children, _ := os.ReadFile(task)
+		for _, child := range strings.Fields(string(children)) {
+			pid, _ := strconv.Atoi(child)
+			if exe, _ := os.Readlink("/proc/" + child + "/exe"); pid != 0 && exe != own {
+				return watch(t, pid)
+			}
+		}
+	}
+	t.Fatalf("aqrun %d has started nothing", aqrun)
+	return process{}
 }
 
 // The variable that holds a rank's number may be named in place of it.

@@ -386,7 +386,8 @@ func (o *options) anchor(d *core.Driver, profile string) (err error) {
 // findStarter has the launcher of an MPI library start the ranks. It binds them, too.
 func (o *options) findStarter(profile string) (err error) {
 	if o.tag || o.outputDir != "" || o.launchPrefix != "" {
-		return errors.New("--tag-output, --output-dir and --launch-prefix need ranks that aqrun starts itself; those of conduit mpi are started by mpiexec")
+		return errors.New("--tag-output, --output-dir and --launch-prefix need ranks that aqrun starts itself; those of conduit mpi are started by mpiexec: " +
+			"let the program print its rank, or start it by mpiexec itself, with --tag-output or --output-filename DIR of Open MPI, -prepend-pattern '[%r] ' or -outfile-pattern FILE.%r of MPICH")
 	}
 	bind := o.bind == string(spawner.BindCore)
 	o.starter, o.rankVar, err = libmpi.Launcher(profile, o.n, bind)

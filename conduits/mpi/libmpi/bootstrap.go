@@ -17,7 +17,7 @@ import (
 	"unsafe"
 
 	"github.com/aqueduct-go/aqueduct/core"
-	"golang.org/x/sys/unix"
+	"github.com/aqueduct-go/aqueduct/internal/drain"
 )
 
 // bootstrap is MPI as what the ranks of a job find each other by.
@@ -205,22 +205,12 @@ func (b *bootstrap) Exit(status int) {
 	}
 	b.mu.Unlock()
 	if aborted {
-		drain(os.Stdout)
-		drain(os.Stderr)
+		drain.Wait(os.Stdout, patience/4)
+		drain.Wait(os.Stderr, patience/4)
 		// Without the lock of the library: another thread may be in a call that never returns.
 		C.aqmpi_call_abort(b.lib.table, C.int(status))
 	}
 	os.Exit(status)
-}
-
-// drain waits until what was written to a pipe has been read, a little while at most: a launcher that
-// learns of the failure first may throw it away.
-func drain(f *os.File) {
-	for until := time.Now().Add(patience / 4); time.Now().Before(until); time.Sleep(longest) {
-		if n, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCINQ); err != nil || n == 0 {
-			return
-		}
-	}
 }
 
 // Done implements core.Bootstrap.

@@ -196,6 +196,10 @@ func direct(t *testing.T, library string, n int, role string) (status int, out s
 	if err != nil {
 		t.Fatal(err)
 	}
+	dir := t.TempDir()
+	for i := range argv {
+		argv[i] = strings.ReplaceAll(argv[i], "{dir}", dir)
+	}
 	cmd := exec.Command(argv[0], append(argv[1:], exe)...)
 	cmd.Env = append(os.Environ(), roleEnv+"="+role, libraryEnv+"="+libmpi.Auto, "GORACE=atexit_sleep_ms=0")
 	text, err := cmd.CombinedOutput()
@@ -207,33 +211,36 @@ func direct(t *testing.T, library string, n int, role string) (status int, out s
 
 // Jobs of mpiexec alone: MPI is their bootstrap.
 func TestDirect(t *testing.T) {
-	const failed = -1 // any status but 0: that of a rank which was killed is the launcher's affair
+	// What becomes of a rank's own end is the launcher's affair. MPICH's tells signals without 128, and
+	// sometimes takes a rank that it has killed itself for the first.
+	panicked := map[string][]int{"openmpi": {2}, "mpich": {2, 9}}
+	killed := map[string][]int{"openmpi": {128 + 9}, "mpich": {9}}
 	for _, library := range libmpitest.Libraries {
 		for _, c := range []struct {
-			role   string
-			n      int
-			status int
-			says   string
-			times  int
+			role  string
+			n     int
+			any   []int // of these statuses
+			says  string
+			times int
 		}{
-			{"boot", 1, 0, "good", 1},
-			{"boot", 4, 0, "good", 4},
-			{"traffic", 2, 0, "good", 2},
-			{"traffic", 4, 0, "good", 4},
-			{"twice", 2, 0, "second: mpi: the launcher", 2},
-			{"recover", 2, 0, "recovered: runtime error: invalid memory address", 2},
-			{"aborted-then-closed", 1, 3, "ended the job with status 3: an end", 1},
-			{"exit-7", 3, 7, "rank 1 called Exit(7)", 1},
-			{"exit-0", 3, 0, "", 0},
-			{"error", 3, 1, "rank 1 ended the job with status 1: an error of its own", 1},
-			{"panic", 2, failed, "kaboom", 1},
-			{"killed", 3, failed, "", 0},
+			{"boot", 1, []int{0}, "good", 1},
+			{"boot", 4, []int{0}, "good", 4},
+			{"traffic", 2, []int{0}, "good", 2},
+			{"traffic", 4, []int{0}, "good", 4},
+			{"twice", 2, []int{0}, "second: mpi: the launcher", 2},
+			{"recover", 2, []int{0}, "recovered: runtime error: invalid memory address", 2},
+			{"aborted-then-closed", 1, []int{3}, "ended the job with status 3: an end", 1},
+			{"exit-7", 3, []int{7}, "rank 1 called Exit(7)", 1},
+			{"exit-0", 3, []int{0}, "", 0},
+			{"error", 3, []int{1}, "rank 1 ended the job with status 1: an error of its own", 1},
+			{"panic", 4, panicked[library], "kaboom", 1},
+			{"killed", 3, killed[library], "", 0},
 		} {
 			t.Run(fmt.Sprintf("%s/%s/n=%d", library, c.role, c.n), func(t *testing.T) {
 				t.Parallel()
 				status, out := direct(t, library, c.n, c.role)
-				if status != c.status && (c.status != failed || status == 0) || strings.Count(out, c.says) < c.times {
-					t.Errorf("status %d, want %d and %d times %q\n%s", status, c.status, c.times, c.says, out)
+				if !slices.Contains(c.any, status) || strings.Count(out, c.says) < c.times {
+					t.Errorf("status %d, want %v and %d times %q\n%s", status, c.any, c.times, c.says, out)
 				}
 			})
 		}
@@ -254,7 +261,7 @@ func TestFalseEnvironment(t *testing.T) {
 				t.Fatal(err)
 			}
 			cmd := exec.Command(exe)
-			cmd.Env = append(os.Environ(), roleEnv+"=boot", rankVar+"=0", strings.Replace(rankVar, "RANK", "SIZE", 1)+"=2")
+			cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir(), roleEnv+"=boot", rankVar+"=0", strings.Replace(rankVar, "RANK", "SIZE", 1)+"=2")
 			out, _ := cmd.CombinedOutput()
 			if status := cmd.ProcessState.ExitCode(); status != 1 || !strings.Contains(string(out), "do not fit together") {
 				t.Errorf("status %d\n%s", status, out)

@@ -39,6 +39,10 @@ var families = []*family{
 				"--oversubscribe",
 				"--mca", "mpi_yield_when_idle", crowded(n),
 				"--mca", "odls_base_sigkill_timeout", "0", // else it sleeps that many seconds twice when a rank has failed
+				"--mca", "shmem", "mmap", // the others are only tried, with names outside its directory
+			}
+			for _, place := range []string{"orte_tmpdir_base", "btl_vader_backing_directory", "osc_rdma_backing_directory", "osc_sm_backing_directory"} {
+				o = append(o, "--mca", place, "{dir}") // else a job that is killed leaves files
 			}
 			if bind {
 				o = append(o, "--map-by", "core", "--bind-to", "core:overload-allowed")
@@ -162,7 +166,8 @@ func (f *family) shim() (string, error) {
 
 // Launcher returns the command that starts n ranks of a job on this host for a profile of the
 // conduit, to be put before the program, and the variable in which each process finds its rank.
-// With bind, each has a CPU of its own as long as there are enough.
+// "{dir}" in it stands for a directory of the job's own, see spawner.Spec.Starter. With bind, each
+// rank has a CPU of its own as long as there are enough.
 func Launcher(profile string, n int, bind bool) (argv []string, rankVar string, err error) {
 	var path string
 	f, err := usable(profile, func(f *family) (err error) {
