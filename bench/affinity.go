@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
+	"runtime"
 	"slices"
 	"strconv"
 
@@ -63,6 +65,32 @@ func Spread(cpus []int, n int) []int {
 		return nil
 	}
 	return slices.Repeat(cpus, (n+len(cpus)-1)/len(cpus))[:n]
+}
+
+// atFirst are the CPUs that the process may run on before Pin.
+var atFirst, errAtFirst = CPUs()
+
+// Start starts a command that may run wherever this process might when it began, although this
+// process has been pinned since. A launcher that spins until its children have ended, as MPICH's
+// does, may otherwise keep these from the only CPU for good.
+func Start(cmd *exec.Cmd) error {
+	if errAtFirst != nil {
+		return errAtFirst
+	}
+	var before, all unix.CPUSet
+	for _, cpu := range atFirst {
+		all.Set(cpu)
+	}
+	runtime.LockOSThread() // whose CPUs the command inherits
+	defer runtime.UnlockOSThread()
+	if err := unix.SchedGetaffinity(0, &before); err != nil {
+		return fmt.Errorf("bench: reading the CPU affinity: %w", err)
+	}
+	if err := unix.SchedSetaffinity(0, &all); err != nil {
+		return fmt.Errorf("bench: for %s, all CPUs: %w", cmd.Path, err)
+	}
+	err := cmd.Start()
+	return errors.Join(err, unix.SchedSetaffinity(0, &before))
 }
 
 // Pin restricts every thread of a process to the given CPUs; threads it starts later

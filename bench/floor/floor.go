@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/aqueduct-go/aqueduct/bench"
 )
 
 // Kind names what a floor measures.
@@ -157,7 +159,7 @@ func Command(ctx context.Context, name, exe string, argv ...string) (*Floor, err
 		return nil, fmt.Errorf("floor: %w", err)
 	}
 	f.out = bufio.NewReader(out)
-	if err := f.cmd.Start(); err != nil {
+	if err := bench.Start(f.cmd); err != nil {
 		return nil, fmt.Errorf("floor: %w", err)
 	}
 	if line, err := f.out.ReadString('\n'); line != "ready\n" {
