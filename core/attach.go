@@ -129,7 +129,9 @@ func (ep *Endpoint) open() error {
 		return fmt.Errorf("core: rank %d: attach conduit %s: %w", j.rank, j.cfg.Conduit, err)
 	}
 	ep.limits = ep.conduit.Limits()
-	ep.sleeper = ep.conduit.Sleeper()
+	if ep.sleeper = ep.conduit.Sleeper(); ep.idle.crowded && ep.sleeper != nil && ep.sleeper.FD() < 0 {
+		ep.idle.sleep = min(ep.idle.sleep, crowdedIdle)
+	}
 	if ep.proc != nil {
 		ep.idler, _ = ep.conduit.(Idler)
 	}

@@ -264,11 +264,18 @@ func (l *ladder) step() (sleep bool) {
 // or over a conduit that cannot wake a sleeper. See nap.
 const silentSleep = time.Millisecond
 
-// nap returns how long such a wait sleeps once after it has been idle for some time: an eighth of
+// crowdedIdle is how long a wait that nobody can wake yields the CPU at most where ranks outnumber
+// CPUs. The kernel lets who sleeps and comes back soon run before others; who yields it
+// takes for busy, and lets others run for milliseconds first.
+const crowdedIdle = 50 * time.Microsecond
+
+// nap returns how long such a wait sleeps once after it has been idle for some time: a small part of
 // that. If it were as long as a wait is awake, two ranks that send messages to and fro would
-// each fall asleep while the other sleeps, every time.
+// each fall asleep while the other sleeps, every time; and of n ranks that pass one on in turn,
+// each of which finds it half a nap late, the round would become ever longer if a nap were more
+// than 2/n of it.
 func nap(idle time.Duration) time.Duration {
-	return min(max(idle/8, silentSleep/32), silentSleep)
+	return min(max(idle/32, silentSleep/32), silentSleep)
 }
 
 // sleep blocks until the conduit or the job wakes this rank, or a stall report is due; not

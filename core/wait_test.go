@@ -42,7 +42,7 @@ func TestNap(t *testing.T) {
 	last := time.Duration(0)
 	for idle := time.Duration(0); idle < time.Second; idle += 37 * time.Microsecond {
 		n := nap(idle)
-		if n <= 0 || n > silentSleep || n < last || n > silentSleep/32 && n > idle/8 {
+		if n <= 0 || n > silentSleep || n < last || n > silentSleep/32 && n > idle/32 {
 			t.Fatalf("idle for %v it sleeps %v, after %v", idle, n, last)
 		}
 		last = n
