@@ -18,7 +18,7 @@ build: setup
 	@sh scripts/mpi-shims.sh $(BIN)
 
 # The main job: real SPMD jobs of several processes, one on a modelled machine and what its
-# model predicts, then the quick benchmark.
+# model predicts, jobs over each MPI library that is installed, then the quick benchmark.
 run: build
 	$(BIN)/aqrun -n $(NP) $(BIN)/ring 1000
 	$(BIN)/aqrun -n $(NP) $(BIN)/wordcount --check core docs
@@ -29,6 +29,7 @@ run: build
 	$(BIN)/aqrun -n $(NP) $(BIN)/gups
 	$(BIN)/aqrun -n 16 --model sci/d339 $(BIN)/stencil
 	$(BIN)/aqbench paper sci-short
+	@sh scripts/mpi-run.sh $(BIN) $(NP)
 	$(BIN)/aqbench am --quick
 
 # Unprivileged tests; what was skipped is listed at the end.

@@ -77,6 +77,41 @@ func TestSetup(t *testing.T) {
 	}
 }
 
+// TestMPIRun runs scripts/mpi-run.sh where some of the libraries are usable, and one job fails.
+func TestMPIRun(t *testing.T) {
+	for usable, c := range map[string]struct {
+		status int
+		runs   string // library and program, of each job in turn
+	}{
+		"none":          {0, ""},
+		"mpich":         {0, "mpich ring 1000, mpich mpimix, "},
+		"openmpi mpich": {0, "openmpi ring 1000, openmpi mpimix, mpich ring 1000, mpich mpimix, "},
+		"fails":         {3, "openmpi ring 1000, "},
+	} {
+		box := newToolbox(t, "sh")
+		box.script(t, "aqrun", `
+library=$2
+case "`+usable+`" in *$library* | fails) ;; *) exit 2 ;; esac
+[ "$1 $3 $4" = "--mpi -n 3" ] || exit 9
+[ "$5" = --dry-run ] && exit
+shift 4
+echo "runs $library $*"
+[ "`+usable+`" != fails ] || exit 3`)
+		cmd := exec.Command("sh", "scripts/mpi-run.sh", string(box), "3")
+		cmd.Env = []string{"PATH=" + string(box)}
+		status, out, errs := finish(t, cmd)
+		var runs strings.Builder
+		for line := range strings.Lines(out) {
+			if job, ok := strings.CutPrefix(line, "runs "); ok {
+				runs.WriteString(strings.TrimSpace(strings.ReplaceAll(job, string(box)+"/", "")) + ", ")
+			}
+		}
+		if status != c.status || runs.String() != c.runs || errs != "" || c.runs == "" && out != "" {
+			t.Errorf("%s: status %d, want %d; runs %q, want %q\n%s%s", usable, status, c.status, runs.String(), c.runs, out, errs)
+		}
+	}
+}
+
 // TestReadme builds the program of README.md and runs it in every way that is named there.
 func TestReadme(t *testing.T) {
 	readme, err := os.ReadFile("README.md")

@@ -12,6 +12,7 @@ type Context struct {
 	stage      negotiation
 	transfer   Transfer      // the put or get that is being initiated
 	atomic     Atomic        // the atomic operation that is being initiated
+	collective Collective    // the collective operation that is being initiated
 	silent     bool          // the present wait may end without a handler having run
 	turn       chan struct{} // Many: wakes the context when it parked
 }

@@ -25,7 +25,7 @@ type Config struct {
 	Settings    map[string]string // further settings of the conduit
 	Segment     string            // default segment size: "64MB", "2GB", "50%"; "" is 64 MB
 	NoReach     bool              // have no direct reach of peers' segments, for tests and comparisons
-	NoNative    bool              // do without the conduit's one-sided operations, for tests and comparisons
+	NoNative    bool              // do without the one-sided and collective operations of the conduit's network, for tests and comparisons
 	Collectives string            // algorithms of collectives to be used, for package extended; "": the tuned ones
 	Threads     Threads           // Many (the default) or Single
 	Debug       bool              // check what handlers and callers may do; misuse ends the job

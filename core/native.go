@@ -5,7 +5,9 @@ type powers struct {
 	putter         Putter
 	getter         Getter
 	atomics        Atomics
+	collectives    Collectives
 	maxPut, maxGet int
+	maxCollective  int
 }
 
 func powersOf(c Conduit) (p powers) {
@@ -16,6 +18,9 @@ func powersOf(c Conduit) (p powers) {
 		p.maxGet = p.getter.MaxGet()
 	}
 	p.atomics, _ = c.(Atomics)
+	if p.collectives, _ = c.(Collectives); p.collectives != nil {
+		p.maxCollective = p.collectives.MaxCollective()
+	}
 	return p
 }
 
@@ -124,17 +129,18 @@ func (c *Context) native(call string, rank Rank, off uint64, n, most int) (Resul
 	return Initiated, nil
 }
 
-// operation is a kind of one-sided operation.
+// operation is a kind of operation that the network carries out.
 type operation uint8
 
 const (
 	nativePut operation = iota
 	nativeGet
 	nativeAtomic
+	nativeCollective
 )
 
 // roomFor is what waits for room are called in reports.
-var roomFor = [...]string{"room for a put", "room for a get", "room for an atomic operation"}
+var roomFor = [...]string{"room for a put", "room for a get", "room for an atomic operation", "room for a collective operation"}
 
 // initiate has the conduit begin the operation that the context holds, and waits for room if
 // need be. Unless it is Initiated, done is as before.
@@ -191,6 +197,8 @@ func (c *Context) ask(what operation) Result {
 		return p.putter.Put(&c.transfer)
 	case nativeGet:
 		return p.getter.Get(&c.transfer)
+	case nativeAtomic:
+		return p.atomics.Atomic(&c.atomic)
 	}
-	return c.ep.powers.atomics.Atomic(&c.atomic)
+	return c.ep.powers.collectives.Collective(&c.collective)
 }

@@ -26,17 +26,25 @@ func (t *Team) BarrierNB(c *Context) (Event, error) {
 	return t.begin(c, coll.Call{Op: coll.Barrier}, nil, nil, nil, 0)
 }
 
-// begin checks and starts a call; kind tells the elements and the operator of a reduction.
+// begin checks and starts a call, leaving it to the network if that takes it; kind tells the elements
+// and the operator of a reduction.
 func (t *Team) begin(c *Context, k coll.Call, dst, src []byte, combine func(dst, src []byte), kind uint32) (Event, error) {
 	if err := t.rooted(c, k.Op, k.Root); err != nil {
 		return 0, err
+	}
+	says := signature{uint32(k.Op), uint32(k.Root), uint32(k.Bytes), kind}
+	if says != t.declined && t.leavesToNative(k.Op, kind) {
+		if ev, begun, err := t.beginNative(c, &k, dst, src, kind); begun || err != nil {
+			return ev, err
+		}
+		t.declined = says
 	}
 	k.InPlace = inPlace(k.Op, dst, src, t.self*k.Bytes)
 	p, err := t.calls.plans.get(t, k)
 	if err != nil {
 		return 0, t.ep.misuse(k.Op.String(), "%v", err)
 	}
-	return t.start(c, p, dst, src, combine, signature{uint32(k.Op), uint32(k.Root), uint32(k.Bytes), kind})
+	return t.start(c, p, dst, src, combine, says)
 }
 
 // inPlace reports whether source and destination are the same memory: of what has a block

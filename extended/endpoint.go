@@ -104,7 +104,7 @@ func Attach(job *core.Job, spec core.AttachSpec) (*Endpoint, error) {
 	ep.piece.coll = min(l.MaxMediumRequest, l.MaxMediumReply, maxPart)
 	ep.extra = c.Extra()
 	ep.scratch.size = ep.extra
-	ep.native = natives{put: c.MaxNativePut(), get: c.MaxNativeGet()}
+	ep.native = natives{put: c.MaxNativePut(), get: c.MaxNativeGet(), collective: c.MaxNativeCollective()}
 	ep.teams = make(map[uint64]*Team)
 	if err := ep.reachPeers(); err != nil {
 		return nil, err

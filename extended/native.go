@@ -1,10 +1,13 @@
 package extended
 
-import "github.com/aqueduct-go/aqueduct/core"
+import (
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/extended/coll"
+)
 
 // natives are the bytes of the largest operations that the network carries out itself, without
-// the target's handlers; 0: it has none.
-type natives struct{ put, get int }
+// the target's handlers, and of buffers of collective ones; 0: it has none.
+type natives struct{ put, get, collective int }
 
 // counter returns what counts the parts of an operation that the network carries out: where
 // they are waited for, so that of a member its group, since members end by messages alone.
@@ -57,4 +60,68 @@ func (c *Context) getNative(op *operation, dst []byte, src core.Rank, off uint64
 		n += len(part)
 	}
 	return n, nil
+}
+
+// nativeOf returns what a network calls an operation, or false for one that none carries out.
+func nativeOf(op coll.Op) (core.CollectiveOp, bool) {
+	switch op {
+	case coll.Barrier:
+		return core.CollectiveBarrier, true
+	case coll.Broadcast:
+		return core.CollectiveBroadcast, true
+	case coll.Reduce:
+		return core.CollectiveReduce, true
+	case coll.AllReduce:
+		return core.CollectiveAllReduce, true
+	case coll.AllGather:
+		return core.CollectiveAllGather, true
+	case coll.AllToAll:
+		return core.CollectiveAllToAll, true
+	}
+	return 0, false
+}
+
+// leavesToNative reports whether the network is asked for a call before the algorithms are: the same
+// for all members. It is not where an algorithm was asked for, and in debug mode, where members tell
+// each other their arguments. A network knows one team, all ranks, whose members make all their
+// calls in the same order; that some of them are carried out by algorithms, which know the calls by
+// number, changes nothing in the order of the others.
+func (t *Team) leavesToNative(op coll.Op, kind uint32) bool {
+	if t.ep.native.collective == 0 || t.id != worldID || len(t.members) == 1 || t.ep.debug || kind >= userKind {
+		return false
+	}
+	_, forced := t.ep.forced[op]
+	_, known := nativeOf(op)
+	return known && !forced
+}
+
+// beginNative begins a call, unless the network declines it.
+func (t *Team) beginNative(c *Context, k *coll.Call, dst, src []byte, kind uint32) (ev Event, begun bool, err error) {
+	op, err := c.begin(k.Op.String())
+	if err != nil {
+		return 0, false, err
+	}
+	x := core.Collective{Root: t.members[k.Root], Dst: dst, Src: src, Done: &op.native}
+	x.Op, _ = nativeOf(k.Op)
+	switch {
+	case k.Op == coll.Broadcast && t.self != k.Root:
+		x.Src = nil
+	case k.Op == coll.Reduce && t.self != k.Root:
+		x.Dst = nil
+	}
+	if kind != 0 {
+		typ, combine := typed(kind)
+		x.Type, x.Combine = core.ElementType(typ), core.AtomicOp(combine)
+	}
+	r, err := c.CollectiveNative(x)
+	switch {
+	case err != nil:
+		return 0, false, err
+	case r == core.Declined:
+		op.pending.Store(0)
+		c.ep.ops.release(op)
+		return 0, false, nil
+	}
+	ev, err = c.event(op, nil)
+	return ev, true, err
 }

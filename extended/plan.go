@@ -70,7 +70,8 @@ func (s signature) String() string {
 	case kind >= userKind:
 		text += fmt.Sprintf(" with an operator on elements of %d bytes", kind-userKind)
 	case kind != 0:
-		text += fmt.Sprintf(" by %v of %v", Op(kind&0xffffff), Type(kind>>24-1))
+		typ, op := typed(kind)
+		text += fmt.Sprintf(" by %v of %v", op, typ)
 	}
 	return text
 }

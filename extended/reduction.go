@@ -29,6 +29,9 @@ func (r *Reduction) operator() (size int, combine func(dst, src []byte), kind ui
 // userKind marks the kind of a reduction with an operator of the program's own.
 const userKind = 0xff << 24
 
+// typed returns the type and the operator of a kind that is not of the program's own.
+func typed(kind uint32) (Type, Op) { return Type(kind>>24 - 1), Op(kind & 0xffffff) }
+
 // Reduce combines the sources of all members, which have equal lengths, into dst of member
 // root; elsewhere dst is ignored. At the root they may be the same.
 func (t *Team) Reduce(c *Context, root int, dst, src []byte, r Reduction) error {

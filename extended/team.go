@@ -25,8 +25,9 @@ type Team struct {
 	freed   bool
 	engaged bool // it is on the endpoint's list of teams that may go on
 
-	barrier barrier
-	calls   calls
+	barrier  barrier
+	calls    calls
+	declined signature // of the last call that the network did not take
 }
 
 // worldID is the id of the team of all ranks. Others are named after their first member, and
@@ -92,7 +93,7 @@ func (t *Team) Endpoint() *Endpoint { return t.ep }
 // returns when all members have the team.
 func (c *Context) newTeam(id uint64, members []core.Rank) (*Team, error) {
 	ep := c.ep
-	t := &Team{ep: ep, id: id, members: members, self: -1}
+	t := &Team{ep: ep, id: id, members: members, self: -1, declined: signature{2: anyBytes}}
 	if id != worldID {
 		t.index = make(map[core.Rank]int, len(members))
 		for i, r := range members {

@@ -39,7 +39,8 @@ const joinTime = 30 * time.Second
 // job's secret from the environment.
 //
 // From then until Close, SIGQUIT makes the process print the stacks of all goroutines and
-// exit with status 2.
+// exit with status 2. Standard input of a rank other than 0 is /dev/null from then on, also if
+// another launcher (see Spec.Starter) has given it another.
 //
 // The error is ErrNotLaunched if there is no launcher. It is another if the environment is
 // malformed, or if another launcher has started several processes that cannot form a job.
@@ -55,6 +56,12 @@ func Connect() (core.Bootstrap, error) {
 	c := &client{
 		link: l, rank: id.rank, size: id.size, started: strings.HasPrefix(os.Getenv(EnvRank), "$"),
 		results: make(chan result, 1), ended: make(chan struct{}), failed: make(chan struct{}), done: make(chan error, 1),
+	}
+	if c.started && id.rank != 0 {
+		if err := endInput(); err != nil {
+			l.close()
+			return nil, fmt.Errorf("spawner: rank %d: standard input: %w", id.rank, err)
+		}
 	}
 	c.undo = dumpOnQuit(id.rank, c.dumped)
 	go c.watch()

@@ -31,6 +31,9 @@ func Describe(w io.Writer, spec Spec) error {
 			line += "cd " + quote([]string{spec.Dir}) + " && "
 		}
 		line += "env "
+		for _, name := range spec.hidden() {
+			line += "-u " + quote([]string{name}) + " "
+		}
 		for _, s := range mergeEnv(nil, spec.settings(), spec.Env, spec.identityOf(rank, "JOB", "SOCKET", "********")) {
 			line += quote([]string{s}) + " "
 		}

@@ -2,6 +2,7 @@ package spawner
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 )
@@ -60,6 +61,28 @@ func checkEnv(settings []string) error {
 		}
 	}
 	return nil
+}
+
+// hidden returns the variables of the launcher's environment that the starter does not inherit.
+func (s *Spec) hidden() (names []string) {
+	if !s.started() || s.StarterHides == nil {
+		return nil
+	}
+	for _, setting := range os.Environ() {
+		if name, _, _ := strings.Cut(setting, "="); s.StarterHides(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// inherited returns what the processes have of the launcher's environment.
+func (s *Spec) inherited() []string {
+	hidden := s.hidden()
+	return slices.DeleteFunc(os.Environ(), func(setting string) bool {
+		name, _, _ := strings.Cut(setting, "=")
+		return slices.Contains(hidden, name)
+	})
 }
 
 // mergeEnv joins environments; the last setting of a name wins, in the place of its first.

@@ -31,6 +31,17 @@ func (s *Spec) input(rank int) (*os.File, error) {
 	return r, nil
 }
 
+// endInput has this process read /dev/null, as all ranks but 0 do. Another launcher may have given it a
+// standard input that never ends.
+func endInput() error {
+	fd, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil || fd == 0 { // there was none
+		return os.NewSyscallError("open "+os.DevNull, err)
+	}
+	defer unix.Close(fd)
+	return os.NewSyscallError("dup3", unix.Dup3(fd, 0, 0))
+}
+
 // terminal reports whether f is a terminal.
 func terminal(f *os.File) bool {
 	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)

@@ -45,7 +45,7 @@ func (j *Job) launch(path string, argv []string) error {
 	if j.server != nil {
 		socket = j.server.point.path
 	}
-	env, secret := mergeEnv(os.Environ(), j.spec.settings(), j.spec.Env), hex.EncodeToString(j.secret)
+	env, secret := mergeEnv(j.spec.inherited(), j.spec.settings(), j.spec.Env), hex.EncodeToString(j.secret)
 	build := func(rank int) (c command, err error) {
 		c = command{path: path, argv: j.spec.forRank(argv, rank), dir: j.spec.Dir, cpu: -1}
 		if len(cpus) > 0 {

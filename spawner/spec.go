@@ -60,6 +60,10 @@ type Spec struct {
 	// all it holds when the job has ended, however that came about.
 	Starter []string
 	RankVar string
+	// StarterHides tells of a variable's name that the starter does not inherit it: as what another
+	// of its kind, should that have started this process, has told it. Nil hides none; nor is any
+	// hidden that Env sets, or without a Starter.
+	StarterHides func(name string) bool
 
 	Mode    Mode
 	Conduit string // "": as the launcher's environment says, else the program's default

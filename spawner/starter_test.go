@@ -1,7 +1,9 @@
 package spawner_test
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +20,7 @@ import (
 func init() {
 	roles["starter"] = roleStarter
 	roles["crowd"] = roleCrowd
+	roles["input"] = roleInput
 }
 
 // started has a launcher of its own start the ranks in their role.
@@ -29,8 +32,11 @@ func started(t *testing.T) func(*spawner.Spec) {
 }
 
 // roleStarter is a launcher as hasty as can be: when a rank has failed it kills the others at once, and
-// leaves the file that it has made.
+// leaves the file that it has made. Rank 0 has its standard input, that of the others never ends.
 func roleStarter() {
+	endless, end, err := os.Pipe()
+	check(err)
+	defer end.Close()
 	dir := os.Args[1]
 	check(os.MkdirAll(filepath.Join(dir, "a", "b"), 0o700))
 	check(os.WriteFile(filepath.Join(dir, "a", "b", "file"), nil, 0o400))
@@ -44,7 +50,10 @@ func roleStarter() {
 		}
 		c := exec.Command(os.Args[2], os.Args[3:]...)
 		c.Env = append(os.Environ(), roleEnv+"="+os.Getenv("STARTS"), "STARTED_RANK="+strconv.Itoa(r))
-		c.Stdout, c.Stderr = os.Stdout, os.Stderr
+		c.Stdin, c.Stdout, c.Stderr = endless, os.Stdout, os.Stderr
+		if r == 0 {
+			c.Stdin = os.Stdin
+		}
 		check(c.Start())
 		ranks[r] = c
 		go func() {
@@ -82,6 +91,52 @@ func roleCrowd() {
 
 //go:noinline
 func inCrowd() { select {} }
+
+// roleInput has rank 0 print what every rank reads, and has of the variables that the test sets.
+func roleInput() {
+	boot := join()
+	text, err := io.ReadAll(os.Stdin)
+	check(err)
+	all, err := boot.Exchange(fmt.Appendf(text, ", %q %q %q", os.Getenv("OUTER_A"), os.Getenv("OUTER_B"), os.Getenv("INNER")))
+	check(err)
+	if boot.Rank() == 0 {
+		fmt.Printf("%s\n", bytes.Join(all, []byte("; ")))
+	}
+	check(boot.Close())
+}
+
+// Ranks other than 0 have no input once they have joined, and of the launcher's environment the starter
+// has what is not hidden from it.
+func TestStartedRanksInherit(t *testing.T) {
+	for _, name := range []string{"OUTER_A", "OUTER_B", "INNER"} {
+		t.Setenv(name, "outer")
+	}
+	hides := func(s *spawner.Spec) {
+		s.StarterHides = func(name string) bool { return strings.HasPrefix(name, "OUTER_") }
+		s.Stdin, s.Timeout, s.Env = strings.NewReader("input"), time.Minute, append(s.Env, "OUTER_B=set")
+	}
+	j := start(t, "input", 3, started(t), hides)
+	j.finish(0)
+	const rest = `, "" "set" "outer"`
+	if want := "input" + rest + "; " + rest + "; " + rest + "\n"; !strings.HasSuffix(j.out.String(), want) {
+		t.Errorf("%s, want %s", j.out, want)
+	}
+	j = start(t, "input", 1, hides)
+	j.finish(0)
+	if want := `input, "outer" "set" "outer"` + "\n"; j.out.String() != want {
+		t.Errorf("without a starter: %s, want %s", j.out, want)
+	}
+}
+
+// A dry run shows what is hidden.
+func TestDescribeHidden(t *testing.T) {
+	t.Setenv("OUTER_A", "outer")
+	spec := spawner.Spec{N: 2, Prog: self(t), Starter: []string{self(t)}, RankVar: "R", StarterHides: func(name string) bool { return name == "OUTER_A" }}
+	var text strings.Builder
+	if err := spawner.Describe(&text, spec); err != nil || !strings.HasPrefix(text.String(), "env -u OUTER_A AQUEDUCT_") {
+		t.Errorf("%v\n%s", err, &text)
+	}
+}
 
 // Ranks that a hasty launcher has started print all their goroutines before it hears of the first
 // one's end.

@@ -36,6 +36,8 @@ type References interface {
 	Flood(iters int) []runner.Ref
 	// Stream is of messages with payload, one way.
 	Stream(size, iters int) []runner.Ref
+	// Bandwidth is of messages with payload, one way, many under way, which are not copied out.
+	Bandwidth(size, iters int) []runner.Ref
 	// Exchange is of a message from one rank to all and one back from each.
 	Exchange(ranks, iters int) []runner.Ref
 

@@ -85,6 +85,9 @@ func (l loopback) Stream(size, iters int) []runner.Ref {
 	return append(l.oneWay(size, iters), tools(l.Plan, stream, size, min(iters, toolMessages))...)
 }
 
+// Bandwidth implements References.
+func (l loopback) Bandwidth(size, iters int) []runner.Ref { return l.PutNB(size, iters) }
+
 // Exchange implements References.
 func (l loopback) Exchange(ranks, iters int) []runner.Ref { return l.Barrier(ranks, iters) }
 

@@ -41,6 +41,11 @@ func (l library) Stream(size, iters int) []runner.Ref {
 	return append(l.sharedMemory.Stream(size, iters), l.raw("stream", size)...)
 }
 
+// Bandwidth implements References.
+func (l library) Bandwidth(size, iters int) []runner.Ref {
+	return append(l.sharedMemory.Bandwidth(size, iters), l.raw("stream", size)...)
+}
+
 // Put implements References.
 func (l library) Put(size, iters int) []runner.Ref {
 	return append(l.sharedMemory.Put(size, iters), l.raw("put", size)...)
@@ -49,6 +54,16 @@ func (l library) Put(size, iters int) []runner.Ref {
 // Get implements References.
 func (l library) Get(size, iters int) []runner.Ref {
 	return append(l.sharedMemory.Get(size, iters), l.raw("get", size)...)
+}
+
+// PutNB implements References.
+func (l library) PutNB(size, iters int) []runner.Ref {
+	return append(l.sharedMemory.PutNB(size, iters), l.raw("putnb", size)...)
+}
+
+// GetNB implements References.
+func (l library) GetNB(size, iters int) []runner.Ref {
+	return append(l.sharedMemory.GetNB(size, iters), l.raw("getnb", size)...)
 }
 
 // FetchAdd implements References.

@@ -45,6 +45,9 @@ func (m sharedMemory) Stream(size, iters int) []runner.Ref {
 	}
 }
 
+// Bandwidth implements References: one copy.
+func (m sharedMemory) Bandwidth(size, iters int) []runner.Ref { return m.Put(size, iters) }
+
 // Exchange implements References.
 func (m sharedMemory) Exchange(ranks, iters int) []runner.Ref { return m.Barrier(ranks, iters) }
 

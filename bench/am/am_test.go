@@ -37,7 +37,7 @@ func TestRun(t *testing.T) {
 				p.Ops = slices.DeleteFunc(p.Ops, func(op string) bool { return op == am.Startup })
 			}
 			all := collect(t, p)
-			for op, want := range map[string]int{am.PingPong: 3, am.Flood: 1, am.Stream: 2, am.Poll: 1, am.Startup: 1, am.Exchange: 1} {
+			for op, want := range map[string]int{am.PingPong: 3, am.Flood: 1, am.Stream: 2, am.Bandwidth: 1, am.Poll: 1, am.Startup: 1, am.Exchange: 1} {
 				if !slices.Contains(p.Ops, op) {
 					want = 0
 				}
@@ -87,16 +87,17 @@ func checkStartup(t *testing.T, all []*bench.Series) {
 // TestFloors wants each operation compared with its own floor.
 func TestFloors(t *testing.T) {
 	p := am.Plan{Plan: runnertest.Pinned(t, runnertest.Plans()["processes"]), N: 4}
-	p.Ops, p.Sizes = []string{am.PingPong, am.Flood, am.Stream, am.Exchange}, []int{8}
+	p.Ops, p.Sizes = []string{am.PingPong, am.Flood, am.Stream, am.Bandwidth, am.Exchange}, []int{8}
 	if _, err := floor.Build(t.Context()); errors.Is(err, floor.ErrNoCompiler) {
 		t.Skip(err)
 	}
 	all := collect(t, p)
 	for op, want := range map[string][]string{
-		am.PingPong: {"flag ping-pong", "echo", "echo"}, // short, medium, long
-		am.Flood:    {"ring"},
-		am.Stream:   {"copy in and copy out", "copy in and copy out"},
-		am.Exchange: {"barrier"},
+		am.PingPong:  {"flag ping-pong", "echo", "echo"}, // short, medium, long
+		am.Flood:     {"ring"},
+		am.Stream:    {"copy in and copy out", "copy in and copy out"},
+		am.Bandwidth: {"memcpy into a mapping"},
+		am.Exchange:  {"barrier"},
 	} {
 		for i, s := range all[op] {
 			if got := runnertest.Against(s, "x-floor"); !strings.Contains(got, want[i]) {

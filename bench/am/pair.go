@@ -1,6 +1,8 @@
 package am
 
 import (
+	"fmt"
+
 	"github.com/aqueduct-go/aqueduct/bench"
 	"github.com/aqueduct-go/aqueduct/bench/against"
 	"github.com/aqueduct-go/aqueduct/bench/runner"
@@ -13,6 +15,8 @@ const (
 	floods      = 400_000
 	emptyPolls  = 400_000
 	streamBytes = 64 << 20
+	// bandwidthBytes are more, as each is copied once or not at all.
+	bandwidthBytes = 256 << 20
 )
 
 // category is the parameter of a series that names a kind of message.
@@ -89,6 +93,12 @@ func offset(place, size, segment int) uint64 {
 
 // pour sends n messages one way and waits until the last has been handled.
 func (r *rank) pour(k core.Kind, size, n int) error {
+	return r.oneWay(n, func(i int) error { return r.send(k, onSink, size, i) })
+}
+
+// oneWay calls send n times, with the numbers of messages that go to onSink or onLand, and waits until
+// the last has been handled.
+func (r *rank) oneWay(n int, send func(i int) error) error {
 	want := r.answers + 1
 	if err := r.ep.RequestShort(1, onExpect, uint32(n)); err != nil {
 		return err
@@ -97,7 +107,7 @@ func (r *rank) pour(k core.Kind, size, n int) error {
 		return err
 	}
 	for i := range n {
-		if err := r.send(k, onSink, size, i); err != nil {
+		if err := send(i); err != nil {
 			return err
 		}
 	}
@@ -135,6 +145,45 @@ func (r *rank) streams() error {
 		}
 	}
 	return nil
+}
+
+// window is how many payloads are lent at once.
+const window = 64
+
+// bandwidth measures as programs do that want the most of a network: the payload is lent, and used
+// where it lands.
+func (r *rank) bandwidth() error {
+	s := &bench.Series{
+		Family: "AM", Title: fmt.Sprintf("Long AMs lent, up to %d at once, and not copied out", window), Quantity: bench.Stream,
+		Params: r.Params(Bandwidth, category(core.Long)),
+	}
+	for _, size := range r.sizes(core.Long) {
+		n := max(2*window, min(r.Count(floods), r.Count(bandwidthBytes)/size))
+		point := bench.Result{Size: size, Ranks: 2, Iters: n}
+		if err := r.Point(s, point, against.For(r.Plan).Bandwidth(size, n), func(n int) error { return r.lend(size, n) }); err != nil {
+			return err
+		}
+	}
+	return runner.Emit(s)
+}
+
+// lend sends n Longs to one place, and waits until the last has been handled.
+func (r *rank) lend(size, n int) error {
+	var lent core.Completion
+	m := core.Message{Kind: core.Long, Handler: onLand, Data: r.payload[:size], LC: &lent}
+	room := func() bool { return lent.Pending() < window }
+	err := r.oneWay(n, func(int) error {
+		if !room() {
+			if err := r.ep.WaitSilent(room); err != nil {
+				return err
+			}
+		}
+		return r.ep.Request(1, m)
+	})
+	if err != nil {
+		return err
+	}
+	return r.ep.WaitLocal(&lent)
 }
 
 // polls times polls that find nothing.

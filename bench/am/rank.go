@@ -17,6 +17,7 @@ const (
 	onSink                                                  // count one of a stream, answer the last
 	onExpect                                                // so many are to come
 	onArrive                                                // count one of an exchange
+	onLand                                                  // as onSink, without a look at the payload
 )
 
 // rank is the state of one rank.
@@ -36,7 +37,7 @@ func RankMain() { runner.RankMain(verb, runRank) }
 
 func runRank(p *runner.Plan, job *core.Job) error {
 	r := &rank{Rank: runner.Rank{Plan: p, Job: job}}
-	if slices.ContainsFunc(p.Ops, func(op string) bool { return op == PingPong || op == Stream }) {
+	if slices.ContainsFunc(p.Ops, func(op string) bool { return op == PingPong || op == Stream || op == Bandwidth }) {
 		r.payload, r.private = runner.Buffer(runner.MaxSize), runner.Buffer(runner.MaxSize)
 	}
 	r.Do = r.exchanges
@@ -52,6 +53,7 @@ func runRank(p *runner.Plan, job *core.Job) error {
 			r.sunk, r.expect = 0, int(args[0])
 			t.ReplyShort(onPong)
 		}},
+		core.HandlerEntry{Index: onLand, Func: func(t *core.Token, _ []uint32, _ []byte) { r.count(t) }},
 		core.HandlerEntry{Index: onArrive, Func: func(*core.Token, []uint32, []byte) { r.arrived++ }},
 	)})
 	if err != nil {
@@ -71,6 +73,8 @@ func (r *rank) measure() error {
 			err = r.flood()
 		case Stream:
 			err = r.streams()
+		case Bandwidth:
+			err = r.bandwidth()
 		case Poll:
 			err = r.polls()
 		case Startup:
@@ -98,6 +102,11 @@ func (r *rank) onPing(t *core.Token, _ []uint32, data []byte) {
 
 func (r *rank) onSink(t *core.Token, _ []uint32, data []byte) {
 	copy(r.private, data)
+	r.count(t)
+}
+
+// count counts one of a stream and answers the last.
+func (r *rank) count(t *core.Token) {
 	if r.sunk++; r.sunk == r.expect {
 		t.ReplyShort(onPong)
 	}

@@ -5,6 +5,7 @@ package am
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/bench"
@@ -16,13 +17,18 @@ const (
 	PingPong = "pingpong" // a request and its reply of the same category and size
 	Flood    = "flood"    // one-way Shorts
 	Stream   = "stream"   // one-way Mediums or Longs, which the receiver copies out
-	Poll     = "poll"     // polls that find nothing, by number of ranks
-	Startup  = "startup"  // from the launch of a job until all its ranks are attached
-	Exchange = "exchange" // a Short from rank 0 to all, and from all to rank 0
+	// Bandwidth is of one-way Longs that are lent, many under way, and used where they lie.
+	Bandwidth = "bandwidth"
+	Poll      = "poll"     // polls that find nothing, by number of ranks
+	Startup   = "startup"  // from the launch of a job until all its ranks are attached
+	Exchange  = "exchange" // a Short from rank 0 to all, and from all to rank 0
 )
 
 // Ops lists the operations in the order of a report.
-func Ops() []string { return []string{PingPong, Flood, Stream, Poll, Startup, Exchange} }
+func Ops() []string { return []string{PingPong, Flood, Stream, Bandwidth, Poll, Startup, Exchange} }
+
+// ofPair are the operations of two ranks.
+var ofPair = []string{PingPong, Flood, Stream, Bandwidth}
 
 // Plan is what to measure.
 type Plan struct {
@@ -35,7 +41,7 @@ type Plan struct {
 func Run(ctx context.Context, p Plan, report func(*bench.Series) error) error {
 	var pairs []string
 	for _, op := range p.Ops {
-		if op == PingPong || op == Flood || op == Stream {
+		if slices.Contains(ofPair, op) {
 			pairs = append(pairs, op)
 		}
 	}
@@ -48,7 +54,7 @@ func Run(ctx context.Context, p Plan, report func(*bench.Series) error) error {
 			err = p.each(ctx, "from launch to all ranks attached", op, report, p.startJob)
 		case Exchange:
 			err = p.exchange(ctx, report)
-		case PingPong, Flood, Stream:
+		case PingPong, Flood, Stream, Bandwidth:
 			if op == pairs[0] { // one job measures all that two ranks do
 				err = runner.Launch(ctx, verb, p.only(pairs...), 2, report)
 			}

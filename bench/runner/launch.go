@@ -51,6 +51,7 @@ func Launch(ctx context.Context, verb string, p Plan, n int, report func(*bench.
 		if spec.Starter, spec.RankVar, err = libmpi.Launcher(profile, n, false); err != nil { // they pin themselves
 			return err
 		}
+		spec.StarterHides = libmpi.Marks
 	}
 	running, err := spawner.Start(ctx, spec)
 	if err != nil {

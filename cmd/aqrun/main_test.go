@@ -92,6 +92,17 @@ var roles = map[string]func(){
 		}
 		hangHere()
 	},
+	"input": func() { // rank 0 prints what each rank reads
+		boot := join()
+		text, err := io.ReadAll(os.Stdin)
+		check(err)
+		all, err := boot.Exchange(text)
+		check(err)
+		if boot.Rank() == 0 {
+			fmt.Printf("%q\n", all)
+		}
+		check(boot.Close())
+	},
 	"traffic": traffic,
 	"wait": func() {
 		boot := join()

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -54,6 +55,7 @@ func TestMPIOptions(t *testing.T) {
 			"--conduit sci":       "contradict",
 			"--profile auto":      "they mean the same",
 			"--model mpi/scampi":  "give one of them",
+			"--goroutines":        "process per rank",
 			"--tag-output":        "started by mpiexec",
 			"--launch-prefix env": "started by mpiexec",
 		} {
@@ -86,6 +88,81 @@ func TestMPIWithoutShim(t *testing.T) {
 		!strings.Contains(string(out), "without cgo") {
 		t.Errorf("status %d\n%s", status, out)
 	}
+}
+
+// Of two libraries, the one that was asked for is spoken of.
+func TestMPIWithoutAnyShim(t *testing.T) {
+	for _, library := range libmpitest.Libraries {
+		t.Setenv("AQUEDUCT_LIBDIR", "/nowhere")
+		status, _, errs := output(t, "", "--mpi", library, "-n", "2", "true")
+		if strings.Contains(errs, "without cgo") {
+			t.Skip(errs)
+		}
+		if status != 2 || !strings.Contains(errs, library+": no libaqueduct-mpi-"+library+".so in ") || strings.Count(errs, ".so in ") != 1 {
+			t.Errorf("%s: status %d\n%s", library, status, errs)
+		}
+	}
+}
+
+// Standard input is that of rank 0, and the others' is at its end, whatever mpiexec gives them.
+func TestMPIInput(t *testing.T) {
+	overLibraries(t, func(t *testing.T, library string) {
+		cmd := command(t, "input", "--mpi", library, "-n", "3", "--timeout", "1m", self(t))
+		cmd.Stdin = strings.NewReader("a line\nand more")
+		out, err := cmd.CombinedOutput()
+		if want := `["a line\nand more" "" ""]` + "\n"; err != nil || string(out) != want {
+			t.Errorf("%v: %s, want %s", err, out, want)
+		}
+	})
+}
+
+// A job can start another, over the same library or the other one.
+func TestMPIInMPI(t *testing.T) {
+	overLibraries(t, func(t *testing.T, outer string) {
+		overLibraries(t, func(t *testing.T, inner string) {
+			status, out, errs := output(t, "ring", "--mpi", outer, "-n", "2", aqrun, "--mpi", inner, "-n", "3", self(t))
+			if status != 0 || strings.Count(out, "ring closed") != 6 || errs != "" {
+				t.Errorf("status %d\n%s%s", status, out, errs)
+			}
+		})
+	})
+}
+
+// What an outer launcher has set is not inherited, what users set is, and so is what -x sets.
+func TestMPIHides(t *testing.T) {
+	overLibraries(t, func(t *testing.T, library string) {
+		hidden := []string{"OMPI_UNIVERSE_SIZE", "OMPI_MCA_ess_base_jobid", "OMPI_MCA_orte_hnp_uri", "PMIX_RANK", "PMI_FD", "HYDI_CONTROL_FD", "MPI_LOCALRANKID"}
+		kept := []string{"OMPI_MCA_btl_base_verbose", "OMPI_ALLOW_RUN_AS_ROOT", "PMIX_MCA_psec_base_verbose", "MPIR_CVAR_DEBUG_SUMMARY"}
+		for _, name := range slices.Concat(hidden, kept) {
+			t.Setenv(name, "00") // as no launcher writes it
+		}
+		args := []string{"--mpi", library, "-n", "1", "-x", "PMI_PORT=1"}
+		_, shown, _ := output(t, "", append(args, "--dry-run", "true")...)
+		for _, name := range hidden {
+			if !strings.Contains(shown, " -u "+name+" ") {
+				t.Errorf("%s is not hidden: %s", name, shown)
+			}
+		}
+		for _, name := range kept {
+			if strings.Contains(shown, name) {
+				t.Errorf("%s is hidden: %s", name, shown)
+			}
+		}
+		status, env, errs := output(t, "", append(args, "env")...)
+		if status != 0 {
+			t.Fatalf("status %d\n%s", status, errs)
+		}
+		for _, setting := range []string{"OMPI_MCA_btl_base_verbose=00\n", "MPIR_CVAR_DEBUG_SUMMARY=00\n", "PMI_PORT=1\n"} {
+			if !strings.Contains(env, setting) {
+				t.Errorf("%q is not inherited\n%s", setting, env)
+			}
+		}
+		for _, name := range hidden {
+			if strings.Contains(env, name+"=00\n") {
+				t.Errorf("%s is inherited\n%s", name, env)
+			}
+		}
+	})
 }
 
 // Ranks find the shims that aqrun has found, wherever their program lies.
@@ -191,7 +268,7 @@ func TestMPIKillLeavesNothing(t *testing.T) {
 			overLibraries(t, func(t *testing.T, library string) {
 				dir := t.TempDir()
 				t.Setenv("TMPDIR", dir)
-				cmd := command(t, "traffic", "--mpi", library, "--set", "rma=on", "-n", strconv.Itoa(ranks), self(t))
+				cmd := command(t, "traffic", "--mpi", library, "--set", "rma=shared", "-n", strconv.Itoa(ranks), self(t))
 				var errs bytes.Buffer
 				cmd.Stderr = &errs
 				s := start(t, cmd)

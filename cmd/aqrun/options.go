@@ -347,13 +347,16 @@ func (o *options) checkConduit() error {
 			return err
 		}
 	}
-	if d.Check != nil && o.model == "" {
-		if err := d.Check(nil); err != nil {
-			return fmt.Errorf("conduit %s is not available here: %w", name, err)
-		}
+	switch {
+	case o.model != "":
+		return nil
+	case name == mpiConduit:
+		return o.findStarter(profile) // which checks that profile alone
+	case d.Check == nil:
+		return nil
 	}
-	if name == mpiConduit && o.model == "" && !o.goroutines {
-		return o.findStarter(profile)
+	if err := d.Check(nil); err != nil {
+		return fmt.Errorf("conduit %s is not available here: %w", name, err)
 	}
 	return nil
 }
@@ -385,6 +388,9 @@ func (o *options) anchor(d *core.Driver, profile string) (err error) {
 
 // findStarter has the launcher of an MPI library start the ranks. It binds them, too.
 func (o *options) findStarter(profile string) (err error) {
+	if o.goroutines {
+		return errors.New("conduit mpi needs a process per rank; with --goroutines the ranks share one")
+	}
 	if o.tag || o.outputDir != "" || o.launchPrefix != "" {
 		return errors.New("--tag-output, --output-dir and --launch-prefix need ranks that aqrun starts itself; those of conduit mpi are started by mpiexec: " +
 			"let the program print its rank, or start it by mpiexec itself, with --tag-output or --output-filename DIR of Open MPI, -prepend-pattern '[%r] ' or -outfile-pattern FILE.%r of MPICH")
@@ -403,7 +409,7 @@ func plain(err error) error { return errors.New(strings.TrimPrefix(err.Error(), 
 func (o *options) spec() spawner.Spec {
 	s := spawner.Spec{
 		N: o.n, Prog: o.command[0], Args: o.command[1:], Env: o.env, Dir: o.wdir, Prefix: strings.Fields(o.launchPrefix),
-		Starter: o.starter, RankVar: o.rankVar,
+		Starter: o.starter, RankVar: o.rankVar, StarterHides: libmpi.Marks,
 		Conduit: o.conduit, Profile: o.profile, Segment: o.segment,
 		Bind: spawner.Binding(o.bind), Timeout: time.Duration(o.timeout), Grace: time.Duration(o.grace),
 		TagOutput: o.tag, OutputDir: o.outputDir, Verbose: o.verbose,

@@ -7,7 +7,8 @@
 // earlier packet to the same rank has not left, further replies of one poll are packed into
 // one packet (and requests, on demand). What does not fit a packet goes as a message of its own with a tag named in the
 // packet: the receiver posts the matching receive, for a Long straight into the segment,
-// when the packet has come.
+// when the packet has come. Where the transport makes segments that others reach as memory,
+// a Long's payload is stored in its place before the packet is sent.
 //
 // A pair of ranks may have a number of requests under way. A request counts until its reply
 // has come, or until the receiver has said, in the header of any packet, that its handler has
@@ -89,7 +90,13 @@ func driver(name string) core.Driver {
 			return profiles, models
 		},
 		Check: func(boot core.Bootstrap) error { return check(networksOf(name), boot) },
-		New:   func(profile string) core.Conduit { return &conduit{network: *find(networksOf(name), profile)} },
+		New: func(profile string) core.Conduit {
+			n := find(networksOf(name), profile)
+			if n.Reaches {
+				return &reaching{conduit{network: *n}}
+			}
+			return &conduit{network: *n}
+		},
 		FileSetting: func(key, value string) bool {
 			return slices.ContainsFunc(networksOf(name), func(n Network) bool { return n.FileSetting != nil && n.FileSetting(key, value) })
 		},
@@ -165,12 +172,14 @@ type conduit struct {
 	creditors []*peer        // who has returned credits, see collect
 	opened    [lanes][]*peer // who may have open packets
 
-	out  [lanes]outgoing
-	in   [lanes]incoming
-	late slab // messages whose payload is still to come
+	out   [lanes]outgoing
+	in    [lanes]incoming
+	late  slab // messages whose payload is still to come
+	loans loans
 
-	remote  remote
+	joint   joint
 	service service
+	reach   func(core.Rank) []byte // Segment.Reach; nil: there is none
 
 	exact   bool   // packets' receives are posted for each rank apart
 	posted  int    // packets' receives of each lane
@@ -191,7 +200,8 @@ type peer struct {
 	debtor bool
 	// welcomed is set when it has been told that receives are posted for all its credits.
 	welcomed bool
-	tag      int32 // of the last payload sent to it as a message of its own
+	tag      int32  // of the last payload sent to it as a message of its own
+	near     []byte // its segment as memory of this process, or nil
 	lanes    [lanes]outLane
 }
 
@@ -274,13 +284,25 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	return segment, nil
 }
 
+// unclosed keeps conduits whose transports have failed to close, and so may still use their memory.
+var unclosed struct {
+	sync.Mutex
+	all []*conduit
+}
+
 // Close implements core.Conduit.
 func (c *conduit) Close() error {
 	c.retire()
-	err := c.t.Close()
-	if err != nil {
-		return err // the transport may still use the memory
+	c.beginAllCollectives()
+	if err := c.t.Close(); err != nil {
+		unclosed.Lock()
+		defer unclosed.Unlock()
+		unclosed.all = append(unclosed.all, c)
+		return err
 	}
+	c.forgetCollectives()
+	c.loans.close()
+	var err error
 	for _, r := range c.regions {
 		err = errors.Join(err, r.Close())
 	}

@@ -25,6 +25,7 @@ func TestMain(m *testing.M) {
 		mpitest.Network("unruly", mpitest.Options{Unruly: true}),
 		mpitest.Network("async", mpitest.Options{Unruly: true, Async: true}),
 		mpitest.Network("exact", mpitest.Options{Unruly: true, Exact: true}),
+		mpitest.Network("reaching", mpitest.Options{Unruly: true, Reach: true}),
 		mpitest.Network("narrow", mpitest.Options{Unruly: true, Eager: 512}),
 		mpitest.Network("model", modelled))
 	os.Exit(m.Run())
@@ -45,6 +46,7 @@ var configurations = []struct {
 	{"single", coretest.Goroutines, core.Config{Profile: "prompt", Threads: core.Single, Settings: map[string]string{"pack": "off"}}},
 	{"unruly", coretest.Goroutines, core.Config{Profile: "unruly", Threads: core.Many, Sleep: 1}},
 	{"exact", coretest.Goroutines, core.Config{Profile: "exact", Threads: core.Many}},
+	{"reaching", coretest.Goroutines, core.Config{Profile: "reaching", Threads: core.Many}},
 	{"packed", coretest.Goroutines, core.Config{Profile: "async", Threads: core.Single, Settings: map[string]string{"pack": "all"}}},
 	{"narrow", coretest.Goroutines, core.Config{Profile: "narrow", Threads: core.Many, Settings: scarce}},
 	{"model", coretest.Model, core.Config{Profile: "model", Seed: 1}},

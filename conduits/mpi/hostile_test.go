@@ -16,6 +16,7 @@ import (
 type script struct {
 	packets [lanes][][]byte
 	source  core.Rank
+	reach   bool // the others' segments are memory of this process
 	payload int
 	posted  []Post
 	ended   []Completion
@@ -23,6 +24,14 @@ type script struct {
 
 func (s *script) Limits() TransportLimits { return TransportLimits{Eager: 4096} }
 func (s *script) Close() error            { return nil }
+
+func (s *script) Segment(size int) (Segment, error) {
+	if !s.reach {
+		return Segment{}, nil
+	}
+	other := make([]byte, size)
+	return Segment{Reach: func(core.Rank) []byte { return other }}, nil
+}
 
 func (s *script) Progress(posts []Post, done []Completion) (int, error) {
 	for _, p := range posts {
@@ -54,7 +63,7 @@ const accepted = "nobody has noticed anything"
 // ended.
 func attacked(t *testing.T, s *script) error {
 	name := "mpi attacked: " + t.Name()
-	Register(name, Network{Name: "script", Live: true, Open: func(spec *Spec) (Transport, error) {
+	Register(name, Network{Name: "script", Live: true, Reaches: true, Open: func(spec *Spec) (Transport, error) {
 		if spec.Boot.Rank() == 1 {
 			return s, nil
 		}
@@ -114,6 +123,11 @@ func TestHostile(t *testing.T) {
 		{"sound short", script{packets: [lanes][][]byte{{forge(0, short, short)}}}, accepted},
 		{"sound medium", script{packets: [lanes][][]byte{{forge(0, forgeRecord(core.Medium, false, 3, 0, 9, 0, 16+16))}}}, accepted},
 		{"sound late long", script{payload: 4096, packets: [lanes][][]byte{{forge(0, forgeRecord(core.Long, false, 0, firstTag, 4096, 0, 0))}}}, accepted},
+		{"sound long in place", script{reach: true, packets: [lanes][][]byte{{forge(0, forgeRecord(core.Long, false, 0, inPlace, 4096, 0, 0))}}}, accepted},
+		{"in place, but out of reach", script{packets: [lanes][][]byte{{forge(0, forgeRecord(core.Long, false, 0, inPlace, 8, 0, 0))}}}, "said to be in place"},
+		{"in place past the segment", script{reach: true, packets: [lanes][][]byte{{forge(0, forgeRecord(core.Long, false, 0, inPlace, 8, 4089, 0))}}}, "said to be in place"},
+		{"in place that wraps", script{reach: true, packets: [lanes][][]byte{{forge(0, forgeRecord(core.Long, false, 0, inPlace, 8, ^uint64(0), 0))}}}, "said to be in place"},
+		{"medium in place", script{reach: true, packets: [lanes][][]byte{{forge(0, forgeRecord(core.Medium, false, 0, inPlace, 8, 0, 0))}}}, "said to be in place"},
 		{"no header", script{packets: [lanes][][]byte{{{1, 0, 0}}}}, "a packet of 3 bytes"},
 		{"another length", script{packets: [lanes][][]byte{{wrong}}}, "says it has 2147483648"},
 		{"unknown flags", script{packets: [lanes][][]byte{{flagged}}}, "flags 0x2"},

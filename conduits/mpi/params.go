@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // params are the settings of the engine.
@@ -44,7 +45,7 @@ var packings = map[string]packing{"auto": packAuto, "off": packOff, "replies": p
 func defaults() params {
 	return params{
 		depth:    32,
-		packet:   4096, // Open MPI's shared-memory eager limit, the lowest of the common ones
+		packet:   8192, // with room for a payload of 4096 bytes, where the transport sends that eagerly
 		packets:  64,
 		receives: 256,
 		stages:   4,
@@ -67,13 +68,15 @@ const (
 	slack         = 4 * 16 // bytes behind each packet's buffer: Dispatch gets a window of 16 arguments
 )
 
-// parseParams reads the settings of the engine and returns those that it does not know.
-func parseParams(settings map[string]string) (p params, rest map[string]string, err error) {
-	p = defaults()
-	known := map[string]struct {
-		to       *int
-		min, max int
-	}{
+// number is where a setting goes that is one, and which values it may have.
+type number struct {
+	to       *int
+	min, max int
+}
+
+// numbers returns the settings of the engine that are numbers.
+func (p *params) numbers() map[string]number {
+	return map[string]number{
 		"depth":    {&p.depth, 1, 1 << 12},
 		"packet":   {&p.packet, least, 1 << 20},
 		"packets":  {&p.packets, 2, 1 << 16},
@@ -83,6 +86,26 @@ func parseParams(settings map[string]string) (p params, rest map[string]string, 
 		"medium":   {&p.medium, least, 1 << 24},
 		"long":     {&p.long, least, 1 << 30},
 	}
+}
+
+// The other settings of the engine.
+const (
+	packKey    = "pack"
+	serviceKey = "service"
+)
+
+// UnknownSetting returns the error for a setting that a network does not know. It lists all that there
+// are: the network's own, and those of the engine.
+func UnknownSetting(key, value string, own ...string) error {
+	all := slices.AppendSeq(append(own, packKey, serviceKey), maps.Keys(new(params).numbers()))
+	slices.Sort(all)
+	return fmt.Errorf("mpi: setting %s=%q: unknown; there are %s", key, value, strings.Join(all, ", "))
+}
+
+// parseParams reads the settings of the engine and returns those that it does not know.
+func parseParams(settings map[string]string) (p params, rest map[string]string, err error) {
+	p = defaults()
+	known := p.numbers()
 	rest = make(map[string]string)
 	for _, key := range slices.Sorted(maps.Keys(settings)) { // so that errors are the same in every run
 		v := settings[key]
@@ -92,11 +115,11 @@ func parseParams(settings map[string]string) (p params, rest map[string]string, 
 			if *k.to, err = strconv.Atoi(v); err == nil && (*k.to < k.min || *k.to > k.max) {
 				err = fmt.Errorf("out of range %d to %d", k.min, k.max)
 			}
-		case key == "pack":
+		case key == packKey:
 			if p.pack, ok = packings[v]; !ok {
 				err = fmt.Errorf("want auto, off, replies or all")
 			}
-		case key == "service":
+		case key == serviceKey:
 			if p.async = v == "on"; !p.async && v != "off" {
 				err = fmt.Errorf("want on or off")
 			}

@@ -19,7 +19,6 @@ func (c *conduit) Poll(budget int) int {
 	shm.Publish32(&c.polls, c.polls+1)
 	c.flush()
 	c.progress()
-	done := c.completeAccesses()
 	n := c.take(budget)
 	c.flush()
 	c.settle()
@@ -33,6 +32,7 @@ func (c *conduit) Poll(budget int) int {
 			}
 		}
 	}
+	done := c.completeCollectives()
 	c.collect()
 	if n == 0 && c.events != c.seen {
 		n = 1
@@ -69,6 +69,9 @@ func (c *conduit) file(d *Completion) {
 	case ofStage:
 		c.out[l].idle = append(c.out[l].idle, n)
 		c.ended()
+	case ofLoan:
+		c.giveBack(n)
+		c.ended()
 	case ofReceive:
 		c.arrive(l, c.in[l].packets[n], d)
 	case ofLate:
@@ -79,6 +82,9 @@ func (c *conduit) file(d *Completion) {
 			return
 		}
 		c.in[l].ready.Push(n)
+	case ofCollective:
+		c.joint.ended = append(c.joint.ended, n)
+		c.ended()
 	}
 }
 
@@ -130,6 +136,9 @@ func (c *conduit) peer(r core.Rank) *peer {
 	p := c.peers[r]
 	if p == nil {
 		p = &peer{rank: r, room: min(firstRoom, c.depth)}
+		if c.reach != nil {
+			p.near = c.reach(r)
+		}
 		c.peers[r] = p
 		source, n := AnySource, min(c.depth, c.receives-c.posted)
 		if c.exact {
@@ -221,7 +230,11 @@ func (c *conduit) accept(l lane, p *peer, r *record) bool {
 
 // deliver runs the handler of a record, or reports false if its payload is still to come.
 func (c *conduit) deliver(p *peer, r *record, args *[core.MaxArgs]uint32) bool {
-	if r.tag != 0 {
+	switch r.tag {
+	case 0:
+	case inPlace:
+		return c.deliverPlaced(p, r, args)
+	default:
 		c.expect(p, r)
 		return false
 	}
@@ -232,6 +245,17 @@ func (c *conduit) deliver(p *peer, r *record, args *[core.MaxArgs]uint32) bool {
 		}
 	}
 	c.dispatch(p, r.hdr, args, r.off, r.data)
+	return true
+}
+
+// deliverPlaced runs the handler of a Long whose sender has stored the payload where it goes.
+func (c *conduit) deliverPlaced(p *peer, r *record, args *[core.MaxArgs]uint32) bool {
+	window, inside := c.ep.Window(r.off, uint64(r.n))
+	if p.near == nil || r.hdr.Kind() != core.Long || !inside {
+		c.fault(p.rank, "a %v whose %d bytes are said to be in place at %d", r.hdr, r.n, r.off)
+		return false
+	}
+	c.dispatch(p, r.hdr, args, r.off, window)
 	return true
 }
 

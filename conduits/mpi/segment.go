@@ -13,19 +13,39 @@ type packet struct {
 	n      int       // bytes of it
 	at     int       // received: where the next record begins; sent: where the payload of the reserved record is
 	source core.Rank // received: whose it may be; AnySource: anybody's
-	big    uint32    // sent, while reserved: its stage, plus one; 0: the payload is in the packet
+	way    carriage  // sent, while reserved: of the payload
+	stage  uint32    // its number, if the payload is staged
 }
 
 // What the id of a post is of, in the upper half; the lower one is a number, and the lane
 // is the lowest bit of the upper half.
 const (
-	ofPacket  = (iota + 1) << 33 // a packet that is sent
-	ofStage                      // a payload that is sent
-	ofReceive                    // a packet that is received
-	ofLate                       // a payload that is received
+	ofPacket     = (iota + 1) << 33 // a packet that is sent
+	ofStage                         // a payload that is sent
+	ofLoan                          // a payload that is sent from where the caller has it
+	ofReceive                       // a packet that is received
+	ofLate                          // a payload that is received
+	ofCollective                    // no post: a collective operation
 )
 
 func idOf(what uint64, l lane, n int) uint64 { return what | uint64(l)<<32 | uint64(n) }
+
+// segment makes the segment: the transport's, if it makes one.
+func (c *conduit) segment(size int) ([]byte, error) {
+	if t, ok := c.t.(Segmenter); ok {
+		s, err := t.Segment(size)
+		if err != nil {
+			return nil, err
+		}
+		if c.reach = s.Reach; s.Memory != nil {
+			return s.Memory, nil
+		}
+	}
+	if size == 0 {
+		return nil, nil
+	}
+	return c.region(size)
+}
 
 // region makes memory that the transport accepts, kept until Close.
 func (c *conduit) region(size int) ([]byte, error) {

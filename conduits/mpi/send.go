@@ -5,6 +5,30 @@ import (
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
+// carriage is how a payload travels.
+type carriage uint8
+
+const (
+	packed carriage = iota // in the packet
+	staged                 // as a message of its own, out of a stage
+	lent                   // as a message of its own, from where the caller has it
+	placed                 // by stores to the receiver's segment, before the packet
+)
+
+// carriage chooses for the payload of op. The models charge for copies into stages, and so lend
+// nothing.
+func (c *conduit) carriage(p *peer, op *core.Op) carriage {
+	switch {
+	case p.near != nil && op.Hdr.Kind() == core.Long && op.Len > 0:
+		return placed
+	case packetHeader+recordSize(op.Hdr.NArgs(), op.Len) <= c.packet:
+		return packed
+	case op.Src != nil && c.proc == nil:
+		return lent
+	}
+	return staged
+}
+
 // Reserve implements core.Conduit. The message gets a packet of its own; Commit decides
 // whether it travels in it or with others.
 func (c *conduit) Reserve(op *core.Op) core.Result {
@@ -16,24 +40,25 @@ func (c *conduit) Reserve(op *core.Op) core.Result {
 	if l == requests && (p.under >= p.room || c.broken) || len(o.free) == 0 {
 		return core.NoRoom
 	}
-	nargs := op.Hdr.NArgs()
-	big := packetHeader+recordSize(nargs, op.Len) > c.packet
-	if big && len(o.idle) == 0 {
+	way := c.carriage(p, op)
+	if way == staged && len(o.idle) == 0 {
 		return core.NoRoom
 	}
 	k := o.free[len(o.free)-1]
 	o.free = o.free[:len(o.free)-1]
-	k.peer, k.big, k.at = p, 0, packetHeader+recordHeader
+	k.peer, k.way, k.at = p, way, packetHeader+recordHeader
 	op.Slot = uint64(uint32(k.id))
 	op.Args = arguments(k.buf, k.at)
-	k.at += padded(4 * nargs)
-	if big {
-		s := o.idle[len(o.idle)-1]
-		o.idle = o.idle[:len(o.idle)-1]
-		k.big = s + 1
-		op.Data = o.stages[s][:op.Len:op.Len]
-	} else {
+	k.at += padded(4 * op.Hdr.NArgs())
+	switch way {
+	case packed:
 		op.Data = k.buf[k.at : k.at+op.Len : k.at+op.Len]
+	case staged:
+		k.stage = o.idle[len(o.idle)-1]
+		o.idle = o.idle[:len(o.idle)-1]
+		op.Data = o.stages[k.stage][:op.Len:op.Len]
+	case placed:
+		op.Data = p.near[op.Off:][:op.Len:op.Len]
 	}
 	if l == requests {
 		p.under++
@@ -53,23 +78,28 @@ func (c *conduit) Commit(op *core.Op) {
 	if l == replies {
 		p.held-- // the reply settles its request
 	}
-	if k.big != 0 && k.at+padded(op.Len) <= c.packet { // it has become less since Reserve
-		s := k.big - 1
-		copy(k.buf[k.at:], o.stages[s][:op.Len])
-		o.idle = append(o.idle, s)
-		k.big = 0
+	if k.way == staged && k.at+padded(op.Len) <= c.packet { // it has become less since Reserve
+		copy(k.buf[k.at:], o.stages[k.stage][:op.Len])
+		o.idle = append(o.idle, k.stage)
+		k.way = packed
 	}
 	tag, payload := int32(0), Post{}
-	if k.n = k.at + padded(op.Len); k.big != 0 {
-		k.n = k.at
+	switch k.n = k.at; k.way {
+	case packed:
+		k.n += padded(op.Len)
+	case staged:
 		tag = p.nextTag()
-		s := k.big - 1
-		payload = Post{Buf: o.stages[s][:op.Len], ID: idOf(ofStage, l, int(s)), Peer: p.rank, Tag: tag}
-		c.begun()
+		payload = Post{Buf: o.stages[k.stage][:op.Len], ID: idOf(ofStage, l, int(k.stage)), Peer: p.rank, Tag: tag}
+	case lent:
+		tag = p.nextTag()
+		payload = Post{Buf: op.Src, ID: c.lend(op), Peer: p.rank, Tag: tag}
+	case placed:
+		tag = inPlace
 	}
 	putRecordHeader(k.buf[packetHeader:], op.Hdr, tag, op.Len, op.Off)
-	c.enqueue(l, k, op.Hdr.Handler() < core.ExtendedHandlers)
-	if tag != 0 {
+	c.enqueue(l, k, payload.Tag != 0 || op.Hdr.Handler() < core.ExtendedHandlers)
+	if payload.Tag != 0 {
+		c.begun()
 		c.post(payload)
 	}
 	if c.sends {
@@ -86,8 +116,8 @@ func (p *peer) nextTag() int32 {
 
 // enqueue sends a packet with one record, at once unless messages of the lane are packed and an
 // earlier one has not left, or was sent after the last poll began. Then it waits, and collects what
-// follows, until there is no room in it or a poll flushes it. What is urgent does not wait: core's barriers, after which
-// their sender may poll no more.
+// follows, until there is no room in it or a poll flushes it. What is urgent does not wait: what announces a
+// payload, and core's barriers, after which their sender may poll no more.
 func (c *conduit) enqueue(l lane, k *packet, urgent bool) {
 	ol := &k.peer.lanes[l]
 	wait := (c.pack == packAll || c.pack == packReplies && l == replies) && (ol.busy > 0 || ol.sent == c.polls) && !urgent

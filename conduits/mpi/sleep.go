@@ -21,7 +21,7 @@ func (s sleeper) Arm() bool {
 	c.lock()
 	defer c.unlock()
 	c.progress()
-	return c.events != c.seen || len(c.remote.begun) > 0
+	return c.events != c.seen
 }
 
 func (sleeper) FD() int { return -1 }

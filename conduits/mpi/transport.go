@@ -15,6 +15,8 @@ type Network struct {
 	// Check tells whether it can be used, with a reason for people; boot is nil when only a
 	// list is wanted. Nil: always.
 	Check func(boot core.Bootstrap) error
+	// Reaches says that ranks may reach each other's segments as memory: see Segment.Reach.
+	Reaches bool
 	// FileSetting, if not nil, says whether the value of a setting of the network's own is the
 	// path of a file: see core.Driver.
 	FileSetting func(key, value string) bool
@@ -38,7 +40,7 @@ type Spec struct {
 //
 // Everything goes through one call, Progress, so that one crossing into a foreign library
 // hands over all that is to begin and brings all that has ended. Further powers, such as
-// remote memory access, are interfaces of their own that a Transport may implement as well.
+// collective operations, are interfaces of their own that a Transport may implement as well.
 type Transport interface {
 	// Limits returns what does not change while the transport is open.
 	Limits() TransportLimits
@@ -64,39 +66,25 @@ type Transport interface {
 	Close() error
 }
 
-// Accessor is an optional power of a Transport: remote memory access. The transport then owns the
-// segments.
-type Accessor interface {
-	// Segment makes the rank's segment, which the others of the group access; nil if it does not
-	// provide access after all. Collective over the group, with sizes that may differ; called once,
-	// before Progress.
-	Segment(size int) ([]byte, error)
-	// Access begins an operation. It is complete, at its target as well, when the next Progress
-	// has returned; until then what it names belongs to the transport.
-	Access(a *Access) error
+// Segmenter is an optional power of a Transport: to make the segments of the ranks itself, so that they
+// get at each other's without messages.
+type Segmenter interface {
+	// Segment makes the rank's segment. Collective over the group, with sizes that may differ; called
+	// once, before Progress.
+	Segment(size int) (Segment, error)
 }
 
-// Access is an operation on a segment. Its memory is where it is until the operation is complete:
-// outside the Go heap, or pinned.
-type Access struct {
-	What  AccessKind
-	Rank  core.Rank // whose segment
-	Off   uint64    // where in it; AccessAdd, AccessFetch: a multiple of the element's size
-	Mem   []byte    // a put's source, or a get's destination; AccessAdd: what is added; an element then
-	Fetch []byte    // AccessAdd, AccessFetch: where the element goes as it was before
+// Segment is a rank's segment as a Segmenter has made it, valid until Transport.Close, and what the
+// rank can do with those of others. The zero value leaves the segment to the engine.
+type Segment struct {
+	// Memory is the segment, from the beginning of a page, outside the Go heap.
+	Memory []byte
+
+	// Reach, if not nil, returns the segment of a rank of the group as memory of this process: nil if
+	// it is none, which then is so for both ranks; an empty segment is not nil. core.Reacher has the
+	// rules. The network must say Network.Reaches.
+	Reach func(core.Rank) []byte
 }
-
-// AccessKind is what an Access does.
-type AccessKind uint8
-
-// The kinds. Elements are integers of 4 or 8 bytes; AccessAdd and AccessFetch of one size are
-// atomic with respect to each other.
-const (
-	AccessPut AccessKind = iota
-	AccessGet
-	AccessAdd
-	AccessFetch
-)
 
 // TransportLimits are the sizes of a Transport.
 type TransportLimits struct {
@@ -127,8 +115,8 @@ const MaxTag = 32767
 
 // Post is a send or a receive that is to begin. From then until its completion Buf belongs
 // to the transport: a send's is unchanged, a receive's is not looked at. The memory lies
-// outside the Go heap and stays where it is (except under the race detector between
-// goroutines), so foreign code may keep its address between calls.
+// outside the Go heap or is pinned, and so stays where it is (except under the race detector
+// between goroutines): foreign code may keep its address between calls.
 type Post struct {
 	Buf     []byte
 	ID      uint64    // returned by the completion

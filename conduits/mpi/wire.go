@@ -17,7 +17,8 @@ import (
 //	         4  length (32)    of the packet, this header included
 //
 //	record   0  header (16)    core.Header
-//	         2  tag (16)       0: the payload follows the arguments; else that of its message
+//	         2  tag (16)       0: the payload follows the arguments; inPlace: it is in the
+//	                           receiver's segment already; else the tag of its message
 //	         4  length (32)    of the payload
 //	         8  offset (64)    Long: where in the segment the payload goes; else 0
 //	        16  arguments, padded to 8 bytes, then the payload, padded likewise
@@ -29,12 +30,15 @@ const (
 	// Tags of payloads that are messages of their own; below are the lanes'.
 	firstTag = int32(lanes)
 	tags     = MaxTag + 1 - firstTag
+
+	// inPlace, as the tag of a Long, says that its sender has stored the payload where it goes.
+	inPlace = 1<<16 - 1
 )
 
 // record is one active message of a packet. args and data alias the packet.
 type record struct {
 	hdr  core.Header
-	tag  int32 // 0: the payload is data
+	tag  int32 // 0: the payload is data; see above
 	n    uint32
 	off  uint64
 	args []byte

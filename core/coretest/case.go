@@ -122,7 +122,7 @@ func Cases() []*Case {
 		messageCases, queryCases, completionCases, handlerCases, refusalCases, replyCases,
 		orderCases, floodCases, immediateCases, negotiationCases, negotiationRefusalCases,
 		waitCases, barrierCases, finalCases, attachCases, groupCases, contextCases, progressCases,
-		oneSidedCases, lockCases, exitCases, panicCases, killCases, debugCases(), modelCases,
+		oneSidedCases, collectiveCases, lockCases, exitCases, panicCases, killCases, debugCases(), modelCases,
 		allocationCases,
 	}
 	var all []*Case

@@ -6,6 +6,9 @@
 //	aqrun --mpi openmpi -n 4 mpimix
 //	mpiexec -n 4 mpimix mpi-first
 //
+// What calls MPI is C, in shim/mix.c, compiled for the library and opened when the program runs, so that
+// the program is linked with no library.
+//
 // MPI is initialised with MPI_THREAD_SERIALIZED at least. So the program calls it only where none of its
 // goroutines is in a call of Aqueduct's, and lets all messages arrive first: a rank that is blocked in
 // MPI serves nobody's.
@@ -26,8 +29,8 @@ const usage = "usage: mpimix [mpi-first]"
 const onSquare core.HandlerIndex = 128
 
 func main() {
-	if !slices.Equal(os.Args[1:], []string{"mpi-first"}) {
-		aqueduct.Run(mix)
+	if !slices.Equal(os.Args[1:], []string{"mpi-first"}) || !overMPI() {
+		aqueduct.Run(mix) // which says what is wrong
 		return
 	}
 	if err := begin(); err != nil {

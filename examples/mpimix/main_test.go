@@ -50,7 +50,7 @@ func TestMistakes(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", exe, ".").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
-	for arg, want := range map[string]string{"": "start it with aqrun --mpi", "other": usage} {
+	for arg, want := range map[string]string{"": "start it with aqrun --mpi", "mpi-first": "start it with aqrun --mpi", "other": usage} {
 		cmd := exec.Command(exe, strings.Fields(arg)...)
 		out, _ := cmd.CombinedOutput()
 		if status := cmd.ProcessState.ExitCode(); status != 2 || !strings.Contains(string(out), want) {

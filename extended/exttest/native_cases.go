@@ -2,11 +2,14 @@ package exttest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"testing"
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/coretest"
 	"github.com/aqueduct-go/aqueduct/extended"
+	"github.com/aqueduct-go/aqueduct/extended/coll"
 )
 
 var nativeCases = []coretest.Case{{
@@ -21,6 +24,14 @@ var nativeCases = []coretest.Case{{
 	Name:  "native/tickets",
 	Rule:  "numbers that all draw from one word are drawn once each, whoever adds; whoever puts the word before finds what it has put",
 	Ranks: []int{1, 2, 3}, Body: nativeTickets,
+}, {
+	Name:  "native/collectives",
+	Rule:  "calls of the world go to a network that has them, and send no message; other teams', and what it does not have or an algorithm is forced upon, do, beside and between them",
+	Ranks: []int{2, 3, 4}, Config: func(cfg *core.Config) { cfg.Debug = false }, Body: nativeCollectives,
+}, {
+	Name:  "native/collectives-allocation",
+	Rule:  "collective calls that the network carries out allocate nothing",
+	Ranks: []int{2, 3}, Needs: coretest.Plain, Config: awake, Body: nativeCollectivesAllocation,
 }, {
 	Name:  "native/off",
 	Rule:  "with Config.NoNative nothing is left to the network",
@@ -174,6 +185,170 @@ func nativeTickets(t *coretest.T) error {
 		}
 	}
 	return errorsOf(t, nil)
+}
+
+// worldCalls are calls of a team that a network may have, with n bytes of each member for each, and
+// of a reduction.
+func worldCalls(c *extended.Context, w *extended.Team, n int) []call {
+	one, all, all2 := make([]byte, n), make([]byte, n*w.Size()), make([]byte, n*w.Size())
+	add := extended.Reduction{Type: extended.Uint64, Op: extended.Add}
+	return []call{
+		{"BarrierNB", func() error { ev, err := w.BarrierNB(c); return wait(c, ev, err) }},
+		{"Broadcast", func() error { return w.Broadcast(c, w.Size()-1, one, one) }},
+		{"Reduce", func() error { return w.Reduce(c, 1, one, one, add) }},
+		{"AllReduce", func() error { return w.AllReduce(c, one, one, add) }},
+		{"AllGather", func() error { return w.AllGather(c, all, one) }},
+		{"AllToAll", func() error { return w.AllToAll(c, all, all2) }},
+	}
+}
+
+// collecting attaches, and skips the case unless the network has collective operations and has been
+// set to carry out all it can.
+func collecting(t *coretest.T) (ep *extended.Endpoint, skip bool, err error) {
+	if ep, err = attach(t); err != nil {
+		return nil, true, err
+	}
+	if ep.Core().MaxNativeCollective() == 0 || t.Config().Settings["collectives"] != "native" {
+		t.Skipf("not all collective operations are the network's")
+		return nil, true, nil
+	}
+	return ep, false, nil
+}
+
+// nativeCollectives counts the messages of calls.
+func nativeCollectives(t *coretest.T) error {
+	ep, skip, err := collecting(t)
+	if skip || err != nil {
+		return err
+	}
+	c, w := &ep.Context, ep.World()
+	sent := func() (n uint64) {
+		for r := range core.Rank(t.Size()) {
+			n += requests(ep, r)
+		}
+		return n
+	}
+	back, err := w.Split(c, 0, -w.Rank())
+	if err != nil {
+		return err
+	}
+	const size = 80000
+	for _, x := range worldCalls(c, w, size) {
+		before := sent()
+		if err := x.once(); err != nil {
+			return err
+		}
+		if n := sent() - before; n > 0 {
+			t.Errorf("%s of the world sent %d messages", x.name, n)
+		}
+	}
+	last := extended.Reduction{Func: func(dst, src []byte) { copy(dst, src) }, Size: 8, Ordered: true}
+	float := extended.Reduction{Type: extended.Float64, Op: extended.Add}
+	b := make([]byte, size)
+	others := append(worldCalls(c, back, size),
+		call{"AllReduce by a function", func() error { return w.AllReduce(c, b, b, last) }},
+		call{"AllReduce of floating-point numbers", func() error { return w.AllReduce(c, b, b, float) }},
+		call{"Scan", func() error { return w.Scan(c, b, b, float) }},
+	)
+	mine := uint64(0)
+	for _, x := range others {
+		before := sent()
+		if err := x.once(); err != nil {
+			return err
+		}
+		mine += sent() - before
+	}
+	if mine == 0 {
+		t.Errorf("calls that the network does not have sent no message")
+	}
+	if err := nativesBetween(t, c, w, back); err != nil {
+		return err
+	}
+	forced, err := coll.ParseForced("allgather=ring")
+	if err != nil {
+		return err
+	}
+	if err := ep.Force(c, forced); err != nil {
+		return err
+	}
+	before := sent()
+	if err := w.AllGather(c, make([]byte, size*w.Size()), b); err != nil {
+		return err
+	}
+	if sent() == before {
+		t.Errorf("an algorithm that was forced sent no message")
+	}
+	return errorsOf(t, ep.Barrier())
+}
+
+// nativesBetween has calls of all kinds under way together, and ends them in another order.
+func nativesBetween(t *coretest.T, c *extended.Context, w, back *extended.Team) error {
+	const n = 9000
+	last := extended.Reduction{Func: func(dst, src []byte) { copy(dst, src) }, Size: 8, Ordered: true}
+	add := extended.Reduction{Type: extended.Int64, Op: extended.Add}
+	for round := range t.Times(20) {
+		src := make([]byte, n)
+		for i := range n / 8 {
+			copy(src[8*i:], put64(uint64(round+i+w.Rank())))
+		}
+		var evs []extended.Event
+		var results [][]byte
+		for k := range 12 {
+			team, r := w, add
+			switch k % 3 {
+			case 1:
+				r = last
+			case 2:
+				team = back
+			}
+			dst := make([]byte, n)
+			ev, err := team.AllReduceNB(c, dst, src, r)
+			if err != nil {
+				return err
+			}
+			evs, results = append(evs, ev), append(results, dst)
+		}
+		for k := len(evs) - 1; k >= 0; k-- {
+			if err := c.Wait(evs[k]); err != nil {
+				return err
+			}
+			for i := range n / 8 {
+				size := uint64(w.Size())
+				want := size*uint64(round+i) + size*(size-1)/2
+				if k%3 == 1 {
+					want = uint64(round + i + w.Size() - 1)
+				}
+				if got := get64(results[k][8*i:]); got != want {
+					t.Errorf("round %d, call %d: element %d is %d, want %d", round, k, i, got, want)
+					break
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// nativeCollectivesAllocation has all ranks make the same calls, and rank 0 count.
+func nativeCollectivesAllocation(t *coretest.T) error {
+	ep, skip, err := collecting(t)
+	if skip || err != nil {
+		return err
+	}
+	c, w := &ep.Context, ep.World()
+	for _, x := range worldCalls(c, w, 80000) {
+		var err error
+		once := func() { err = errors.Join(err, x.once()) }
+		for range 20 {
+			once() // fills pools
+		}
+		if n := testing.AllocsPerRun(100, once); n > 0 && t.Rank() == 0 {
+			t.Errorf("%s allocates %v times", x.name, n)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return errorsOf(t, ep.Barrier())
 }
 
 func nativeOff(t *coretest.T) error {

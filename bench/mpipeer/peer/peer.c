@@ -89,9 +89,13 @@ static void stream(void) {
 	if (rank == 1) MPI_Irecv(dst, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, r);
 }
 
-static void drain(void) { MPI_Waitall(WINDOW, under_way, MPI_STATUSES_IGNORE); }
-
 static MPI_Win window;
+
+// drain completes what is under way.
+static void drain(void) {
+	MPI_Waitall(WINDOW, under_way, MPI_STATUSES_IGNORE);
+	MPI_Win_flush_all(window);
+}
 
 static void put(void) {
 	if (rank != 0) return;
@@ -105,6 +109,23 @@ static void get(void) {
 	MPI_Win_flush(1, window);
 }
 
+// many flushes once for WINDOW accesses.
+static void many(void) {
+	if (++next_slot % WINDOW == 0) MPI_Win_flush(1, window);
+}
+
+static void putnb(void) {
+	if (rank != 0) return;
+	MPI_Put(src, bytes, MPI_BYTE, 1, 0, bytes, MPI_BYTE, window);
+	many();
+}
+
+static void getnb(void) {
+	if (rank != 0) return;
+	MPI_Get(dst, bytes, MPI_BYTE, 1, 0, bytes, MPI_BYTE, window);
+	many();
+}
+
 static void fetchadd(void) {
 	if (rank != 0) return;
 	MPI_Fetch_and_op(src, dst, MPI_UINT64_T, 1, 0, MPI_SUM, window);
@@ -116,7 +137,7 @@ static const struct op {
 	void (*run)(void);
 	int blocks; // BYTES are those of the block that every rank has for each
 } ops[] = {{"barrier", barrier, 0}, {"broadcast", broadcast, 0}, {"allreduce", allreduce, 0}, {"alltoall", alltoall, 1},
-	{"pingpong", pingpong, 0}, {"stream", stream, 0}, {"put", put, 0}, {"get", get, 0}, {"fetchadd", fetchadd, 0}, {0}};
+	{"pingpong", pingpong, 0}, {"stream", stream, 0}, {"put", put, 0}, {"get", get, 0}, {"putnb", putnb, 0}, {"getnb", getnb, 0}, {"fetchadd", fetchadd, 0}, {0}};
 
 // buffer returns n bytes of memory that was written.
 static void *buffer(size_t n) {
@@ -169,7 +190,7 @@ int main(int argc, char **argv) {
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 	const struct op *op = ops;
 	while (argc == 4 && op->name != NULL && strcmp(op->name, argv[1]) != 0) op++;
-	if (argc != 4 || op->name == NULL) die("usage: peer OP CPUS BYTES; OP is barrier, broadcast, allreduce, alltoall, pingpong, stream, put, get or fetchadd");
+	if (argc != 4 || op->name == NULL) die("usage: peer OP CPUS BYTES; OP is barrier, broadcast, allreduce, alltoall, pingpong, stream, put, get, putnb, getnb or fetchadd");
 	pin(argv[2]);
 	bytes = atoi(argv[3]);
 	if (bytes < 0 || bytes > MAXBYTES || bytes % sizeof *src != 0) die("size must be 0 to 4194304 bytes, a multiple of 8");

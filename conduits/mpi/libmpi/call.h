@@ -34,13 +34,14 @@ static inline int aqmpi_call_progress(uintptr_t batch, int n, int most)
 	int ended;
 	return b->table->progress(b->end, b->posts, n, b->done, most, &ended) == 0 ? ended : -1;
 }
-static inline int aqmpi_call_window(const aqmpi_table *t, aqmpi_end *end, int64_t size, void **memory)
+static inline int aqmpi_call_share(const aqmpi_table *t, aqmpi_end *end, int64_t size, aqmpi_near *near, aqmpi_shared *shared)
 {
-	return t->window(end, size, memory);
+	return t->share(end, size, near, shared);
 }
-static inline int aqmpi_call_access(const aqmpi_table *t, aqmpi_end *end, uintptr_t access)
+static inline int aqmpi_call_join(const aqmpi_table *t, aqmpi_end *end) { return t->join(end); }
+static inline int aqmpi_call_collect(const aqmpi_table *t, aqmpi_end *end, uintptr_t c)
 {
-	return t->access(end, (const aqmpi_access *)access);
+	return t->collect(end, (const aqmpi_collective *)c);
 }
 static inline int aqmpi_call_close(const aqmpi_table *t, aqmpi_end *end, int drain) { return t->close(end, drain); }
 

@@ -25,38 +25,35 @@ func TestMain(m *testing.M) {
 
 // scarce has one of everything, so that nothing moves but by what the rules promise.
 var scarce = map[string]string{
-	"depth": "1", "packet": "512", "packets": "2", "receives": "1", "stages": "1", "mediums": "1", "medium": "512", "long": "8192",
+	"depth": "1", "packet": "512", "packets": "2", "receives": "1", "stages": "1", "mediums": "1", "medium": "512", "long": "8192", "rma": "off",
 }
 
 // traffic are the groups of cases that say something about buffers and completions.
 var traffic = []string{"message", "flood", "order", "barrier", "negotiation", "reply", "group"}
 
 func TestConformance(t *testing.T) {
-	var some, oneSided []*coretest.Case
+	var some, collective []*coretest.Case
 	for _, c := range coretest.Cases() {
 		switch group, _, _ := strings.Cut(c.Name, "/"); {
 		case slices.Contains(traffic, group):
 			some = append(some, c)
-		case group == "one-sided":
-			oneSided = append(oneSided, c)
+		case group == "collective":
+			collective = append(collective, c)
 		}
 	}
 	for _, library := range libmpitest.Libraries {
-		oneSided := oneSided
-		if library == "mpich" { // it does not promise what the case is about, so rma is off by default
-			oneSided = slices.DeleteFunc(slices.Clone(oneSided), func(c *coretest.Case) bool { return c.Name == "one-sided/idle-target" })
-		}
 		for _, c := range []struct {
 			name  string
 			cfg   core.Config
 			cases []*coretest.Case
 		}{
 			{"many", core.Config{Threads: core.Many}, coretest.Cases()},
-			{"single", core.Config{Threads: core.Single, Sleep: 1, Settings: map[string]string{"pack": "off"}}, some},
+			{"single", core.Config{Threads: core.Single, Sleep: 1, Settings: map[string]string{"pack": "off", "service": "off"}}, some},
 			{"scarce", core.Config{Threads: core.Many, Settings: scarce}, some},
-			{"rma", core.Config{Threads: core.Many, Settings: map[string]string{"rma": "on"}}, oneSided},
+			{"collectives", core.Config{Threads: core.Many, Settings: map[string]string{"collectives": "native"}}, collective},
+			{"messages", core.Config{Threads: core.Many, Settings: map[string]string{"rma": "off"}}, some},
 			// What is longer than MPI sends eagerly must not be needed to be eager.
-			{"large-packets", core.Config{Threads: core.Many, Settings: map[string]string{"packet": "65536", "eager": "65536"}}, some},
+			{"large-packets", core.Config{Threads: core.Many, Settings: map[string]string{"packet": "65536", "eager": "65536", "rma": "off"}}, some},
 		} {
 			t.Run(library+"/"+c.name, func(t *testing.T) { libmpitest.Run(t, library, c.cfg, c.cases) })
 		}

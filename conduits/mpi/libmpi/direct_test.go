@@ -62,6 +62,11 @@ var roles = map[string]func(){
 	"exit-0": member(inBarrier(func(job *core.Job) error { job.Exit(0); return nil })),
 	"error":  member(inBarrier(func(*core.Job) error { return errors.New("an error of its own") })),
 	"panic":  member(inBarrier(func(*core.Job) error { panic("kaboom") })),
+	"uneven": func() {
+		boot, err := libmpi.Connect()
+		check(err)
+		check(core.Main(boot, config(), beginUnevenly))
+	},
 	"killed": member(inBarrier(func(*core.Job) error { return syscall.Kill(os.Getpid(), syscall.SIGKILL) })),
 }
 
@@ -94,6 +99,16 @@ func member(body func(*core.Job) error) func() {
 
 func attachOnly(job *core.Job) error {
 	_, err := job.Attach(core.AttachSpec{})
+	return err
+}
+
+// beginUnevenly has rank 1 begin a collective operation that the others do not, and leave.
+func beginUnevenly(job *core.Job) error {
+	ep, err := job.Attach(core.AttachSpec{})
+	if err != nil || job.Rank() != 1 {
+		return err
+	}
+	_, err = ep.CollectiveNative(core.Collective{Op: core.CollectiveBarrier, Done: new(core.Completion)})
 	return err
 }
 
@@ -234,6 +249,7 @@ func TestDirect(t *testing.T) {
 			{"exit-0", 3, []int{0}, "", 0},
 			{"error", 3, []int{1}, "rank 1 ended the job with status 1: an error of its own", 1},
 			{"panic", 4, panicked[library], "kaboom", 1},
+			{"uneven", 3, []int{1}, "not all ranks have begun the same collective operations", 1},
 			{"killed", 3, killed[library], "", 0},
 		} {
 			t.Run(fmt.Sprintf("%s/%s/n=%d", library, c.role, c.n), func(t *testing.T) {

@@ -18,6 +18,14 @@ type family struct {
 	title string
 	size  string // variable in which its launcher says how many processes there are
 	rank  string // and which of them this is
+	// marks begin the names of all variables that its launcher sets for the processes it starts, but
+	// also those of settings, by which users configure the library; of these only internal ones are
+	// the launcher's.
+	marks, settings, internal []string
+	// eager is the message size up to which it sends without asking, over shared memory and over TCP,
+	// less a little for its own headers. Open MPI's least is 4096 bytes, over shared memory; that of
+	// MPICH's UCX is 8192, over TCP.
+	eager int
 	// exact is mpi.TransportLimits.Exact: MPICH's UCX searches receives from any source one by
 	// one, and finds others by a table.
 	exact bool
@@ -30,8 +38,15 @@ type family struct {
 
 var families = []*family{
 	{
-		name: "openmpi", title: "Open MPI", version: "open-mpi.org",
+		name: "openmpi", title: "Open MPI", version: "open-mpi.org", eager: 4096 - 64,
 		size: "OMPI_COMM_WORLD_SIZE", rank: "OMPI_COMM_WORLD_RANK",
+		marks:    []string{"OMPI_", "ORTE_", "PMIX_"},
+		settings: []string{"OMPI_MCA_", "OMPI_ALLOW_", "PMIX_MCA_"},
+		internal: []string{ // with these an mpiexec takes the outer one for part of itself
+			"OMPI_MCA_ess", "OMPI_MCA_initial_wdir", "OMPI_MCA_orte_app_num", "OMPI_MCA_orte_ess_", "OMPI_MCA_orte_hnp_uri",
+			"OMPI_MCA_orte_jobfam_session_dir", "OMPI_MCA_orte_launch", "OMPI_MCA_orte_local_daemon_uri", "OMPI_MCA_orte_num_nodes",
+			"OMPI_MCA_orte_precondition_transports", "OMPI_MCA_orte_top_session_dir", "OMPI_MCA_shmem_RUNTIME_QUERY_hint",
+		},
 		options: func(n int, bind bool) []string {
 			o := []string{
 				"--quiet",                  // aqrun says how a job has ended
@@ -56,8 +71,9 @@ var families = []*family{
 		},
 	},
 	{
-		name: "mpich", title: "MPICH", version: "HYDRA", exact: true,
+		name: "mpich", title: "MPICH", version: "HYDRA", eager: 8192 - 128, exact: true,
 		size: "PMI_SIZE", rank: "PMI_RANK",
+		marks: []string{"PMI_", "HYDI_", "MPI_LOCAL"},
 		options: func(n int, bind bool) []string {
 			o := []string{"-launcher", "fork", "-hosts", "localhost"}
 			if bind {
@@ -160,8 +176,8 @@ func (f *family) shim() (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("no %s in %s; make builds it where %s is installed with its compiler (mpicc), and %s may name its folder",
-		name, strings.Join(dirs, ", "), f.title, EnvLib)
+	return "", fmt.Errorf("no %s in %s; set %s to its folder; make builds it in bin/ where %s is installed with its compiler (mpicc)",
+		name, strings.Join(dirs, ", "), EnvLib, f.title)
 }
 
 // Launcher returns the command that starts n ranks of a job on this host for a profile of the
@@ -180,6 +196,17 @@ func Launcher(profile string, n int, bind bool) (argv []string, rankVar string, 
 		return nil, "", fmt.Errorf("mpi: profile %s: %w", profile, err)
 	}
 	return append([]string{path}, f.options(n, bind)...), f.rank, nil
+}
+
+// Marks reports whether a variable is one that the launcher of an MPI library sets for the processes
+// that it starts. One that is started by such a process must not inherit it, see
+// spawner.Spec.StarterHides; what users set to configure a library it is to have.
+func Marks(name string) bool {
+	begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
+	return slices.ContainsFunc(families, func(f *family) bool {
+		return slices.ContainsFunc(f.internal, begins) ||
+			slices.ContainsFunc(f.marks, begins) && !slices.ContainsFunc(f.settings, begins)
+	})
 }
 
 // mpiexec returns the path of the family's launcher. Debian installs each under a name of its own;

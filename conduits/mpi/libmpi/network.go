@@ -16,7 +16,7 @@ func init() {
 
 func register(profile, summary string) {
 	mpi.Register("mpi", mpi.Network{
-		Name: profile, Summary: summary, Live: true,
+		Name: profile, Summary: summary, Live: true, Reaches: true,
 		Check: func(boot core.Bootstrap) error { return check(profile, boot) },
 		Open:  func(s *mpi.Spec) (mpi.Transport, error) { return open(profile, s) },
 	})

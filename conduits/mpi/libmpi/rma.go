@@ -6,49 +6,77 @@ package libmpi
 import "C"
 
 import (
+	"fmt"
+	"os"
 	"unsafe"
 
 	"github.com/aqueduct-go/aqueduct/conduits/mpi"
+	"github.com/aqueduct-go/aqueduct/core"
 )
 
-// Segment implements mpi.Accessor, with setting rma=on: the segment is a window of MPI's.
-func (t *transport) Segment(size int) ([]byte, error) {
-	if !t.rma {
-		return nil, nil
-	}
-	var memory unsafe.Pointer
+// rma is the setting that says how ranks get at segments without messages.
+type rma uint8
+
+const (
+	rmaDefault rma = iota // rmaShared if the host has room for it, else rmaOff
+	rmaShared             // those of one host are memory that they share
+	rmaOff
+)
+
+var rmas = map[string]rma{"shared": rmaShared, "off": rmaOff}
+
+// Segment implements mpi.Segmenter.
+func (t *transport) Segment(size int) (mpi.Segment, error) {
 	t.lib.mu.Lock()
 	defer t.lib.mu.Unlock()
-	if C.aqmpi_call_window(t.lib.table, t.end, C.int64_t(size), &memory) != 0 {
-		return nil, t.lib.failure()
+	if t.rma == rmaOff {
+		return mpi.Segment{}, nil
 	}
-	if size == 0 {
-		return []byte{}, nil
-	}
-	return unsafe.Slice((*byte)(memory), size), nil
+	return t.share(size)
 }
 
-// Access implements mpi.Accessor by one crossing.
-func (t *transport) Access(a *mpi.Access) error {
-	to := &t.access[0]
-	to.rank, to.off, to.len = C.int32_t(a.Rank), C.uint64_t(a.Off), C.int64_t(len(a.Mem))
-	to.source, to.result = unsafe.Pointer(unsafe.SliceData(a.Mem)), unsafe.Pointer(unsafe.SliceData(a.Fetch))
-	switch a.What {
-	case mpi.AccessPut:
-		to.what = C.AQMPI_PUT
-	case mpi.AccessGet:
-		to.what, to.result = C.AQMPI_GET, to.source
-	case mpi.AccessAdd:
-		to.what = C.AQMPI_ADD
-	case mpi.AccessFetch:
-		to.what = C.AQMPI_FETCH
+// share makes the segment as memory that is shared with the other ranks of this host.
+func (t *transport) share(size int) (s mpi.Segment, err error) {
+	near := inC[C.aqmpi_near](t.ranks)
+	defer freeC(near)
+	var made C.aqmpi_shared
+	if C.aqmpi_call_share(t.lib.table, t.end, C.int64_t(size), unsafe.SliceData(near), &made) != 0 {
+		return s, t.lib.failure()
 	}
-	if t.lib.shared.Load() {
-		t.lib.mu.Lock()
-		defer t.lib.mu.Unlock()
+	if made.n == 0 {
+		return s, t.unshared(&made)
 	}
-	if C.aqmpi_call_access(t.lib.table, t.end, C.uintptr_t(uintptr(unsafe.Pointer(to)))) != 0 {
-		return t.lib.failure()
+	t.near = int(made.n) == t.ranks
+	segments := make(map[core.Rank][]byte, made.n)
+	for _, n := range near[:made.n] {
+		segments[core.Rank(n.rank)] = view(n.memory, int(n.len))
+	}
+	s.Memory = segments[core.Rank(t.lib.rank)]
+	s.Reach = func(r core.Rank) []byte { return segments[r] }
+	return s, nil
+}
+
+// unshared returns an error if the segments of this host do not fit into its shared memory. The
+// default then is to do without, which one rank says.
+func (t *transport) unshared(made *C.aqmpi_shared) error {
+	if made.need <= made.room {
+		return nil
+	}
+	err := fmt.Errorf("the segments of this host's ranks take %d MB of shared memory, but %d MB are left in /dev/shm; make that larger (docker run --shm-size), lower --segment, or set rma=off",
+		made.need>>20, made.room>>20)
+	if t.rma == rmaShared {
+		return err
+	}
+	if made.place == 0 {
+		fmt.Fprintf(os.Stderr, "aqueduct: put and get go by messages: %v\n", err)
 	}
 	return nil
+}
+
+// view returns n bytes of C's memory.
+func view(at unsafe.Pointer, n int) []byte {
+	if n == 0 {
+		return []byte{}
+	}
+	return unsafe.Slice((*byte)(at), n)
 }

@@ -4,7 +4,6 @@ package libmpi
 
 /*
 #cgo noescape aqmpi_call_progress
-#cgo noescape aqmpi_call_access
 #include <stdlib.h>
 #include "call.h"
 */
@@ -21,11 +20,6 @@ import (
 	"github.com/aqueduct-go/aqueduct/core"
 )
 
-// defaultEager is the message size up to which the usual libraries send without asking, over
-// shared memory and over TCP; the least is Open MPI's over shared memory, 4096 bytes with
-// its own header.
-const defaultEager = 4096 - 64
-
 // transport is one rank's end.
 type transport struct {
 	lib   *library
@@ -33,13 +27,17 @@ type transport struct {
 	eager int
 	used  bool // Progress was called
 
-	rma bool
+	rma   rma
+	takes taking // which collective operations are MPI's
+	self  int    // this rank's place in the group
+	ranks int    // of the group
+	near  bool   // all of them share their segments
 
 	// What is handed over is in C's memory: batch is one element, which names the others.
-	batch  []C.aqmpi_batch
-	access []C.aqmpi_access // one
-	posts  []C.aqmpi_post
-	done   []C.aqmpi_done
+	batch      []C.aqmpi_batch
+	collective []C.aqmpi_collective // one
+	posts      []C.aqmpi_post
+	done       []C.aqmpi_done
 }
 
 // room is the number of posts and of completions in one crossing, of posts at first.
@@ -48,7 +46,7 @@ const room = 64
 // open makes a rank's end. Collective over the group; MPI is initialised by all ranks of the job
 // together.
 func open(profile string, s *mpi.Spec) (_ mpi.Transport, err error) {
-	t := &transport{}
+	t := &transport{ranks: len(s.Group)}
 	if err := t.parse(s.Settings); err != nil {
 		return nil, err
 	}
@@ -66,12 +64,19 @@ func open(profile string, s *mpi.Spec) (_ mpi.Transport, err error) {
 		}
 		group = unsafe.SliceData(ranks)
 	}
+	if t.eager == 0 {
+		t.eager = t.lib.family.eager
+	}
 	t.lib.mu.Lock()
 	defer t.lib.mu.Unlock()
 	if C.aqmpi_call_open(t.lib.table, group, C.int(len(s.Group)), &t.end) != 0 {
 		return nil, t.lib.failure()
 	}
-	t.access = inC[C.aqmpi_access](1)
+	if t.takes != takesNone && C.aqmpi_call_join(t.lib.table, t.end) != 0 {
+		return nil, t.lib.failure()
+	}
+	t.self, t.ranks = slices.Index(s.Group, s.Boot.Rank()), len(s.Group)
+	t.collective = inC[C.aqmpi_collective](1)
 	t.batch, t.posts, t.done = inC[C.aqmpi_batch](1), inC[C.aqmpi_post](room), inC[C.aqmpi_done](room)
 	b := &t.batch[0]
 	b.table, b.end, b.posts, b.done = t.lib.table, t.end, unsafe.SliceData(t.posts), unsafe.SliceData(t.done)
@@ -80,7 +85,6 @@ func open(profile string, s *mpi.Spec) (_ mpi.Transport, err error) {
 
 // parse reads the settings of the network.
 func (t *transport) parse(settings map[string]string) (err error) {
-	t.eager = defaultEager
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
 		switch v := settings[key]; key {
 		case "eager":
@@ -89,11 +93,17 @@ func (t *transport) parse(settings map[string]string) (err error) {
 				return fmt.Errorf("mpi: setting eager=%q: want a number of bytes from %d to %d", v, least, most)
 			}
 		case "rma":
-			if t.rma = v == "on"; !t.rma && v != "off" {
-				return fmt.Errorf("mpi: setting rma=%q: want on or off", v)
+			var ok bool
+			if t.rma, ok = rmas[v]; !ok {
+				return fmt.Errorf("mpi: setting rma=%q: want shared or off", v)
+			}
+		case "collectives":
+			var ok bool
+			if t.takes, ok = takings[v]; !ok {
+				return fmt.Errorf("mpi: setting collectives=%q: want auto, native or own", v)
 			}
 		default:
-			return fmt.Errorf("mpi: setting %s=%q: unknown; besides those of the engine there are eager, the bytes of a message that MPI sends without asking its receiver, and rma", key, v)
+			return mpi.UnknownSetting(key, v, "eager", "rma", "collectives")
 		}
 	}
 	return nil
@@ -106,6 +116,10 @@ func inC[T any](n int) []T {
 }
 
 func freeC[T any](s []T) { C.free(unsafe.Pointer(unsafe.SliceData(s))) }
+
+// address returns where b is, as a number: what is kept in C's memory as a pointer the garbage collector
+// takes for one when it is overwritten, also when what it led to is gone.
+func address(b []byte) C.uint64_t { return C.uint64_t(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) }
 
 // Limits implements mpi.Transport.
 func (t *transport) Limits() mpi.TransportLimits {
@@ -121,7 +135,7 @@ func (t *transport) Progress(posts []mpi.Post, done []mpi.Completion) (int, erro
 	}
 	for i := range posts {
 		p, to := &posts[i], &t.posts[i]
-		to.buf, to.id = unsafe.Pointer(unsafe.SliceData(p.Buf)), C.uint64_t(p.ID)
+		to.buf, to.id = address(p.Buf), C.uint64_t(p.ID)
 		to.len, to.peer, to.tag = C.int32_t(len(p.Buf)), C.int32_t(p.Peer), C.int32_t(p.Tag)
 		to.receive = 0
 		if p.Receive {
@@ -166,7 +180,7 @@ func (t *transport) Close() error {
 		return nil
 	}()
 	freeC(t.batch)
-	freeC(t.access)
+	freeC(t.collective)
 	freeC(t.posts)
 	freeC(t.done)
 	if !t.used || err != nil {

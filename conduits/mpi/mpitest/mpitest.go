@@ -13,6 +13,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/mpi"
 	"github.com/aqueduct-go/aqueduct/conduits/mpi/matching"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -23,6 +24,7 @@ type Options struct {
 	Unruly bool // live: completions come late, out of order and in parts
 	Exact  bool // mpi.TransportLimits.Exact
 	Async  bool // mpi.TransportLimits.Async
+	Reach  bool // live: ranks reach each other's segments as memory
 
 	Model   bool       // virtual time instead of real time
 	Latency vtime.Time // model: from the end of sending to arrival
@@ -42,7 +44,7 @@ func Network(name string, o Options) mpi.Network {
 		o.Eager = 4096
 	}
 	return mpi.Network{
-		Name: name, Summary: "ranks of one process, for tests", Live: !o.Model, Modelled: o.Model,
+		Name: name, Summary: "ranks of one process, for tests", Live: !o.Model, Modelled: o.Model, Reaches: o.Reach,
 		Check: func(boot core.Bootstrap) error {
 			if _, ok := boot.(core.ProcessSharer); boot != nil && !ok {
 				return fmt.Errorf("it joins ranks of one process only")
@@ -63,6 +65,7 @@ type transport struct {
 	free   vtime.Time  // model: when the link has sent what it was given
 	rnd    *rand.Rand
 	ended  []mpi.Completion // not handed over yet
+	memory *shm.Region      // the segment, with Options.Reach
 }
 
 // node is what the ranks share about one of them.
@@ -72,6 +75,8 @@ type node struct {
 	inbox list
 	spare list                             // idle flights to this rank
 	left  matching.Queue[matching.Message] // model: its messages that have left
+
+	segment []byte // with Options.Reach
 }
 
 // flight is a message on its way, with a copy of its payload.
@@ -106,7 +111,7 @@ func (l *list) pop() *flight {
 
 func open(s *mpi.Spec, o *Options) (mpi.Transport, error) {
 	for key, v := range s.Settings {
-		return nil, fmt.Errorf("mpitest: setting %s=%q: unknown", key, v)
+		return nil, mpi.UnknownSetting(key, v)
 	}
 	shared := s.Boot.(core.ProcessSharer)
 	me := s.Boot.Rank()
@@ -124,6 +129,21 @@ func open(s *mpi.Spec, o *Options) (mpi.Transport, error) {
 		t.nodes = append(t.nodes, shared.Share(key(r), func() any { return new(node) }).(*node))
 	}
 	return t, nil
+}
+
+// Segment implements mpi.Segmenter.
+func (t *transport) Segment(size int) (s mpi.Segment, err error) {
+	if !t.Reach {
+		return s, nil
+	}
+	t.self.segment = []byte{}
+	if size > 0 {
+		if t.memory, err = shm.NewRegion(size, shm.Local); err != nil {
+			return s, err
+		}
+		t.self.segment = t.memory.Bytes()
+	}
+	return mpi.Segment{Memory: t.self.segment, Reach: func(r core.Rank) []byte { return t.nodes[r].segment }}, nil
 }
 
 // Limits implements mpi.Transport.
@@ -265,5 +285,5 @@ func (t *transport) Close() error {
 			}
 		}
 	}
-	return nil
+	return nil // the segment stays: others may still store to it
 }

@@ -49,8 +49,11 @@ func newSite(s *mpi.Spec, machine string) *site {
 func parseSettings(settings map[string]string) (machine string, err error) {
 	machine = "scampi"
 	for key, v := range settings {
-		if key != "machine" || v == "" {
-			return "", fmt.Errorf("scampi: setting %s=%q: unknown; besides those of the mpi conduit there is machine, a name or the path of a machine file", key, v)
+		switch {
+		case key != "machine":
+			return "", mpi.UnknownSetting(key, v, "machine")
+		case v == "":
+			return "", errors.New(`scampi: setting machine="": want a name, or the path of a machine file`)
 		}
 		machine = v
 	}

@@ -1,5 +1,10 @@
-// Compiled by scripts/mpi-shims.sh with the mpicc of each MPI library. Functions return 0, or another
-// value if the call has failed.
+// What the example calls of MPI. It lies beside the program, compiled with the mpicc of each MPI library:
+//
+//	mpicc.openmpi -O2 -fPIC -shared -fvisibility=hidden -o libmpimix-openmpi.so mix.c
+//	mpicc.mpich   -O2 -fPIC -shared -fvisibility=hidden -o libmpimix-mpich.so mix.c
+//
+// (scripts/mpi-shims.sh, which make build runs). Functions return 0, or another value if the call has
+// failed.
 #include <mpi.h>
 #include <stddef.h>
 

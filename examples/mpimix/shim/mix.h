@@ -1,4 +1,4 @@
-// What the example calls of MPI, compiled once for each library; see mix.c.
+// The table of what the example calls of MPI; mix.c says how it is compiled.
 #include <stdint.h>
 
 typedef struct {

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "aqmpi.h"
 
@@ -114,13 +116,23 @@ static int translate(MPI_Group from, int n, const int *ranks, MPI_Group to, int 
 	return code == MPI_SUCCESS ? 0 : failed("MPI_Group_translate_ranks", code);
 }
 
+// on_host makes the communicator of those of comm's processes that share memory with the caller, in
+// the same order.
+static int on_host(MPI_Comm comm, MPI_Comm *host)
+{
+	int me;
+	CALL(MPI_Comm_rank, (comm, &me));
+	CALL(MPI_Comm_split_type, (comm, MPI_COMM_TYPE_SHARED, me, MPI_INFO_NULL, host));
+	CALL(MPI_Comm_set_errhandler, (*host, MPI_ERRORS_RETURN));
+	return 0;
+}
+
 static int local(int32_t *ranks, int *n)
 {
 	MPI_Comm host;
 	MPI_Group here, all;
-	int me;
-	CALL(MPI_Comm_rank, (world_comm, &me));
-	CALL(MPI_Comm_split_type, (world_comm, MPI_COMM_TYPE_SHARED, me, MPI_INFO_NULL, &host));
+	if (on_host(world_comm, &host) != 0)
+		return -1;
 	CALL(MPI_Comm_size, (host, n));
 	CALL(MPI_Comm_group, (host, &here));
 	CALL(MPI_Comm_group, (world_comm, &all));
@@ -209,8 +221,13 @@ struct aqmpi_end {
 	int tests, tested; // number of them, room for them
 	int changed;       // they are to be listed anew
 
+	MPI_Comm joint;       // for collective operations; MPI_COMM_NULL: there are none
+	MPI_Request *joining; // those under way
+	uint64_t *joining_id;
+	int njoining, joiningsize;
+	int64_t joined; // operations that have begun
+
 	MPI_Win window; // MPI_WIN_NULL: none
-	int accessed;   // since the window was flushed
 
 	aqmpi_done *late; // ended, but the caller had no room
 	int nlate, latesize;
@@ -325,7 +342,7 @@ static int post_send(aqmpi_end *e, output *o, const aqmpi_post *p)
 {
 	pending s = {.id = p->id};
 	int over, peer = e->to ? e->to[p->peer] : p->peer;
-	CALL(MPI_Isend, (p->buf, p->len, MPI_BYTE, peer, p->tag, comm_of(e, p->tag), &s.req));
+	CALL(MPI_Isend, ((void *)p->buf, p->len, MPI_BYTE, peer, p->tag, comm_of(e, p->tag), &s.req));
 	CALL(MPI_Test, (&s.req, &over, MPI_STATUS_IGNORE));
 	return over ? put(e, o, (aqmpi_done){.id = p->id}) : add(e, s);
 }
@@ -334,7 +351,7 @@ static int post_receive(aqmpi_end *e, const aqmpi_post *p)
 {
 	pending r = {.id = p->id, .receive = 1};
 	int peer = p->peer == AQMPI_ANY ? MPI_ANY_SOURCE : e->to ? e->to[p->peer] : p->peer;
-	CALL(MPI_Irecv, (p->buf, p->len, MPI_BYTE, peer, p->tag, comm_of(e, p->tag), &r.req));
+	CALL(MPI_Irecv, ((void *)p->buf, p->len, MPI_BYTE, peer, p->tag, comm_of(e, p->tag), &r.req));
 	if (p->tag >= LANES)
 		return add(e, r);
 	queue *q;
@@ -373,10 +390,10 @@ static int start(aqmpi_end *e, output *o, const aqmpi_post *posts, int n, int *s
 	return receives > 0 && receives <= FEW ? post_receives(e, posts, n) : 0;
 }
 
-// testsome tests the requests in e->req and checks what has ended for errors.
-static int testsome(aqmpi_end *e, int *count)
+// testsome tests n requests, for which there is room, and checks what has ended for errors.
+static int testsome(aqmpi_end *e, MPI_Request *req, int n, int *count)
 {
-	int code = MPI_Testsome(e->tests, e->req, count, e->index, e->status);
+	int code = MPI_Testsome(n, req, count, e->index, e->status);
 	if (code == MPI_ERR_IN_STATUS) {
 		for (int i = 0; i < *count; i++)
 			if (e->status[i].MPI_ERROR != MPI_SUCCESS && e->status[i].MPI_ERROR != MPI_ERR_PENDING)
@@ -448,7 +465,7 @@ static int look(aqmpi_end *e, output *o, int all, int *found, int *more)
 	*more = 0;
 	if ((e->changed || all) && list_tests(e, all) != 0)
 		return -1;
-	if (testsome(e, found) != 0)
+	if (testsome(e, e->req, e->tests, found) != 0)
 		return -1;
 	e->changed = *found > 0 || all;
 	for (int i = 0; i < *found; i++) {
@@ -466,14 +483,115 @@ static int look(aqmpi_end *e, output *o, int all, int *found, int *more)
 	return 0;
 }
 
+// Collective operations of all ranks of an end, on a communicator of their own.
+
+static int join(aqmpi_end *e)
+{
+	CALL(MPI_Comm_dup, (e->comm[0], &e->joint));
+	CALL(MPI_Comm_set_errhandler, (e->joint, MPI_ERRORS_RETURN));
+	return 0;
+}
+
+// element_type returns the type of elements. Sums and products wrap round, which C defines for
+// integers without a sign.
+static MPI_Datatype element_type(int size, int combine)
+{
+	if (combine == AQMPI_MIN || combine == AQMPI_MAX)
+		return size == 4 ? MPI_INT32_T : MPI_INT64_T;
+	return size == 4 ? MPI_UINT32_T : MPI_UINT64_T;
+}
+
+static MPI_Op operator_of(int combine)
+{
+	switch (combine) {
+	case AQMPI_BITAND: return MPI_BAND;
+	case AQMPI_BITOR: return MPI_BOR;
+	case AQMPI_BITXOR: return MPI_BXOR;
+	case AQMPI_SUM: return MPI_SUM;
+	case AQMPI_PRODUCT: return MPI_PROD;
+	case AQMPI_MIN: return MPI_MIN;
+	}
+	return MPI_MAX;
+}
+
+static int begin_collective(aqmpi_end *e, const aqmpi_collective *c, MPI_Request *req)
+{
+	const void *in = c->source ? (const void *)c->source : MPI_IN_PLACE;
+	void *out = (void *)c->result;
+	int root = e->to ? e->to[c->root] : c->root, n = (int)c->len;
+	MPI_Datatype type = element_type(c->element, c->combine);
+	MPI_Op op = operator_of(c->combine);
+	int elements = c->element ? n / c->element : 0;
+	switch (c->what) {
+	case AQMPI_BARRIER:
+		CALL(MPI_Ibarrier, (e->joint, req));
+		return 0;
+	case AQMPI_BROADCAST:
+		CALL(MPI_Ibcast, (out, n, MPI_BYTE, root, e->joint, req));
+		return 0;
+	case AQMPI_REDUCE:
+		CALL(MPI_Ireduce, (in, out, elements, type, op, root, e->joint, req));
+		return 0;
+	case AQMPI_ALLREDUCE:
+		CALL(MPI_Iallreduce, (in, out, elements, type, op, e->joint, req));
+		return 0;
+	case AQMPI_ALLGATHER:
+		CALL(MPI_Iallgather, (in, n, MPI_BYTE, out, n, MPI_BYTE, e->joint, req));
+		return 0;
+	}
+	CALL(MPI_Ialltoall, (in, n, MPI_BYTE, out, n, MPI_BYTE, e->joint, req));
+	return 0;
+}
+
+static int collect(aqmpi_end *e, const aqmpi_collective *c)
+{
+	if (e->njoining == e->joiningsize) {
+		int size = e->joiningsize ? 2 * e->joiningsize : 64;
+		GROW(e->joining, size);
+		GROW(e->joining_id, size);
+		e->joiningsize = size;
+	}
+	if (begin_collective(e, c, &e->joining[e->njoining]) != 0)
+		return -1;
+	e->joining_id[e->njoining++] = c->id;
+	e->joined++;
+	return 0;
+}
+
+// look_joining takes what has ended of the collective operations and adds how many to *found.
+static int look_joining(aqmpi_end *e, output *o, int *found)
+{
+	int ended, left = 0;
+	if (room_for_tests(e, e->njoining) != 0 || testsome(e, e->joining, e->njoining, &ended) != 0)
+		return -1;
+	if (ended == 0)
+		return 0;
+	*found += ended;
+	for (int i = 0; i < e->njoining; i++) {
+		if (e->joining[i] == MPI_REQUEST_NULL) {
+			if (put(e, o, (aqmpi_done){.id = e->joining_id[i]}) != 0)
+				return -1;
+			continue;
+		}
+		e->joining[left] = e->joining[i];
+		e->joining_id[left++] = e->joining_id[i];
+	}
+	e->njoining = left;
+	return 0;
+}
+
+static int leave_joint(aqmpi_end *e)
+{
+	if (e->joint == MPI_COMM_NULL)
+		return 0;
+	CALL(MPI_Comm_free, (&e->joint));
+	return 0;
+}
+
 static int progress(aqmpi_end *e, const aqmpi_post *posts, int n, aqmpi_done *done, int most, int *count)
 {
 	output o = {done, most, 0};
 	int sends;
-	if (e->accessed) {
-		CALL(MPI_Win_flush_all, (e->window));
-		e->accessed = 0;
-	}
 	if (e->nlate > 0) {
 		o.n = e->nlate < most ? e->nlate : most;
 		memcpy(done, e->late, o.n * sizeof *done);
@@ -493,6 +611,8 @@ static int progress(aqmpi_end *e, const aqmpi_post *posts, int n, aqmpi_done *do
 		int found, all = e->vain >= TEST_ALL;
 		if (look(e, &o, all, &found, &more) != 0)
 			return -1;
+		if (e->njoining > 0 && look_joining(e, &o, &found) != 0)
+			return -1;
 		e->vain = found > 0 || all ? 0 : e->vain + 1;
 		if (found > 0 && !more)
 			break;
@@ -501,32 +621,102 @@ static int progress(aqmpi_end *e, const aqmpi_post *posts, int n, aqmpi_done *do
 	return 0;
 }
 
-// Remote memory access, in one epoch from the first to the last.
+// Windows. Each has one epoch, from when it is made until the end is closed. Libraries put headers of
+// their own before the memory: what is used of it begins at the next page.
 
-static int window(aqmpi_end *e, int64_t size, void **memory)
+static int64_t to_page(const void *memory)
 {
-	CALL(MPI_Win_allocate, (size, 1, MPI_INFO_NULL, e->comm[0], memory, &e->window));
+	uintptr_t page = sysconf(_SC_PAGESIZE);
+	return -(uintptr_t)memory & (page - 1);
+}
+
+// with_page returns how much to ask for to have size bytes from a page on.
+static int64_t with_page(int64_t size) { return size > 0 ? size + sysconf(_SC_PAGESIZE) : 0; }
+
+static int open_window(aqmpi_end *e)
+{
 	CALL(MPI_Win_set_errhandler, (e->window, MPI_ERRORS_RETURN));
 	CALL(MPI_Win_lock_all, (MPI_MODE_NOCHECK, e->window));
 	return 0;
 }
 
-static int access_window(aqmpi_end *e, const aqmpi_access *a)
+// Remote memory access.
+
+// Memory that the processes of a host share.
+
+// SHM is where the libraries keep shared memory on Linux. What does not fit ends a process as it is
+// first touched, so it is looked at before.
+#define SHM "/dev/shm"
+
+// room returns what is left there, less a part for what the library itself will touch; as much as
+// anybody wants if there is no such thing.
+static int64_t room(void)
 {
-	int peer = e->to ? e->to[a->rank] : a->rank, n = (int)a->len;
-	MPI_Datatype type = a->len == 4 ? MPI_UINT32_T : MPI_UINT64_T;
-	e->accessed = 1;
-	switch (a->what) {
-	case AQMPI_PUT:
-		CALL(MPI_Put, (a->source, n, MPI_BYTE, peer, a->off, n, MPI_BYTE, e->window));
-		return 0;
-	case AQMPI_GET:
-		CALL(MPI_Get, (a->result, n, MPI_BYTE, peer, a->off, n, MPI_BYTE, e->window));
-		return 0;
+	struct statvfs v;
+	if (statvfs(SHM, &v) != 0 || v.f_blocks == 0)
+		return INT64_MAX;
+	int64_t left = (int64_t)v.f_bavail * v.f_frsize;
+	return left - left / 16;
+}
+
+// make_shared makes the window of a host's processes.
+static int make_shared(aqmpi_end *e, MPI_Comm host, int64_t bytes, void **begin)
+{
+	MPI_Info info;
+	int *model, known;
+	CALL(MPI_Info_create, (&info));
+	CALL(MPI_Info_set, (info, "alloc_shared_noncontig", "true"));
+	CALL(MPI_Win_allocate_shared, (bytes, 1, info, host, begin, &e->window));
+	CALL(MPI_Info_free, (&info));
+	CALL(MPI_Win_get_attr, (e->window, MPI_WIN_MODEL, &model, &known));
+	if (!known || *model != MPI_WIN_UNIFIED)
+		return unfit("MPI_Win_allocate_shared: the processes of a host see different copies; set rma=off");
+	return open_window(e);
+}
+
+// find_near writes where the segments are, of which the caller's has size bytes in the window that
+// begins at begin.
+static int find_near(aqmpi_end *e, MPI_Comm host, int n, int64_t size, void *begin, aqmpi_near *near)
+{
+	aqmpi_near mine = {.len = size, .memory = (void *)to_page(begin)}; // in its part of the window, at first
+	int rank, unit;
+	MPI_Aint bytes;
+	CALL(MPI_Comm_rank, (world_comm, &rank));
+	mine.rank = rank;
+	CALL(MPI_Allgather, (&mine, sizeof mine, MPI_BYTE, near, sizeof mine, MPI_BYTE, host));
+	for (int i = 0; i < n; i++) {
+		CALL(MPI_Win_shared_query, (e->window, i, &bytes, &unit, &begin));
+		near[i].memory = (char *)begin + (intptr_t)near[i].memory;
 	}
-	MPI_Op op = a->what == AQMPI_ADD ? MPI_SUM : MPI_NO_OP;
-	CALL(MPI_Fetch_and_op, (a->source, a->result, type, peer, a->off, op, e->window));
 	return 0;
+}
+
+static int share_on(aqmpi_end *e, MPI_Comm host, int64_t size, aqmpi_near *near, aqmpi_shared *s)
+{
+	int n;
+	int64_t bytes = with_page(size), left = room();
+	void *begin;
+	CALL(MPI_Comm_size, (host, &n));
+	CALL(MPI_Comm_rank, (host, &s->place));
+	CALL(MPI_Allreduce, (&bytes, &s->need, 1, MPI_INT64_T, MPI_SUM, host));
+	CALL(MPI_Allreduce, (&left, &s->room, 1, MPI_INT64_T, MPI_MIN, host));
+	if (n == 1 || s->need == 0 || s->need > s->room)
+		return 0;
+	if (make_shared(e, host, bytes, &begin) != 0 || find_near(e, host, n, size, begin, near) != 0)
+		return -1;
+	s->n = n;
+	return 0;
+}
+
+static int share(aqmpi_end *e, int64_t size, aqmpi_near *near, aqmpi_shared *s)
+{
+	MPI_Comm host;
+	memset(s, 0, sizeof *s);
+	if (on_host(e->comm[0], &host) != 0)
+		return -1;
+	int result = share_on(e, host, size, near, s);
+	CALL(MPI_Comm_free, (&host));
+	return result;
 }
 
 static int close_window(aqmpi_end *e)
@@ -548,6 +738,8 @@ static void release(aqmpi_end *e)
 	free(e->index);
 	free(e->status);
 	free(e->late);
+	free(e->joining);
+	free(e->joining_id);
 	for (int i = 0; i < e->nqueues; i++)
 		free(e->queues[i].ring);
 	free(e->queues);
@@ -597,6 +789,7 @@ static int open_end(const int *group, int n, aqmpi_end **end)
 		return unfit("no memory");
 	for (int l = 0; l < LANES; l++)
 		e->comm[l] = MPI_COMM_NULL;
+	e->joint = MPI_COMM_NULL;
 	e->window = MPI_WIN_NULL;
 	if (connect_end(e, group, n) != 0) {
 		release(e);
@@ -627,18 +820,23 @@ static int cancel_all(aqmpi_end *e)
 	return result;
 }
 
-// finish completes what was sent and then waits for the others, receiving what they send.
-static int finish(aqmpi_end *e)
+// finish completes what was sent and then waits for the others, receiving what they send, and for
+// the collective operations, unless some ranks have begun more of these than others: *even tells.
+static int finish(aqmpi_end *e, int *even)
 {
 	aqmpi_done ignored[64];
-	MPI_Request barrier = MPI_REQUEST_NULL;
-	for (int all = 0, n; !all;) {
+	MPI_Request meeting = MPI_REQUEST_NULL;
+	int64_t mine[2] = {e->joined, -e->joined}, least[2];
+	*even = 1;
+	for (int all = 0, n; !all || (e->njoining > 0 && *even);) {
 		if (progress(e, NULL, 0, ignored, 64, &n) != 0)
 			return -1;
-		if (e->sends == 0 && barrier == MPI_REQUEST_NULL)
-			CALL(MPI_Ibarrier, (e->comm[0], &barrier));
-		if (barrier != MPI_REQUEST_NULL)
-			CALL(MPI_Test, (&barrier, &all, MPI_STATUS_IGNORE));
+		if (e->sends == 0 && meeting == MPI_REQUEST_NULL && !all)
+			CALL(MPI_Iallreduce, (mine, least, 2, MPI_INT64_T, MPI_MIN, e->comm[0], &meeting));
+		if (meeting != MPI_REQUEST_NULL)
+			CALL(MPI_Test, (&meeting, &all, MPI_STATUS_IGNORE));
+		if (all)
+			*even = least[0] == -least[1];
 		sched_yield();
 	}
 	return 0;
@@ -653,15 +851,17 @@ static int disconnect(aqmpi_end *e)
 
 static int close_end(aqmpi_end *e, int drain)
 {
-	int result = drain ? finish(e) : 0;
+	int even = 1, result = drain ? finish(e, &even) : 0;
 	if (result == 0)
 		result = cancel_all(e);
+	if (result == 0 && drain && even)
+		result = leave_joint(e);
 	if (result == 0 && drain)
 		result = close_window(e);
 	if (result == 0 && drain)
 		result = disconnect(e);
 	release(e);
-	return result;
+	return result == 0 && !even ? unfit("not all ranks have begun the same collective operations") : result;
 }
 
 static const aqmpi_table functions = {
@@ -677,8 +877,9 @@ static const aqmpi_table functions = {
 	.gathered = gathered,
 	.open = open_end,
 	.progress = progress,
-	.window = window,
-	.access = access_window,
+	.share = share,
+	.join = join,
+	.collect = collect,
 	.close = close_end,
 };
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 // AQMPI_VERSION is counted up with every change of this file.
-#define AQMPI_VERSION 2
+#define AQMPI_VERSION 3
 
 // Levels of thread support, in the order of MPI's.
 enum { AQMPI_SINGLE, AQMPI_FUNNELED, AQMPI_SERIALIZED, AQMPI_MULTIPLE };
@@ -24,7 +24,7 @@ enum { AQMPI_OURS, AQMPI_THEIRS };
 
 // aqmpi_post is a send or a receive that is to begin.
 typedef struct {
-	void *buf;
+	uint64_t buf; // an address, as others here that may be those of the caller's collected memory
 	uint64_t id;
 	int32_t len, peer, tag, receive;
 } aqmpi_post;
@@ -36,17 +36,36 @@ typedef struct {
 	int32_t source, tag; // receive: of the message
 } aqmpi_done;
 
-// What an aqmpi_access does.
-enum { AQMPI_PUT, AQMPI_GET, AQMPI_ADD, AQMPI_FETCH };
+// What an aqmpi_collective does.
+enum { AQMPI_BARRIER, AQMPI_BROADCAST, AQMPI_REDUCE, AQMPI_ALLREDUCE, AQMPI_ALLGATHER, AQMPI_ALLTOALL };
 
-// aqmpi_access is an operation on the window of a rank.
+// How the elements of reductions combine. They are integers, for AQMPI_MIN and AQMPI_MAX with a sign;
+// otherwise that makes no difference.
+enum { AQMPI_BITAND, AQMPI_BITOR, AQMPI_BITXOR, AQMPI_SUM, AQMPI_PRODUCT, AQMPI_MIN, AQMPI_MAX };
+
+// aqmpi_collective is a collective operation of all ranks of the end.
 typedef struct {
-	int32_t what, rank;
-	uint64_t off;
-	int64_t len;        // bytes; AQMPI_ADD, AQMPI_FETCH: of the element, an integer, 4 or 8
-	const void *source; // AQMPI_PUT: the data; AQMPI_ADD: what is added
-	void *result;       // AQMPI_GET: where the data goes; AQMPI_ADD, AQMPI_FETCH: the element before
-} aqmpi_access;
+	uint64_t id;
+	int32_t what, root;
+	int32_t element, combine; // reductions: bytes of an element, 4 or 8, and how elements combine
+	int64_t len;              // bytes of a rank's block, or of what is broadcast or reduced
+	uint64_t source;          // 0: it is in result, for AQMPI_ALLGATHER in its place there
+	uint64_t result;          // AQMPI_BROADCAST: at the root the source
+} aqmpi_collective;
+
+// aqmpi_near is the segment of a process on the caller's host.
+typedef struct {
+	int32_t rank; // among the processes that MPI started together
+	int64_t len;
+	void *memory; // where the caller sees it
+} aqmpi_near;
+
+// aqmpi_shared tells what share has made.
+typedef struct {
+	int32_t n;          // processes of the end on the caller's host that share memory; 0: none was made
+	int32_t place;      // of the caller among them
+	int64_t need, room; // bytes that it takes, and those that there are: there may not be enough
+} aqmpi_shared;
 
 // aqmpi_end is one rank's end of message passing, on a communicator of its own.
 typedef struct aqmpi_end aqmpi_end;
@@ -83,13 +102,18 @@ typedef struct {
 	int (*open)(const int *group, int n, aqmpi_end **end);
 	// progress starts the posts, in their order, and writes up to most that have ended to done.
 	int (*progress)(aqmpi_end *end, const aqmpi_post *posts, int n, aqmpi_done *done, int most, int *ended);
-	// window allocates memory on each rank of the end that the others may access. Collective.
-	int (*window)(aqmpi_end *end, int64_t size, void **memory);
-	// access begins an operation; what it names belongs to it until the next progress has returned,
-	// when it is complete.
-	int (*access)(aqmpi_end *end, const aqmpi_access *a);
+	// share allocates memory on each rank of the end, from the beginning of a page, that is memory of
+	// the others on its host as well, and writes where all these are to near, which has room for
+	// every rank of the end. It makes none for a rank that is alone on its host, or where
+	// nobody wants any, or all have no room. Collective.
+	int (*share)(aqmpi_end *end, int64_t size, aqmpi_near *near, aqmpi_shared *shared);
+	// join makes what collect needs. Collective.
+	int (*join)(aqmpi_end *end);
+	// collect begins a collective operation; all ranks of the end begin the same in the same order.
+	// What it names belongs to it until progress has written that it has ended.
+	int (*collect)(aqmpi_end *end, const aqmpi_collective *c);
 	// close ends what is under way and frees the end. With drain, it first completes what was
-	// sent: collective then.
+	// sent, and the collective operations, of which all ranks have begun the same: collective then.
 	int (*close)(aqmpi_end *end, int drain);
 } aqmpi_table;
 
