@@ -65,7 +65,9 @@ var roles = map[string]func(){
 	"uneven": func() {
 		boot, err := libmpi.Connect()
 		check(err)
-		check(core.Main(boot, config(), beginUnevenly))
+		cfg := config()
+		cfg.Settings = map[string]string{"collectives": "native"}
+		check(core.Main(boot, cfg, beginUnevenly))
 	},
 	"killed": member(inBarrier(func(*core.Job) error { return syscall.Kill(os.Getpid(), syscall.SIGKILL) })),
 }
