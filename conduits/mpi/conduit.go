@@ -4,8 +4,9 @@
 // Small active messages travel in packets, messages of at most some kilobytes for which the
 // receiver has posted receives that take any source. Requests and replies have tags, and so
 // receives, of their own, so that replies pass requests that cannot be taken yet. While an
-// earlier packet to the same rank has not left, further replies of one poll are packed into
-// one packet (and requests, on demand). What does not fit a packet goes as a message of its own with a tag named in the
+// earlier packet to the same rank has not left, or was sent since the last poll began, what follows is
+// packed into one packet: replies, and requests where a service sees to it that none waits for long.
+// What does not fit a packet goes as a message of its own with a tag named in the
 // packet: the receiver posts the matching receive, for a Long straight into the segment,
 // when the packet has come. Where the transport makes segments that others reach as memory,
 // a Long's payload is stored in its place before the packet is sent.

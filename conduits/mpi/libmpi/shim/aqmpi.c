@@ -621,8 +621,9 @@ static int progress(aqmpi_end *e, const aqmpi_post *posts, int n, aqmpi_done *do
 	return 0;
 }
 
-// Windows. Each has one epoch, from when it is made until the end is closed. Libraries put headers of
-// their own before the memory: what is used of it begins at the next page.
+// Memory that the processes of a host share: a window, with one epoch from when it is made until the end
+// is closed. Libraries put headers of their own before the memory: what is used of it begins at the
+// next page.
 
 static int64_t to_page(const void *memory)
 {
@@ -632,17 +633,6 @@ static int64_t to_page(const void *memory)
 
 // with_page returns how much to ask for to have size bytes from a page on.
 static int64_t with_page(int64_t size) { return size > 0 ? size + sysconf(_SC_PAGESIZE) : 0; }
-
-static int open_window(aqmpi_end *e)
-{
-	CALL(MPI_Win_set_errhandler, (e->window, MPI_ERRORS_RETURN));
-	CALL(MPI_Win_lock_all, (MPI_MODE_NOCHECK, e->window));
-	return 0;
-}
-
-// Remote memory access.
-
-// Memory that the processes of a host share.
 
 // SHM is where the libraries keep shared memory on Linux. What does not fit ends a process as it is
 // first touched, so it is looked at before.
@@ -671,7 +661,9 @@ static int make_shared(aqmpi_end *e, MPI_Comm host, int64_t bytes, void **begin)
 	CALL(MPI_Win_get_attr, (e->window, MPI_WIN_MODEL, &model, &known));
 	if (!known || *model != MPI_WIN_UNIFIED)
 		return unfit("MPI_Win_allocate_shared: the processes of a host see different copies; set rma=off");
-	return open_window(e);
+	CALL(MPI_Win_set_errhandler, (e->window, MPI_ERRORS_RETURN));
+	CALL(MPI_Win_lock_all, (MPI_MODE_NOCHECK, e->window));
+	return 0;
 }
 
 // find_near writes where the segments are, of which the caller's has size bytes in the window that
