@@ -18,7 +18,7 @@ type GoroutinesOption func(*inProcess)
 // function that ends the job as the death of a rank does.
 func WithKill(control func(kill func(Rank))) GoroutinesOption {
 	return func(g *inProcess) {
-		control(func(r Rank) { g.ranks[r].Abort(128+9, fmt.Sprintf("rank %d was killed", r)) })
+		control(func(r Rank) { g.ranks[r].Abort(StatusLost, fmt.Sprintf("rank %d was killed", r)) })
 	}
 }
 

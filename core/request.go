@@ -193,11 +193,11 @@ func (ep *Endpoint) checkRequest(op string, dst Rank, k Kind, off uint64, n int)
 			return ep.Misuse(op, "a Short carries no payload; %d bytes given", n)
 		}
 	case Medium:
-		if n > ep.limits.MaxMediumRequest {
-			return ep.Misuse(op, "Medium payload of %d bytes; the limit is %d", n, ep.limits.MaxMediumRequest)
+		if most := ep.limitsTo(dst).MaxMediumRequest; n > most {
+			return ep.Misuse(op, "Medium payload of %d bytes; the limit is %d", n, most)
 		}
 	case Long:
-		return ep.checkLong(op, dst, off, n, ep.limits.MaxLongRequest)
+		return ep.checkLong(op, dst, off, n, ep.limitsTo(dst).MaxLongRequest)
 	default:
 		return ep.Misuse(op, "unknown category %v", k)
 	}

@@ -355,7 +355,7 @@ func (o *options) checkConduit() error {
 	case d.Check == nil:
 		return nil
 	}
-	if err := d.Check(nil); err != nil {
+	if err := d.Check(nil, nil); err != nil {
 		return fmt.Errorf("conduit %s is not available here: %w", name, err)
 	}
 	return nil

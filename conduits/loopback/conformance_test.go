@@ -10,6 +10,12 @@ import (
 	_ "github.com/aqueduct-go/aqueduct/conduits/loopback"
 )
 
+func init() {
+	core.Register(coretest.Checked("loopback"))
+	core.Register(coretest.Adverse("loopback"))
+	core.Register(coretest.Lent("loopback"))
+}
+
 func TestConformance(t *testing.T) {
 	// One request under way per pair, and ranks that sleep at the first opportunity: whatever
 	// loses credits or wake-ups shows here.
@@ -28,6 +34,11 @@ func TestConformance(t *testing.T) {
 		{"model", coretest.Model, core.Config{Conduit: "loopback", Seed: 1}},
 		{"native/many", coretest.Goroutines, core.Config{Conduit: "loopback", Profile: "native", Sleep: 1}},
 		{"native/model", coretest.Model, core.Config{Conduit: "loopback", Profile: "native", Seed: 1}},
+		{"checked/many", coretest.Goroutines, core.Config{Conduit: "checked-loopback", Profile: "native"}},
+		{"checked/model", coretest.Model, core.Config{Conduit: "checked-loopback", Profile: "native", Seed: 1}},
+		{"adverse/many", coretest.Goroutines, core.Config{Conduit: "adverse-loopback", Profile: "native", Sleep: 1}},
+		{"adverse/model", coretest.Model, core.Config{Conduit: "adverse-loopback", Profile: "native", Seed: 1}},
+		{"lent", coretest.Goroutines, core.Config{Conduit: "lent-loopback", Threads: core.Single}},
 	} {
 		t.Run(c.name, func(t *testing.T) { coretest.Run(t, c.l, c.cfg) })
 	}
