@@ -62,6 +62,7 @@ import (
 	_ "github.com/aqueduct-go/aqueduct/conduits/loopback"
 	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi"
 	_ "github.com/aqueduct-go/aqueduct/conduits/mpi/scampi"
+	_ "github.com/aqueduct-go/aqueduct/conduits/nbrhd"
 	_ "github.com/aqueduct-go/aqueduct/conduits/sci"
 	_ "github.com/aqueduct-go/aqueduct/conduits/udp"
 )

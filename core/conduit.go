@@ -130,7 +130,8 @@ type Sleeper interface {
 	// reports true if anything is there that could make a wait's condition true: a
 	// message or returned room. From Arm to Disarm, such an event makes FD readable.
 	Arm() (ready bool)
-	// FD returns the descriptor to sleep on, or -1 if the conduit cannot wake a sleeper.
+	// FD returns the descriptor to sleep on, the same at each call, or -1 if the conduit cannot wake
+	// a sleeper.
 	FD() int
 	// Disarm ends what Arm began and consumes the wake-up.
 	Disarm()

@@ -16,6 +16,9 @@ type Driver struct {
 	// Profiles are the live variants of the conduit, the default first. A driver that names
 	// neither profiles nor models has one live variant without a name.
 	Profiles []string
+	// Profile, if not nil, says whether a name that is not in Profiles stands for a profile too:
+	// nil, or what is wrong with it.
+	Profile func(name string) error
 	// Models are its variants in virtual time, the modelled machines, the default first;
 	// none if it has no model. A name may also be in Profiles: the mode of the job decides.
 	Models []string
@@ -36,7 +39,7 @@ type Driver struct {
 	// can be used here.
 	Check func(boot Bootstrap, group []Rank) error
 	// New makes a rank's end. profile has been checked: under a model (Attachment.Proc is
-	// not nil) it is one of Models or accepted by Model, live one of Profiles; it is "" only
+	// not nil) it is one of Models or accepted by Model, live one of Profiles or accepted by Profile; it is "" only
 	// if the driver names none.
 	New func(profile string) Conduit
 }
@@ -53,6 +56,11 @@ func (d *Driver) LiveProfile(name string) (string, error) {
 		return name, nil
 	case slices.Contains(d.Models, name):
 		return "", fmt.Errorf("core: profile %q of conduit %s is a model; run it with --model %[2]s/%[1]s", name, d.Name)
+	case d.Profile != nil:
+		if err := d.Profile(name); err != nil {
+			return "", fmt.Errorf("core: profile %q of conduit %s: %w", name, d.Name, err)
+		}
+		return name, nil
 	}
 	return "", fmt.Errorf("core: conduit %s has no profile %q; it has %v", d.Name, name, d.Profiles)
 }

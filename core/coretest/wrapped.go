@@ -152,7 +152,7 @@ type adverse struct {
 }
 
 // adverseLimit is what payloads are limited to at most.
-const adverseLimit = 3000
+const adverseLimit = 10000
 
 func (c *adverse) Attach(a *core.Attachment) ([]byte, error) {
 	seed := uint64(a.Boot.Rank())
