@@ -61,6 +61,7 @@ var testEdges = [][2]string{
 	{"conduits/", "spawner"},                // conduits are tested with real processes
 	{"extended/", "spawner"},                // and so is what stands on them
 	{"extended/", "conduits/"},
+	{"conduits/nbrhd", "conduits/"}, // it stands on any two
 }
 
 // apart are rooms of which the upper does not know the lower: prefix of importer and import.

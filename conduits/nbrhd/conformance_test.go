@@ -28,18 +28,14 @@ func TestConformance(t *testing.T) {
 		}
 		return s
 	}
-	for _, c := range []struct {
-		name string
-		l    coretest.Launcher
-		cfg  core.Config
-	}{
-		{"processes", spawntest.Processes, core.Config{Profile: "sci+udp", Threads: core.Many, Settings: blocks()}},
-		{"apart", spawntest.Processes, core.Config{Profile: "sci+udp", Threads: core.Single, Sleep: 1, Settings: map[string]string{"block": "1"}}},
-		{"goroutines", coretest.Goroutines, core.Config{Profile: "sci/paper+loopback", Threads: core.Single, Sleep: 1, Settings: blocks("far.depth", "1")}},
-		{"native", coretest.Goroutines, core.Config{Profile: "loopback/native+udp", Threads: core.Many, Settings: blocks("near.depth", "1", "far.datagram", "1400")}},
-		{"loopback", coretest.Goroutines, core.Config{Profile: "sci+loopback/native", Threads: core.Many, Sleep: 1, Settings: blocks("far.native-most", "1000")}},
-	} {
-		c.cfg.Conduit = "nbrhd"
-		t.Run(c.name, func(t *testing.T) { coretest.Run(t, c.l, c.cfg) })
+	kind := func(name string, l coretest.Launcher, cfg core.Config, factors string) coretest.Kind {
+		cfg.Conduit = "nbrhd"
+		return coretest.Kind{Name: name, Launcher: l, Config: cfg, Factors: factors}
 	}
+	coretest.Suite(t, coretest.Cases(),
+		kind("processes", spawntest.Processes, core.Config{Profile: "sci+udp", Threads: core.Many, Settings: blocks()}, "processes many"),
+		kind("apart", spawntest.Processes, core.Config{Profile: "sci+udp", Threads: core.Single, Sleep: 1, Settings: map[string]string{"block": "1"}}, "processes single"),
+		kind("goroutines", coretest.Goroutines, core.Config{Profile: "sci/paper+loopback", Threads: core.Single, Sleep: 1, Settings: blocks("far.depth", "1")}, "goroutines single"),
+		kind("native", coretest.Goroutines, core.Config{Profile: "loopback/native+udp", Threads: core.Many, Settings: blocks("near.depth", "1", "far.datagram", "1400")}, "goroutines many"),
+		kind("reach", coretest.Goroutines, core.Config{Profile: "sci+loopback/native", Threads: core.Many, Sleep: 1, Settings: blocks("far.native-most", "1000")}, "reach"))
 }
