@@ -26,7 +26,7 @@ func init() {
 	core.Register(core.Driver{
 		Name:     "nbrhd",
 		Summary:  "two conduits as one: near ranks by the first, far ranks by the second",
-		Profiles: []string{"sci+udp", "sci+mpi"},
+		Profiles: []string{"sci+udp", "loopback+udp"},
 		Profile: func(name string) error {
 			_, err := parse(name)
 			return err
@@ -81,7 +81,7 @@ func (c *conduit) Plan(a *core.Attachment) (core.Plan, error) {
 	for i := range c.part {
 		if check := c.names[i].driver.Check; check != nil {
 			if err := check(a.Boot, parts[i].Group); err != nil {
-				return p, fmt.Errorf("nbrhd: the %s conduit, %v, cannot be used: %w", sides[i], c.names[i], err)
+				return p, fmt.Errorf("nbrhd: the %s conduit, %s, cannot be used: %w", sides[i], c.names[i].driver.Name, err)
 			}
 		}
 		q, err := c.part[i].Plan(&parts[i])
