@@ -5,7 +5,7 @@
 // A program attaches once and calls everything through a Context, one per goroutine; an
 // Endpoint has a default one.
 //
-//	ep, err := extended.Attach(job, core.AttachSpec{Segment: "64MB"})
+//	ep, err := extended.Attach(job, core.AttachSpec{})
 //	err = ep.Put(peer, 0, data)           // blocking
 //	ev, err := ep.GetNB(buf, peer, 4096)  // with an event
 //	err = ep.Wait(ev)

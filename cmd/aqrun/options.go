@@ -28,7 +28,8 @@ The job:
       --profile NAME    profile of the conduit
       --mpi LIBRARY     conduit mpi over openmpi, mpich or auto, the first that there is; the
                         library's own mpiexec starts the ranks
-      --segment SIZE    memory that a rank registers by default: 65536, 64MB, 1.5GB, 50%
+      --segment SIZE    memory that a rank registers: 65536, 64MB, 1.5GB, 50%; wins over what
+                        PROGRAM asks for; default 64MB if that asks for nothing
       --goroutines      run the ranks as goroutines of one process
       --model NAME      run the ranks in virtual time on a model: CONDUIT for its default,
                         CONDUIT/MODEL, or CONDUIT/PATH for a machine file; 'list' lists them
