@@ -296,7 +296,9 @@ func TestMisuse(t *testing.T) {
 		{"-n 2 --model= true", "--model needs a value"},
 		{"-n 2 --conduit loopback --profile nosuch true", `no profile "nosuch"; it has [default native]`},
 		{"-n 2 --model loopback/nosuch true", `no model "nosuch"; it has [default native]`},
+		{"-n 2 --model sci/d33 true", `no machine is called "d33"; there are d339 (which is d339-2003), d339-2003, ntb, scale, or give`},
 		{"-n 2 --model sci --conduit loopback true", "contradict"},
+		{"-n 2 --segment 5IB true", "is not like 65536"},
 		{"-n 2 --model loopback/default --profile other true", "contradict"},
 		{"-n 2 --seed 1 true", "--seed is for jobs in virtual time"},
 		{"-n 2 --lose 1@1ms --goroutines true", "--lose is for jobs in virtual time"},
@@ -310,7 +312,8 @@ func TestMisuse(t *testing.T) {
 		{"-n 2 --udp-security= true", "--udp-security needs a value"},
 		{"-n 2 --conduit sci --udp-security none true", "not for sci"},
 		{"-n 2 --model loopback --insecure true", "runs live only"},
-		{"-n 2 --udp-security none true", "say --conduit udp too"},
+		{"-n 2 --mpi auto --insecure true", "--insecure is for conduit udp, not for mpi"},
+		{"-n 2 --udp-security none --profile x true", `conduit udp has no profile "x"`},
 		{"-n 2 --conduit udp --udp-security none --set security=auth true", "given two values"},
 		{"-n 2 --set medium=1024 --set medium=2048 true", "given two values"},
 		{"-n 2 --model udp true", `conduit "udp" has no model`},
@@ -456,10 +459,16 @@ func TestPaths(t *testing.T) {
 }
 
 func TestUDPOptions(t *testing.T) {
-	status, out, errs := output(t, "", "-n", "1", "--conduit", "udp", "--insecure", "--udp-security", "none", "--set", "depth=3",
-		"sh", "-c", "echo $AQUEDUCT_SETTINGS")
-	if want := "depth=3,security=none,insecure=yes\n"; status != 0 || out != want {
-		t.Errorf("status %d, %q, want %q\n%s", status, out, want, errs)
+	t.Setenv(spawner.EnvConduit, "sci") // which the options win over
+	for args, want := range map[string]string{
+		"--conduit udp --insecure --udp-security none --set depth=3": "udp depth=3,security=none,insecure=yes\n",
+		"--udp-security encrypt":                                     "udp security=encrypt\n",
+		"--insecure":                                                 "udp insecure=yes\n",
+	} {
+		status, out, errs := output(t, "", append(append([]string{"-n", "1"}, strings.Fields(args)...), "sh", "-c", "echo $AQUEDUCT_CONDUIT $AQUEDUCT_SETTINGS")...)
+		if status != 0 || out != want {
+			t.Errorf("%s: status %d, %q, want %q\n%s", args, status, out, want, errs)
+		}
 	}
 }
 

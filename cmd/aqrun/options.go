@@ -34,10 +34,10 @@ The job:
       --model NAME      run the ranks in virtual time on a model: CONDUIT for its default,
                         CONDUIT/MODEL, or CONDUIT/PATH for a machine file; 'list' lists them
       --set KEY=VALUE   further setting of the conduit; repeatable
-      --udp-security M  conduit udp: none, auth (default) or encrypt; short for
-                        --set security=M
-      --insecure        conduit udp: permit none beyond the loopback; short for
-                        --set insecure=yes
+      --udp-security M  conduit udp with security none, auth (default) or encrypt; short for
+                        --conduit udp --set security=M
+      --insecure        conduit udp, security none permitted beyond the loopback; short for
+                        --conduit udp --set insecure=yes
   -x VAR[=VALUE]        set VAR for the ranks, or insist that it is set; repeatable; not
                         what other options set
       --wdir DIR        working directory of the ranks; a relative PROGRAM is looked up there
@@ -197,7 +197,7 @@ func (o *options) check(fs *pflag.FlagSet) error {
 	if err := o.checkModel(fs); err != nil {
 		return err
 	}
-	if err := o.checkUDP(fs); err != nil {
+	if err := o.takeUDP(fs); err != nil {
 		return err
 	}
 	if o.segment != "" {
@@ -270,8 +270,9 @@ func (o *options) checkModel(fs *pflag.FlagSet) error {
 	return nil
 }
 
-// checkUDP refuses options of conduit udp where they mean nothing, and makes settings of them.
-func (o *options) checkUDP(fs *pflag.FlagSet) error {
+// takeUDP takes the options of conduit udp as what they stand for, or refuses them where they
+// mean nothing.
+func (o *options) takeUDP(fs *pflag.FlagSet) error {
 	for _, name := range []string{"udp-security", "insecure"} {
 		switch {
 		case !fs.Changed(name):
@@ -294,8 +295,8 @@ func (o *options) checkUDP(fs *pflag.FlagSet) error {
 	if o.insecure {
 		o.set = append(o.set, "insecure=yes")
 	}
-	if (o.insecure || o.udpSecurity != "") && o.conduit == "" && os.Getenv("AQUEDUCT_CONDUIT") != "udp" {
-		return errors.New("--udp-security and --insecure are for conduit udp; say --conduit udp too")
+	if o.insecure || o.udpSecurity != "" {
+		o.conduit = "udp"
 	}
 	return o.checkSettings()
 }
