@@ -627,8 +627,30 @@ func TestReaderGoesAway(t *testing.T) {
 	}
 	r.Close()
 	cmd.Wait()
-	if got := cmd.ProcessState.ExitCode(); got != 125 || !strings.Contains(errs.String(), "broken pipe") {
-		t.Errorf("status %d\n%s", got, errs.String())
+	if got := cmd.ProcessState.ExitCode(); got != 128+int(unix.SIGPIPE) || errs.Len() > 0 {
+		t.Errorf("status %d, want that of SIGPIPE and no message\n%s", got, errs.String())
+	}
+}
+
+// Output that goes nowhere because its descriptor is closed is lost like any other.
+func TestClosedOutput(t *testing.T) {
+	const self = ": write /dev/stdout: bad file descriptor"
+	for _, c := range []struct {
+		args, says string
+		status     int
+	}{
+		{"-n 2 echo hi >&-", "aqueduct: writing the job's output failed: standard output" + self, 125},
+		{"-n 2 sh -c 'echo hi >&2' 2>&-", "", 125},
+		{"-n 2 true >&- 2>&-", "", 0},
+		{"-n 2 cat <&-", "", 0},
+		{"conduits >&-", "aqrun" + self, 125},
+		{"--version >&-", "aqrun" + self, 125},
+	} {
+		cmd := exec.Command("sh", "-c", `exec 3>&1; "$0" `+c.args+`; echo $? >&3`, aqrun)
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.HasPrefix(string(out), c.says) || !strings.HasSuffix("\n"+string(out), fmt.Sprintf("\n%d\n", c.status)) {
+			t.Errorf("aqrun %s: %v, want %q and status %d:\n%s", c.args, err, c.says, c.status, out)
+		}
 	}
 }
 

@@ -67,7 +67,7 @@ The end:
 
 Status: that of the first rank that failed; 128 + N if signal N killed it or ended the job;
 124 on timeout; 125 aqrun failed, or could not write the output; 126 PROGRAM cannot be
-executed; 127 PROGRAM not found; 2 misuse. SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and
+executed; 127 PROGRAM not found; 141 the reader of the output went away; 2 misuse. SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and
 SIGQUIT are passed to all ranks; a second SIGINT or SIGTERM kills them.
 `
 
