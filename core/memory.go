@@ -52,7 +52,7 @@ func (ep *Endpoint) segmentLimit() (int, error) {
 	}
 	n, err := l.MaxSegment(ep.job.cfg.Settings)
 	if err != nil {
-		return 0, fmt.Errorf("core: rank %d: largest segment of conduit %s: %w", ep.job.rank, ep.job.cfg.Conduit, err)
+		return 0, fmt.Errorf("core: rank %d: attach conduit %s: %w", ep.job.rank, ep.job.cfg.Conduit, err)
 	}
 	return shm.RoundDown(n), nil
 }

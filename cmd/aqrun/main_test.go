@@ -251,6 +251,7 @@ func TestExitStatus(t *testing.T) {
 		{[]string{"/"}, 126, "cannot be executed"},
 		{[]string{"-x", "AQUEDUCT_RANK=1", "true"}, 2, "set by the launcher"},
 		{[]string{"--wdir", "/no/such/place", "true"}, 125, "working directory"},
+		{[]string{"--output-dir", "/dev/null/x", "true"}, 125, "output directory: mkdir /dev/null: not a directory"},
 		{[]string{"--timeout", "0.05", "sleep", "1000"}, 124, "time limit of 50ms"},
 	} {
 		status, out, errs := output(t, "", append([]string{"-n", "2"}, c.args...)...)
@@ -300,6 +301,11 @@ func TestMisuse(t *testing.T) {
 		{"-n 2 --model sci --conduit loopback true", "contradict"},
 		{"-n 2 --segment 5IB true", "is not like 65536"},
 		{"-n 2 --model loopback/default --profile other true", "contradict"},
+		{"-n 2 --mpi= true", "--mpi needs a value"},
+		{"-n 2 --bind-to= true", "--bind-to needs a value"},
+		{"-n 2 --model loopback --seed -1 true", "want a whole number from 0 to 2^64-1"},
+		{"-n 2 -x A=1 -x A=2 true", `-x A is given two values, "1" and "2"`},
+		{"-n 2 -x PATH -x PATH=/bin true", "-x PATH is given two values"},
 		{"-n 2 --seed 1 true", "--seed is for jobs in virtual time"},
 		{"-n 2 --lose 1@1ms --goroutines true", "--lose is for jobs in virtual time"},
 		{"-n 2 --trace t true", "--trace is for jobs in virtual time"},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/cli"
 	"github.com/aqueduct-go/aqueduct/spawner"
 	"github.com/spf13/pflag"
 )
@@ -118,7 +119,7 @@ func (o *options) flags() *pflag.FlagSet {
 	fs.StringArrayVar(&o.set, "set", nil, "")
 	fs.StringVar(&o.udpSecurity, "udp-security", "", "")
 	fs.BoolVar(&o.insecure, "insecure", false, "")
-	fs.Uint64Var(&o.seed, "seed", 0, "")
+	fs.Var((*cli.Seed)(&o.seed), "seed", "")
 	fs.StringArrayVar(&o.lose, "lose", nil, "")
 	fs.StringVar(&o.trace, "trace", "", "")
 	fs.BoolVar(&o.report, "model-report", false, "")
@@ -133,11 +134,7 @@ func (o *options) flags() *pflag.FlagSet {
 	fs.Var(&o.grace, "grace", "")
 	fs.BoolVar(&o.dryRun, "dry-run", false, "")
 	fs.BoolVar(&o.version, "version", false, "")
-	fs.VisitAll(func(f *pflag.Flag) {
-		if !slices.Contains(repeatable, f.Name) {
-			f.Value = &once{Value: f.Value}
-		}
-	})
+	cli.OnlyOnce(fs, repeatable...)
 	return fs
 }
 
@@ -152,6 +149,9 @@ func parse(args []string) (*options, error) {
 		return o, nil
 	}
 	o.command = fs.Args()
+	if err := checkEmpty(fs); err != nil {
+		return nil, err
+	}
 	if err := o.takeMPI(); err != nil {
 		return nil, err
 	}
@@ -161,13 +161,18 @@ func parse(args []string) (*options, error) {
 	return o, o.checkConduit()
 }
 
+// checkEmpty refuses options whose value is the empty text.
+func checkEmpty(fs *pflag.FlagSet) (err error) {
+	fs.Visit(func(f *pflag.Flag) {
+		if f.Value.String() == "" {
+			err = fmt.Errorf("--%s needs a value", f.Name)
+		}
+	})
+	return err
+}
+
 // check refuses missing, impossible and conflicting options.
 func (o *options) check(fs *pflag.FlagSet) error {
-	for _, name := range []string{"conduit", "profile", "segment", "model", "trace", "wdir", "output-dir"} {
-		if f := fs.Lookup(name); f.Changed && f.Value.String() == "" {
-			return fmt.Errorf("--%s needs a value", name)
-		}
-	}
 	inProcess := o.goroutines || o.model != ""
 	conduit, profile := core.CutModel(o.model)
 	switch {
@@ -230,17 +235,22 @@ const mpiConduit = "mpi"
 
 // resolveEnv gives every -x VAR its value.
 func (o *options) resolveEnv() error {
+	values := map[string]string{}
 	for i, s := range o.env {
-		if name, _, ok := strings.Cut(s, "="); name == "" {
+		name, value, ok := strings.Cut(s, "=")
+		if name == "" {
 			return fmt.Errorf("-x %q: want VAR or VAR=value", s)
-		} else if ok {
-			continue
 		}
-		v, ok := os.LookupEnv(s)
 		if !ok {
-			return fmt.Errorf("-x %s: it is not set here; give it as -x %s=value", s, s)
+			if value, ok = os.LookupEnv(name); !ok {
+				return fmt.Errorf("-x %s: it is not set here; give it as -x %[1]s=value", name)
+			}
 		}
-		o.env[i] = s + "=" + v
+		if old, given := values[name]; given && old != value {
+			return fmt.Errorf("-x %s is given two values, %q and %q; give one", name, old, value)
+		}
+		values[name] = value
+		o.env[i] = name + "=" + value
 	}
 	return nil
 }
@@ -286,9 +296,6 @@ func (o *options) takeUDP(fs *pflag.FlagSet) error {
 	case "none", "auth", "encrypt":
 		o.set = append(o.set, "security="+o.udpSecurity)
 	case "":
-		if fs.Changed("udp-security") {
-			return errors.New("--udp-security needs a value")
-		}
 	default:
 		return fmt.Errorf("--udp-security %q: want none, auth or encrypt", o.udpSecurity)
 	}
@@ -464,22 +471,6 @@ func (o *options) further() []string {
 		set("AQUEDUCT_MODEL_REPORT", "1")
 	}
 	return more
-}
-
-// once is the value of an option that may be given again only with the same text.
-type once struct {
-	pflag.Value
-	first string
-	given bool
-}
-
-// Set implements pflag.Value.
-func (v *once) Set(s string) error {
-	if v.given && s != v.first {
-		return fmt.Errorf("it was given before as %q", v.first)
-	}
-	v.first, v.given = s, true
-	return v.Value.Set(s)
 }
 
 // count is a number of ranks.
