@@ -302,6 +302,7 @@ func TestMisuse(t *testing.T) {
 		{"-n 2 --segment 5IB true", "is not like 65536"},
 		{"-n 2 --model loopback/default --profile other true", "contradict"},
 		{"-n 2 --mpi= true", "--mpi needs a value"},
+		{"-n 2 --verbose=maybe true", "want true or false"},
 		{"-n 2 --bind-to= true", "--bind-to needs a value"},
 		{"-n 2 --model loopback --seed -1 true", "want a whole number from 0 to 2^64-1"},
 		{"-n 2 -x A=1 -x A=2 true", `-x A is given two values, "1" and "2"`},

@@ -12,7 +12,7 @@ import (
 )
 
 // OnlyOnce has the options of fs, but for the repeatable ones, refuse a second value that is
-// another text than the first.
+// another text than the first. Those of type bool say which values there are.
 func OnlyOnce(fs *pflag.FlagSet, repeatable ...string) {
 	fs.VisitAll(func(f *pflag.Flag) {
 		if !slices.Contains(repeatable, f.Name) {
@@ -34,7 +34,11 @@ func (v *once) Set(s string) error {
 		return fmt.Errorf("it was given before as %q", v.first)
 	}
 	v.first, v.given = s, true
-	return v.Value.Set(s)
+	err := v.Value.Set(s)
+	if err != nil && v.Type() == "bool" {
+		return errors.New("want true or false")
+	}
+	return err
 }
 
 // Int is a whole number.
