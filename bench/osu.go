@@ -16,11 +16,18 @@ type osu struct{ w io.Writer }
 
 func (o *osu) Header(h *Header) error {
 	var b strings.Builder
-	for _, p := range h.lines() {
-		fmt.Fprintf(&b, "# %s: %s\n", p.Key, p.Value)
-	}
+	comment(&b, h.lines())
 	_, err := io.WriteString(o.w, b.String())
 	return err
+}
+
+// comment writes a line for each parameter that has a value.
+func comment(b *strings.Builder, params []Param) {
+	for _, p := range params {
+		if p.Value != "" {
+			fmt.Fprintf(b, "# %s: %s\n", p.Key, p.Value)
+		}
+	}
 }
 
 // column is a value derived from a result for the table.
@@ -52,9 +59,7 @@ func (o *osu) Series(s *Series) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n# Aqueduct %s Test: %s\n", s.Family, s.Title)
 	fmt.Fprintf(&b, "# %s: medians%s\n", params(s), notes[s.Quantity])
-	for _, a := range s.against() {
-		fmt.Fprintf(&b, "# %s: %s\n", a.Key, a.Value)
-	}
+	comment(&b, s.against())
 	axis := "# Size"
 	if s.Axis == Ranks {
 		axis = "# Ranks"
