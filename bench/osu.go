@@ -58,7 +58,7 @@ var notes = map[Quantity]string{
 func (o *osu) Series(s *Series) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n# Aqueduct %s Test: %s\n", s.Family, s.Title)
-	fmt.Fprintf(&b, "# %s: medians%s\n", params(s), notes[s.Quantity])
+	fmt.Fprintf(&b, "# %s: medians%s\n", s.Label(), notes[s.Quantity])
 	comment(&b, s.against())
 	axis := "# Size"
 	if s.Axis == Ranks {
@@ -118,13 +118,4 @@ func otherUnits(s *Series) []string {
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-// params formats what all results of a series have in common.
-func params(s *Series) string {
-	var parts []string
-	for _, p := range s.Params {
-		parts = append(parts, p.Key+"="+p.Value)
-	}
-	return strings.Join(parts, " ")
 }

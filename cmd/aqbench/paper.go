@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -80,6 +81,29 @@ func (o *paperOptions) parse(args []string, stdout io.Writer) (err error) {
 		return err
 	}
 	o.setting.Seed, o.setting.Full = *seed, *full
+	return o.checkOutputs()
+}
+
+// checkOutputs fails if a file cannot be written. It makes the directory of figures.
+func (o *paperOptions) checkOutputs() error {
+	var files []string
+	if o.csv != "" {
+		files = append(files, o.csv)
+	}
+	switch {
+	case strings.HasSuffix(o.svg, paper.SVGSuffix):
+		files = append(files, o.svg)
+	case o.svg != "":
+		if err := os.MkdirAll(o.svg, 0o777); err != nil {
+			return err
+		}
+		files = append(files, filepath.Join(o.svg, "a figure"))
+	}
+	for _, path := range files {
+		if err := writable(path); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -121,7 +145,8 @@ func (o *paperOptions) run(stdout, stderr io.Writer) (failures []string, err err
 		defer func() { err = errors.Join(err, file.Close()) }()
 		table = paper.NewCSV(file)
 	}
-	for _, e := range o.experiments {
+	for i, e := range o.experiments {
+		fmt.Fprintf(stderr, "aqbench paper: experiment %d of %d: %s\n", i+1, len(o.experiments), e.Name)
 		lines, err := o.one(e, table, stdout, stderr)
 		if err != nil {
 			return failures, fmt.Errorf("%s: %w", e.Name, err)
