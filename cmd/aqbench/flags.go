@@ -33,9 +33,9 @@ func newCommon(verb string, stdout io.Writer, known []string, ranks string) *com
 	c := &common{FlagSet: pflag.NewFlagSet("aqbench "+verb, pflag.ContinueOnError), known: known}
 	c.SetOutput(stdout)
 	c.Usage = func() { fmt.Fprintf(stdout, "usage: aqbench %s [options]\n\n%s", verb, c.FlagUsages()) }
-	c.StringVar(&c.format, "format", "osu", "format of the report on standard output: "+strings.Join(bench.Formats(), ", "))
-	c.StringSliceVar(&c.ops, "op", nil, fmt.Sprintf("operations to measure, of %s (default all)", strings.Join(known, ", ")))
-	c.IntSliceVarP(&c.np, "np", "n", nil, "numbers of ranks ("+ranks+")")
+	c.StringVar(&c.format, "format", "osu", "`FORMAT` of the report on standard output: "+strings.Join(bench.Formats(), ", "))
+	c.StringSliceVar(&c.ops, "op", nil, fmt.Sprintf("`LIST` of operations to measure, of %s (default all)", strings.Join(known, ", ")))
+	c.IntSliceVarP(&c.np, "np", "n", nil, "`LIST` of numbers of ranks ("+ranks+")")
 	return c
 }
 
@@ -47,9 +47,12 @@ func (c *common) parse(args []string, stdout io.Writer) (bench.Encoder, error) {
 	if c.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q", c.Arg(0))
 	}
-	for _, op := range c.ops {
+	for i, op := range c.ops {
 		if !slices.Contains(c.known, op) {
 			return nil, fmt.Errorf("unknown operation %q; known: %s", op, strings.Join(c.known, ", "))
+		}
+		if slices.Contains(c.ops[:i], op) {
+			return nil, fmt.Errorf("--op has %s twice", op)
 		}
 	}
 	return bench.NewEncoder(c.format, stdout)

@@ -127,7 +127,7 @@ func measure(ctx context.Context, o *options, report *progress) error {
 	if o.mode == spawner.Modelled {
 		h.Mode = "modelled"
 	}
-	if o.verb.peers != nil {
+	if o.verb.peers != nil && o.mode == spawner.Processes {
 		h.Peers = o.verb.peers(o.conduit)
 	}
 	plans := o.plans()
@@ -140,10 +140,12 @@ func measure(ctx context.Context, o *options, report *progress) error {
 		}
 		parts := o.verb.parts(o, p)
 		for j, part := range parts {
-			h.Ranks = part.ranks
+			if h.Ranks = 0; len(part.ranks) == 1 {
+				h.Ranks = part.ranks[0]
+			}
 			h.Pinning = pinning(part.cpus)
-			report.say("part %d of %d: conduit %s, profile %s, threads %s, %s",
-				i*len(parts)+j+1, len(plans)*len(parts), h.Conduit, h.Profile, h.Threads, &part)
+			report.say("part %d of %d: conduit %s, profile %s, threads %s, ranks %s",
+				i*len(parts)+j+1, len(plans)*len(parts), h.Conduit, h.Profile, h.Threads, commas(part.ranks))
 			if err := report.Header(&h); err != nil {
 				return err
 			}
@@ -169,5 +171,10 @@ func pinning(cpus []int) string {
 	if len(cpus) == 0 {
 		return "none"
 	}
-	return strings.Trim(strings.ReplaceAll(fmt.Sprint(cpus), " ", ","), "[]")
+	return commas(cpus)
+}
+
+// commas writes a list as options have it.
+func commas(list []int) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ","), "[]")
 }

@@ -42,7 +42,8 @@ func TestVerbs(t *testing.T) {
 		{[]string{"am", "--profile", "paper", "-n", "3"}, am.Ops()},
 		{[]string{"rma"}, rma.Ops()},
 		{[]string{"rma", "--goroutines"}, rma.Ops()},
-		{[]string{"coll", "--goroutines", "-n", "2,3"}, coll.Ops()},
+		{[]string{"coll", "--profile", "live", "--op", "barrier", "-n", "2"}, []string{"barrier"}},
+		{[]string{"coll", "--goroutines", "-n", "3"}, coll.Ops()},
 		{[]string{"coll", "--model", "loopback", "-n", "5"}, coll.Ops()},
 		{[]string{"am", "--model", "loopback", "--op", "exchange", "-n", "3,6"}, []string{am.Exchange}},
 	} {
@@ -62,7 +63,7 @@ func TestVerbs(t *testing.T) {
 					t.Fatalf("%v in %q", err, line)
 				}
 				ops[r.Params["op"]] = true
-				checkHeader(t, c.args, &r.Header)
+				checkHeader(t, c.args, r.Params["op"], &r.Header)
 			}
 			if got := slices.Sorted(maps.Keys(ops)); !slices.Equal(got, slices.Sorted(slices.Values(c.ops))) {
 				t.Errorf("operations %v, want %v, in\n%s", got, c.ops, &out)
@@ -141,7 +142,7 @@ func TestProgress(t *testing.T) {
 		args []string
 		says []string
 	}{
-		{[]string{"coll", "--model", "loopback", "--profile", "default", "-n", "2,3", "--op", "barrier"}, []string{"part 1 of 2", "2 ranks", "op=barrier", "part 2 of 2", "3 ranks"}},
+		{[]string{"coll", "--model", "loopback", "--profile", "default", "-n", "2,3", "--op", "barrier"}, []string{"part 1 of 2", "ranks 2", "op=barrier", "part 2 of 2", "ranks 3"}},
 		{[]string{"sim", "--op", "events", "-n", "2", "--quick"}, []string{"op=events"}},
 		{[]string{"schedule", "--op", "scan,reduce", "-n", "4"}, []string{"op=scan", "op=reduce"}},
 		{[]string{"tune", "--model", "loopback", "-n", "2", "--op", "barrier", "--write", filepath.Join(t.TempDir(), "table")}, []string{"part 1 of 1", "op=barrier"}},
@@ -212,20 +213,21 @@ func TestSimulate(t *testing.T) {
 	}
 }
 
-// checkHeader wants the header to say where the ranks were.
-func checkHeader(t *testing.T, args []string, h *bench.Header) {
+// checkHeader wants the header to say where the ranks of an operation were, and what is
+// measured beside them: nothing, unless they are pinned.
+func checkHeader(t *testing.T, args []string, op string, h *bench.Header) {
 	t.Helper()
-	want, pinned := "live", true
+	want, live := "live", true
 	if slices.Contains(args, "--model") {
-		want, pinned = "modelled", false
+		want, live = "modelled", false
 	} else if slices.Contains(args, "--goroutines") {
-		pinned = false
+		live = false
 	}
-	if h.Mode != want || h.Ranks < 2 || (h.Pinning != "none") != pinned {
-		t.Errorf("mode %s, %d ranks, pinning %s", h.Mode, h.Ranks, h.Pinning)
+	if pinned := live && op != am.Poll && op != am.Startup; h.Mode != want || (h.Pinning != "none") != pinned {
+		t.Errorf("%s: mode %s, %d ranks, pinning %s", op, h.Mode, h.Ranks, h.Pinning)
 	}
-	if (h.Peers != "") != (args[0] == "coll") {
-		t.Errorf("peers %q", h.Peers)
+	if (h.Peers != "") != (args[0] == "coll" && live) {
+		t.Errorf("%s: peers %q", op, h.Peers)
 	}
 }
 
@@ -258,6 +260,7 @@ func TestMisuse(t *testing.T) {
 		{[]string{"am", "--mpi", "openmpi", "--goroutines"}, "contradicts"},
 		{[]string{"am", "--mpi", "fly"}, "no profile"},
 		{[]string{"am", "--op", "fly"}, "unknown operation"},
+		{[]string{"am", "--op", "poll,poll"}, "poll twice"},
 		{[]string{"am", "--samples", "0"}, "--samples 0"},
 		{[]string{"am", "--sizes", "0"}, "--sizes"},
 		{[]string{"am", "--sizes", "8,5Q"}, `"5Q"`},

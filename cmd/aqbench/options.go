@@ -50,22 +50,22 @@ func (o *options) parse(args []string, stdout io.Writer) (bench.Encoder, error) 
 	var model string
 	f := newCommon(o.verb.name, stdout, o.verb.ops, o.verb.ranks)
 	o.common, o.sizes = f, o.verb.sizes
-	f.StringVar(&o.conduit, "conduit", "sci", "conduit to measure")
+	f.StringVar(&o.conduit, "conduit", "sci", "`NAME` of the conduit to measure")
 	anyProfile, anyThreads := "all", "all"
 	if o.verb.result != nil {
 		anyProfile, anyThreads = "default", core.Single.String() // what is made of it is made of one
 	}
-	f.StringVar(&profile, "profile", anyProfile, "profile of the conduit, default, or all")
-	f.StringVar(&mpi, "mpi", "", "as of aqrun: --conduit mpi --profile openmpi, mpich or auto")
-	f.StringToStringVar(&o.settings, "set", nil, "further settings of the conduit, KEY=VALUE, as of aqrun; repeatable")
-	f.StringVar(&threads, "threads", anyThreads, "single, many, or all")
+	f.StringVar(&profile, "profile", anyProfile, "`NAME` of a profile of the conduit, default, or all")
+	f.StringVar(&mpi, "mpi", "", "as of aqrun: --conduit mpi with the profile `LIBRARY`: openmpi, mpich or auto")
+	f.StringToStringVar(&o.settings, "set", nil, "further settings of the conduit, `KEY=VALUE`, as of aqrun; repeatable")
+	f.StringVar(&threads, "threads", anyThreads, "`MODE` of threads: single, many, or all")
 	f.BoolVar(&goroutines, "goroutines", false, "ranks are goroutines of one process: no pinning, no floors")
-	f.StringVar(&model, "model", "", "ranks run in virtual time on this conduit's model, or CONDUIT/MODEL: no floors")
-	f.Var(&o.sizes, "sizes", "payload sizes in bytes, or with a unit: 8,64K,1M")
-	f.IntVar(&o.samples, "samples", 10, "samples of each point; one in virtual time, unless given, as they are all alike")
+	f.StringVar(&model, "model", "", "ranks run in virtual time on the model `NAME`, a conduit or CONDUIT/MODEL: no floors")
+	f.Var(&o.sizes, "sizes", "`LIST` of payload sizes in bytes, or with a unit: 8,64K,1M")
+	f.IntVar(&o.samples, "samples", 10, "`NUMBER` of samples of each point; one in virtual time, unless given, as they are all alike")
 	f.BoolVar(&quick, "quick", false, "a few samples of a few points, where no other option says how many")
 	if o.verb.result != nil {
-		f.StringVar(&o.write, "write", "", "write the table to this file instead of standard output; one that exists is where the choices come from that are not measured")
+		f.StringVar(&o.write, "write", "", "write the table to this `FILE` instead of standard output; one that exists is where the choices come from that are not measured")
 	}
 	enc, err := f.parse(args, stdout)
 	if err != nil {

@@ -63,11 +63,11 @@ func (o *paperOptions) parse(args []string, stdout io.Writer) (err error) {
 		listExperiments(stdout)
 		fmt.Fprintf(stdout, "\n%s\nexit status: 0 all numbers are within their tolerances and all claims hold, 1 something failed, 2 misuse, %d a number deviates or a claim does not hold\n", f.FlagUsages(), deviates)
 	}
-	name := f.String("machine", "d339-2003", "SCI machine: "+strings.Join(paper.SCIMachines(), ", ")+", or the path of a machine file")
-	seed := f.Uint64("seed", 0, "seed of the model's random numbers")
+	name := f.String("machine", "d339-2003", "`NAME` of an SCI machine: "+strings.Join(paper.SCIMachines(), ", ")+", or the path of a machine file")
+	seed := f.Uint64("seed", 0, "`NUMBER` that seeds the model's random numbers")
 	full := f.Bool("full", false, "all sizes and repetitions; takes a while")
-	f.StringVar(&o.svg, "svg", "", "write the figures as SVG: the first to a name that ends in .svg, or all into a directory")
-	f.StringVar(&o.csv, "csv", "", "also write numbers and points as CSV to this file")
+	f.StringVar(&o.svg, "svg", "", "write the figures as SVG to `PATH`: the first to a name that ends in .svg, or all into a directory")
+	f.StringVar(&o.csv, "csv", "", "also write numbers and points as CSV to this `FILE`")
 	if err := f.Parse(args); err != nil {
 		return err
 	}

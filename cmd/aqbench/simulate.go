@@ -18,8 +18,8 @@ func runSim(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	p := sim.Plan{Ranks: []int{1 << 10, 1 << 14}, Stack: []int{64, 1 << 10}}
 	var quick bool
 	f := newCommon("sim", stdout, sim.Ops(), "default 1024,16384; of stack and sci 64,1024")
-	f.IntVar(&p.Samples, "samples", 5, "samples of each point")
-	f.IntVar(&p.Messages, "messages", 1<<18, "messages, events or turns of a sample, about")
+	f.IntVar(&p.Samples, "samples", 5, "`NUMBER` of samples of each point")
+	f.IntVar(&p.Messages, "messages", 1<<18, "`NUMBER` of messages, events or turns of a sample, about")
 	f.BoolVar(&quick, "quick", false, "few samples of few messages, where no other option says how many")
 	enc, err := f.parse(args, stdout)
 	if err != nil {
@@ -68,9 +68,9 @@ func runSchedule(_ context.Context, args []string, stdout, stderr io.Writer) err
 	var inOrder bool
 	bytes := sizes{8}
 	f := newCommon("schedule", stdout, tune.Ops(), "default 1024,16384,262144")
-	f.StringVar(&algorithm, "algorithm", "", "algorithm, with :parameter if it has one (default a logarithmic one)")
-	f.Var(&bytes, "sizes", "bytes of the vector, or of a block, or with a unit: 8,64K,1M")
-	f.StringVar(&model, "cost", "loggp:L=1us,o=300ns,g=100ns,G=0.8ns", "cost model; see go doc ./extended/coll/cost ParseProfile")
+	f.StringVar(&algorithm, "algorithm", "", "`NAME` of the algorithm, with :parameter if it has one (default a logarithmic one)")
+	f.Var(&bytes, "sizes", "`LIST` of sizes of the vector, or of a block, in bytes or with a unit: 8,64K,1M")
+	f.StringVar(&model, "cost", "loggp:L=1us,o=300ns,g=100ns,G=0.8ns", "cost `MODEL`; see go doc ./extended/coll/cost ParseProfile")
 	f.BoolVar(&inOrder, "in-order", false, "keep the order of time even if the model does not need it")
 	enc, err := f.parse(args, stdout)
 	if err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -45,17 +44,9 @@ var powers = []int{8, 32, 128, 512, 2 << 10, 8 << 10, 32 << 10, 128 << 10, 512 <
 
 // part is what is measured under one header.
 type part struct {
-	ranks int   // 0: several numbers of them
-	cpus  []int // of these ranks; nil: not pinned
+	ranks []int // numbers of them
+	cpus  []int // of ranks of one number; nil: not pinned
 	run   func(ctx context.Context, report func(*bench.Series) error) error
-}
-
-// String says how many ranks there are.
-func (p *part) String() string {
-	if p.ranks == 0 {
-		return "several numbers of ranks"
-	}
-	return fmt.Sprintf("%d ranks", p.ranks)
 }
 
 var verbs = []verb{
@@ -73,7 +64,7 @@ var verbs = []verb{
 		bounds: func(string) (int, int) { return 2, 2 },
 		ranks:  "always 2",
 		parts: func(_ *options, p runner.Plan) []part {
-			return []part{{2, p.Spread(2), func(ctx context.Context, report func(*bench.Series) error) error {
+			return []part{{[]int{2}, p.Spread(2), func(ctx context.Context, report func(*bench.Series) error) error {
 				return rma.Run(ctx, p, report)
 			}}}
 		},
@@ -140,14 +131,14 @@ func amParts(o *options, p runner.Plan) []part {
 	}
 	var parts []part
 	if len(pairs) > 0 {
-		parts = append(parts, part{2, p.Spread(2), measure(pairs, 0)})
+		parts = append(parts, part{[]int{2}, p.Spread(2), measure(pairs, 0)})
 	}
 	if len(loose) > 0 {
-		parts = append(parts, part{0, nil, measure(loose, 0)})
+		parts = append(parts, part{o.loose, nil, measure(loose, 0)})
 	}
 	if len(exchange) > 0 {
 		for _, n := range o.np {
-			parts = append(parts, part{n, p.Spread(n), measure(exchange, n)})
+			parts = append(parts, part{[]int{n}, p.Spread(n), measure(exchange, n)})
 		}
 	}
 	return parts
@@ -156,7 +147,7 @@ func amParts(o *options, p runner.Plan) []part {
 func collParts(o *options, p runner.Plan) []part {
 	var parts []part
 	for _, n := range o.np {
-		parts = append(parts, part{n, p.Spread(n), func(ctx context.Context, report func(*bench.Series) error) error {
+		parts = append(parts, part{[]int{n}, p.Spread(n), func(ctx context.Context, report func(*bench.Series) error) error {
 			return coll.Run(ctx, p, n, report)
 		}})
 	}
@@ -166,7 +157,7 @@ func collParts(o *options, p runner.Plan) []part {
 func tuneParts(o *options, p runner.Plan) []part {
 	var parts []part
 	for _, n := range o.np {
-		parts = append(parts, part{n, p.Spread(n), func(ctx context.Context, report func(*bench.Series) error) error {
+		parts = append(parts, part{[]int{n}, p.Spread(n), func(ctx context.Context, report func(*bench.Series) error) error {
 			return o.tuner.Run(ctx, p, n, report)
 		}})
 	}
