@@ -25,11 +25,11 @@ type room struct {
 // rooms are listed from the top downwards. A package belongs to the one whose path is the longest.
 var rooms = []room{
 	{"cmd/aqrun", "the launcher of a job lists conduits, and starts ranks by itself or by that of an MPI library",
-		[]string{".", "core", "spawner", "conduits/mpi/libmpi"}, []string{"conduits/mpi/libmpi/libmpitest"}},
+		[]string{".", "core", "spawner", "conduits/mpi/libmpi", "internal/cli", "internal/stdfd"}, []string{"conduits/mpi/libmpi/libmpitest"}},
 	{"cmd/aqbench", "it is the command line of bench",
-		[]string{"bench/...", "core", "spawner", "extended/coll/..."}, nil},
+		[]string{"bench/...", "core", "spawner", "extended/coll/...", "internal/stdfd"}, nil},
 	{"cmd/aqimpair", "it puts links between programs, whatever they are",
-		[]string{"conduits/udp/impair", "conduits/udp/impair/tunnel"}, []string{"spawner"}},
+		[]string{"conduits/udp/impair", "conduits/udp/impair/tunnel", "internal/cli", "internal/stdfd"}, []string{"spawner"}},
 	{"examples/...", "they use the library as anybody does",
 		[]string{".", "core", "extended", "extended/pgas"}, nil},
 	{"examples/mpimix", "it shows a program that calls MPI itself",

@@ -39,7 +39,7 @@ func (j *Job) available() (uint64, error) {
 // error; the default, and a percentage, which is of the rank's share of what the host has left
 // beside the conduit, are cut to it.
 func (j *Job) segmentSize(s string, conduit, limit int) (int, error) {
-	if s == "" {
+	if s == "" || j.cfg.SegmentWins && j.cfg.Segment != "" {
 		s = j.cfg.Segment
 	}
 	if s == "" {

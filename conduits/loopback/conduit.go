@@ -28,7 +28,7 @@ func init() {
 		Models:   []string{"default", "native"},
 		Check: func(boot core.Bootstrap, group []core.Rank) error {
 			if _, ok := boot.(core.ProcessSharer); boot != nil && !ok && len(group) > 1 {
-				return fmt.Errorf("loopback joins ranks of one process only; these %d ranks are processes", len(group))
+				return fmt.Errorf("loopback joins ranks of one process only; these %d ranks are processes; start them by aqrun --goroutines, or choose another conduit", len(group))
 			}
 			return nil
 		},
