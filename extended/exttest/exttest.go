@@ -24,7 +24,7 @@ func Cases() []*coretest.Case {
 		putCases, getCases, eventCases, valueCases, memsetCases, splitCases, visCases,
 		atomicCases, orderCases, nativeCases, refusalCases, contextCases, allocationCases, teamCases, barrierCases,
 		collectiveCases, movementCases, reductionCases, forcedCases(), progressCases,
-		collectiveMisuseCases, disagreementCases(),
+		typedCases, collectiveMisuseCases, disagreementCases(),
 	} {
 		for i := range g {
 			all = append(all, &g[i])
