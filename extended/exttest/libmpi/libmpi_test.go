@@ -29,7 +29,7 @@ func TestExtended(t *testing.T) {
 		if group != "forced" {
 			cases = append(cases, c)
 		}
-		if slices.Contains([]string{"put", "get", "atomic", "vis", "collective"}, group) {
+		if slices.Contains([]string{"put", "get", "atomic", "order", "vis", "collective", "typed"}, group) {
 			moving = append(moving, c)
 		}
 	}
@@ -46,7 +46,7 @@ func TestNativeCollectives(t *testing.T) {
 	var cases []*coretest.Case
 	for _, c := range exttest.Cases() {
 		switch group, _, _ := strings.Cut(c.Name, "/"); group {
-		case "team", "barrier", "collective", "progress":
+		case "team", "barrier", "collective", "typed", "progress":
 			cases = append(cases, c)
 		case "native":
 			if strings.Contains(c.Name, "collectives") {
