@@ -87,7 +87,7 @@ var rooms = []room{
 	{"extended/pgas", "types for the Extended API",
 		[]string{"core", "extended"}, []string{"core/coretest", "spawner/...", "conduits/loopback", "conduits/sci"}},
 	{"extended/exttest", "the suite of the Extended API",
-		[]string{"core", "core/coretest", "extended", "extended/coll", "internal/shm"}, []string{"spawner/...", "conduits/loopback", "conduits/sci"}},
+		[]string{"core", "core/coretest", "extended", "extended/coll", "extended/pgas", "internal/shm"}, []string{"spawner/...", "conduits/loopback", "conduits/sci"}},
 	{"extended/exttest/...", "the suite over a network", nil,
 		[]string{"core", "core/coretest", "extended/exttest", "spawner/...", "conduits/...", "internal/..."}},
 
