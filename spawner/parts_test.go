@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/stacks"
 	"github.com/aqueduct-go/aqueduct/internal/wire"
 	"golang.org/x/sys/unix"
 )
@@ -383,7 +384,7 @@ func TestFullBacklog(t *testing.T) {
 			}
 			joined <- err
 		}()
-		for !bytes.Contains(stacks(), []byte("spawner.dial(")) || !bytes.Contains(stacks(), []byte("unix.Connect(")) {
+		for !bytes.Contains(stacks.All(), []byte("spawner.dial(")) || !bytes.Contains(stacks.All(), []byte("unix.Connect(")) {
 			if len(joined) > 0 {
 				t.Fatalf("a full backlog: %v", <-joined)
 			}
