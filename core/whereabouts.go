@@ -18,7 +18,8 @@ import (
 type Place struct {
 	Rank     Rank
 	Waits    []Wait            // of its contexts
-	State    string            // what it does if it waits for nothing, e.g. "has not polled for 10s"
+	State    string            // what it does if it waits for nothing, e.g. "has not polled"
+	For      time.Duration     // for how long; 0: not known
 	Returned bool              // its body has returned
 	Several  bool              // it has other contexts, which may do what this one does not
 	Entered  map[string]uint64 // how many calls it has made, by Need.Key; nil: not known
@@ -132,7 +133,7 @@ func (j *Job) lookAfter(polls uint32) uint32 {
 
 // stalled tells that a wait takes long. Where nobody can ask all ranks, each tells its own waits.
 func (j *Job) stalled(w Wait) {
-	st := Stall{j.rank, j.cfg.Stall >= 0 && w.Since >= j.cfg.Stall, j.cfg.Debug}
+	st := Stall{j.rank, w.Since, j.cfg.Stall >= 0 && w.Since >= j.cfg.Stall, j.cfg.Debug}
 	if s, ok := j.boot.(Surveyor); ok {
 		s.Stalled(st)
 	} else if st.Report && j.told.CompareAndSwap(false, true) {
@@ -178,7 +179,7 @@ func (j *Job) where() Place {
 	case atomic.LoadUint32(&ep.polls) != before:
 		p.State = "polls, and waits for nothing for long"
 	default:
-		p.State = fmt.Sprintf("has not polled for %v", round(max(locateTime, time.Since(j.start)-time.Duration(j.polled.Load()))))
+		p.State, p.For = "has not polled", max(locateTime, time.Since(j.start)-time.Duration(j.polled.Load()))
 	}
 	return p
 }
@@ -312,12 +313,15 @@ func (p *Place) does() string {
 	return "waits for " + w.For
 }
 
-// since says since when it does that, if it waits.
+// since says for how long it does that, 0 if that is not known.
 func (p *Place) since() time.Duration {
-	if w := p.longest(); w != nil && !p.Returned {
+	switch w := p.longest(); {
+	case p.Returned:
+		return 0
+	case w != nil:
 		return w.Since
 	}
-	return 0
+	return p.For
 }
 
 // String says it in a line.
@@ -340,34 +344,52 @@ func (n *Need) silent(p *Place) bool {
 // Survey is what is made of the places of all ranks, in the order in which they are asked. The zero
 // value is ready.
 type Survey struct {
-	last []Place // of the time before
-	told bool    // the stall was reported
+	last []Place       // of the time before
+	at   time.Time     // of the last report
+	told time.Duration // how long the wait had taken
+	what string        // and what was said
 }
 
 // Stall is what a rank tells whose wait takes long.
 type Stall struct {
 	Rank   Rank
-	Report bool // the wait takes longer than Config.Stall
+	Waited time.Duration
+	Report bool // it takes longer than Config.Stall
 	Debug  bool // what can never end is to end the job
 }
 
 // Wanted reports whether the places of all ranks are to be found because of a stall.
-func (s *Survey) Wanted(st Stall) bool { return st.Debug || !s.told }
+func (s *Survey) Wanted(st Stall) bool { return st.Debug || s.late(st) }
+
+// late reports whether a wait has taken long enough to be reported.
+func (s *Survey) late(st Stall) bool { return st.Report && st.Waited >= 2*s.told }
 
 // Judge says what a stall comes to, given the places of all ranks, all found after those of the
-// judgement before: a report, which is made once; and in debug mode why the job can never go on. Either
-// is "" if there is none.
+// judgement before: a report; and in debug mode why the job can never go on. Either is "" if there is
+// none. A wait is reported once, unless there is something new to tell of it, and after a report only
+// what takes twice as long: so a program that waits for a slow rank now and then says so a few times, and one
+// that hangs later says that too.
 func (s *Survey) Judge(st Stall, places []Place) (report, deadlock string) {
 	before := s.last
 	s.last = places
 	if st.Debug && len(before) == len(places) {
 		deadlock = deadlockOf(before, places)
 	}
-	if deadlock == "" && st.Report && !s.told {
-		report = describeStall(tellWhose(st.Rank, places), places)
-		s.told = report != ""
+	if deadlock != "" || !s.late(st) {
+		return "", deadlock
 	}
-	return report, deadlock
+	p := tellWhose(st.Rank, places)
+	w := p.longest()
+	if w == nil {
+		return "", ""
+	}
+	what := w.describe(places)
+	if what == attachCall || what == s.what && time.Since(s.at) < w.Since {
+		return "", "" // all attach, which may take its time; or it is the wait that was told
+	}
+	s.at, s.told, s.what = time.Now(), st.Waited, what
+	return fmt.Sprintf("rank %d has waited for %v for %s; where the ranks are (AQUEDUCT_STALL sets the time, off reports nothing):\n%s",
+		p.Rank, round(w.Since), what, Table(places)), ""
 }
 
 // tellWhose returns whose wait to tell of: that of the rank, but if it has returned rather one of those for
@@ -383,25 +405,18 @@ func tellWhose(rank Rank, places []Place) *Place {
 	return &places[rank]
 }
 
-// describeStall tells of a rank that waits for long: for whom, where these are, and where all are. It
-// returns "" if the wait is over, or if all ranks attach, which may take its time.
-func describeStall(p *Place, places []Place) string {
-	w := p.longest()
-	if w == nil {
-		return ""
+// describe tells what is waited for, which members lack, and where the first of them is.
+func (w *Wait) describe(places []Place) string {
+	if w.Need == nil {
+		return w.For
 	}
-	text := fmt.Sprintf("rank %d has waited for %v for %s", p.Rank, round(w.Since), w.For)
-	if w.Need != nil {
-		missing := w.Need.blame(places)
-		if missing == "" && w.For == attachCall {
-			return ""
-		}
-		if missing == "" {
-			missing = "which all its members have reached"
-		}
-		text += ", " + missing
+	switch missing := w.Need.blame(places); {
+	case missing != "":
+		return w.For + ", " + missing
+	case w.For == attachCall:
+		return w.For
 	}
-	return text + "; where the ranks are (AQUEDUCT_STALL sets the time, off reports nothing):\n" + Table(places)
+	return w.For + ", which all its members have reached"
 }
 
 // blame names the members that have not made a call, and says where the first of them is; "" if
@@ -500,7 +515,7 @@ func Table(places []Place) string {
 	type kind struct {
 		names       []string
 		n           int
-		what        string
+		what, word  string
 		first, last time.Duration
 	}
 	var kinds []*kind
@@ -510,7 +525,10 @@ func Table(places []Place) string {
 		what, since := p.does(), p.since()
 		k := known[what]
 		if k == nil || len(places) <= mostPlaces {
-			k = &kind{what: what, first: since, last: since}
+			k = &kind{what: what, word: "for", first: since, last: since}
+			if len(p.Waits) > 0 {
+				k.word = "since"
+			}
 			known[what] = k
 			kinds = append(kinds, k)
 		}
@@ -534,7 +552,7 @@ func Table(places []Place) string {
 		}
 		fmt.Fprintf(&b, " %s", k.what)
 		if k.last > 0 {
-			fmt.Fprintf(&b, " since %v", round(k.last))
+			fmt.Fprintf(&b, " %s %v", k.word, round(k.last))
 		}
 		if round(k.first) != round(k.last) {
 			fmt.Fprintf(&b, " to %v", round(k.first))

@@ -151,7 +151,9 @@ func (c *client) Stalled(st core.Stall) {
 		flags |= stallDebug
 	}
 	// An error means that the job is over, or the launcher gone.
-	_ = c.transmit(appendFrame(nil, kindStalled, func(b []byte) []byte { return append(b, flags) }))
+	_ = c.transmit(appendFrame(nil, kindStalled, func(b []byte) []byte {
+		return wire.AppendUint64(append(b, flags), uint64(st.Waited))
+	}))
 }
 
 // locate tells the launcher where the rank is, in answer to a question.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"golang.org/x/sys/unix"
@@ -164,7 +165,10 @@ func (j *Job) message(rank int, m message, fd int) {
 		j.located(rank, nil)
 		j.checkWaiters()
 	case kindStalled:
-		j.stalled(core.Stall{Rank: core.Rank(rank), Report: m.flags&stallReport != 0, Debug: m.flags&stallDebug != 0})
+		j.stalled(core.Stall{
+			Rank: core.Rank(rank), Waited: time.Duration(m.waited),
+			Report: m.flags&stallReport != 0, Debug: m.flags&stallDebug != 0,
+		})
 	case kindPlace:
 		j.placed(rank, m.number, m.blob)
 	default:

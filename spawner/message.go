@@ -17,7 +17,7 @@ const (
 	kindTaken                    // a kindFDs has been received
 	kindAbort                    // status, reason
 	kindLeave                    // Close
-	kindStalled                  // a wait takes long: stallReport, stallDebug
+	kindStalled                  // a wait takes long: stallReport, stallDebug; for how many nanoseconds
 	kindPlace                    // where the rank is: the question's number, a core.Place in JSON
 )
 
@@ -105,6 +105,7 @@ type message struct {
 	reason string // Abort, End
 	flags  uint8  // Stalled
 	number uint32 // Place, Locate
+	waited uint64 // Stalled
 }
 
 // decode reads the body of a frame.
@@ -119,7 +120,7 @@ func decode(body []byte) (message, error) {
 	case kindLocate:
 		m.number = r.Uint32()
 	case kindStalled:
-		m.flags = r.Uint8()
+		m.flags, m.waited = r.Uint8(), r.Uint64()
 	case kindPart:
 		m.rank = int(r.Uint32())
 		m.blob = r.Rest()

@@ -24,7 +24,7 @@ func Cases() []*coretest.Case {
 		putCases, getCases, eventCases, valueCases, memsetCases, splitCases, visCases,
 		atomicCases, nativeCases, refusalCases, contextCases, allocationCases, teamCases, barrierCases,
 		collectiveCases, movementCases, reductionCases, forcedCases(), progressCases,
-		collectiveMisuseCases, disagreementCases(),
+		collectiveMisuseCases, disagreementCases(), hangCases(),
 	} {
 		for i := range g {
 			all = append(all, &g[i])

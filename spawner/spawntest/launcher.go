@@ -43,7 +43,7 @@ func (p processes) Launch(t testing.TB, l *coretest.Launch) *coretest.Outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out coretest.Output
+	out := coretest.Output{Dir: l.Dir}
 	spec := spawner.Spec{
 		N: l.Ranks, Prog: prog, Prefix: p.prefix, Env: l.Env(), Timeout: l.Timeout, Stdout: &out, Stderr: &out,
 	}
