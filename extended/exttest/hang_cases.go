@@ -53,7 +53,7 @@ func hangCases() []coretest.Case {
 			Name:   "hang/" + h.name,
 			Rule:   "in debug mode, ranks that wait for each other for ever end the job, with the calls of both",
 			Ranks:  []int{2},
-			Config: func(cfg *core.Config) { cfg.Debug = true },
+			Config: func(cfg *core.Config) { cfg.Debug, cfg.Stall = true, briefly },
 			Want:   says(1, h.says...),
 			Body: func(t *coretest.T) error {
 				ep, err := attach(t)
@@ -81,8 +81,10 @@ func says(status int, words ...string) func(*coretest.Outcome) error {
 	}
 }
 
-// briefStall has waits reported soon.
-func briefStall(cfg *core.Config) { cfg.Stall = 20 * time.Millisecond }
+// briefly is how long a wait takes here before it is looked into.
+const briefly = 20 * time.Millisecond
+
+func briefStall(cfg *core.Config) { cfg.Stall = briefly }
 
 // hangReported has rank 0 wait in a barrier of a team of two of which the other has returned. Rank 2
 // ends the job when that is reported.
