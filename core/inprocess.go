@@ -52,7 +52,7 @@ type member struct {
 }
 
 func newInProcess(n int, k *vtime.Kernel) *inProcess {
-	g := &inProcess{size: n, kernel: k, shared: make(map[string]any), left: -1, early: make(chan struct{}), report: Config{}.report}
+	g := &inProcess{size: n, kernel: k, shared: make(map[string]any), left: -1, early: make(chan struct{}), report: new(Config).report}
 	g.turn = sync.NewCond(&g.mu)
 	g.call.in = make([][]byte, n)
 	g.all = make([]Rank, n)

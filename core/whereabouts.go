@@ -96,7 +96,7 @@ const defaultStall = 10 * time.Second
 const NoStall = time.Duration(-1)
 
 // alert returns how long a wait takes before it is told; never if it is not.
-func (c Config) alert() time.Duration {
+func (c *Config) alert() time.Duration {
 	switch {
 	case c.Debug && (c.Stall < 0 || c.Stall > debugAlert):
 		return debugAlert
@@ -107,7 +107,7 @@ func (c Config) alert() time.Duration {
 }
 
 // look returns how often it is looked whether the rank polls.
-func (c Config) look() time.Duration {
+func (c *Config) look() time.Duration {
 	if c.Stall < 0 {
 		return time.Second
 	}
@@ -142,7 +142,7 @@ func (j *Job) stalled(w Wait) {
 }
 
 // report tells people something, in the launcher's style.
-func (c Config) report(text string) {
+func (c *Config) report(text string) {
 	if c.Log != nil {
 		c.Log.Warn(text)
 		return
