@@ -229,6 +229,9 @@ func FuzzDecode(f *testing.F) {
 	for _, frame := range [][]byte{
 		appendPart(nil, 3, []byte("blob")), appendFDs(nil, 253, 7), appendVerdict(nil, kindAbort, 300, "why"),
 		appendFrame(nil, kindBarrier, nil), appendFrame(nil, kindExchange, func(b []byte) []byte { return append(b, 1) }),
+		appendFrame(nil, kindLocate, func(b []byte) []byte { return wire.AppendUint32(b, 1) }),
+		appendFrame(nil, kindPlace, func(b []byte) []byte { return append(wire.AppendUint32(b, 1), "{}"...) }),
+		appendFrame(nil, kindStalled, func(b []byte) []byte { return wire.AppendUint64(append(b, stallReport), 1) }),
 	} {
 		body, _, err := wire.NextFrame(frame, maxFrame)
 		if err != nil {

@@ -59,14 +59,22 @@ func (j *Job) locate(then func(places []core.Place)) {
 
 // placed takes note of what a rank says of where it is. What comes too late answers nothing any more.
 func (j *Job) placed(rank int, number uint32, text []byte) {
-	p := new(core.Place)
-	if err := json.Unmarshal(text, p); err != nil {
+	p, err := decodePlace(rank, text)
+	if err != nil {
 		j.end(1, fmt.Sprintf("rank %d broke the bootstrap protocol: where it is: %v", rank, err))
 		return
 	}
-	if p.Rank = core.Rank(rank); j.surveying != nil && j.surveying.number == number {
+	if j.surveying != nil && j.surveying.number == number {
 		j.located(rank, p)
 	}
+}
+
+// decodePlace reads where a rank says that it is.
+func decodePlace(rank int, text []byte) (*core.Place, error) {
+	p := new(core.Place)
+	err := json.Unmarshal(text, p)
+	p.Rank = core.Rank(rank)
+	return p, err
 }
 
 // located takes note of where a rank is, nil if it will not say.
