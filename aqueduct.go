@@ -24,7 +24,8 @@
 //	AQUEDUCT_CONDUIT   name of the conduit
 //	AQUEDUCT_PROFILE   a profile of the conduit; under a model, one of its models
 //	AQUEDUCT_SETTINGS  further settings of the conduit: key=value,key=value
-//	AQUEDUCT_SEGMENT   default size of a rank's segment: 65536, 64MB, 1.5GB, 50%
+//	AQUEDUCT_SEGMENT   size of a rank's segment, whatever the program asks for: 65536, 64MB,
+//	                   1.5GB, 50%
 //	AQUEDUCT_LIBDIR    further folders in which the shims of conduit mpi are looked for
 //	AQUEDUCT_REACH     on (default) or off: off hides the direct view of peers' segments,
 //	                   which conduits over shared memory offer, so that the path without

@@ -78,7 +78,8 @@ func Setting(key, value string) Option {
 	return func(s *settings) { s.set(key, value) }
 }
 
-// Segment sets the default size of a rank's segment, e.g. "64MB" or "50%".
+// Segment sets the default size of a rank's segment, e.g. "64MB" or "50%": where
+// core.AttachSpec.Segment says nothing.
 func Segment(size string) Option { return func(s *settings) { s.cfg.Segment = size } }
 
 // Single promises that one goroutine per rank calls the library; see core.Single.
@@ -187,7 +188,7 @@ var variables = []struct {
 	{"AQUEDUCT_CONDUIT", setConduit},
 	{"AQUEDUCT_PROFILE", func(s *settings, v string) error { s.cfg.Profile = v; return nil }},
 	{"AQUEDUCT_SETTINGS", setSettings},
-	{"AQUEDUCT_SEGMENT", func(s *settings, v string) error { s.cfg.Segment = v; return nil }},
+	{"AQUEDUCT_SEGMENT", setSegment},
 	{"AQUEDUCT_REACH", setReach},
 	{"AQUEDUCT_NATIVE", setNative},
 	{"AQUEDUCT_COLLECTIVES", func(s *settings, v string) error { s.cfg.Collectives = v; return nil }},
@@ -243,6 +244,14 @@ func setConduit(s *settings, v string) error {
 		s.cfg.Conduit, s.cfg.Profile = v, ""
 	}
 	return nil
+}
+
+// setSegment takes the launcher's word on segments, which wins over the program's.
+func setSegment(s *settings, v string) error {
+	const anyMemory = 1 << 40 // the ranks know how much there is; here the form counts
+	_, err := core.ParseSize(v, anyMemory)
+	s.cfg.Segment, s.cfg.SegmentWins = v, true
+	return err
 }
 
 func setMode(s *settings, v string) error {

@@ -13,7 +13,9 @@ import (
 // configured segment and no handlers.
 type AttachSpec struct {
 	// Segment is the size of this rank's segment, as for Config.Segment; "" takes the
-	// configured one, "0" makes none. It may differ among ranks.
+	// configured one, "0" makes none. It may differ among ranks. What the launcher says
+	// (aqrun --segment, AQUEDUCT_SEGMENT) wins over it: Endpoint.Segment has the size that came
+	// of it.
 	Segment string
 	// Extra is the number of bytes that the segment has beyond Segment, at its end, for a
 	// layer above this package whose ranks reach it directly; rounded up to whole pages. It

@@ -25,6 +25,7 @@ type Config struct {
 	Profile     string            // a profile of the conduit; "" is its default
 	Settings    map[string]string // further settings of the conduit
 	Segment     string            // default segment size: "64MB", "2GB", "50%"; "" is 64 MB
+	SegmentWins bool              // a Segment that is not "" also wins over AttachSpec.Segment: it is the launcher's word
 	NoReach     bool              // have no direct reach of peers' segments, for tests and comparisons
 	NoNative    bool              // do without the one-sided and collective operations of the conduit's network, for tests and comparisons
 	Collectives string            // algorithms of collectives to be used, for package extended; "": the tuned ones

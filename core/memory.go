@@ -52,7 +52,7 @@ func (ep *Endpoint) segmentLimit() (int, error) {
 	}
 	n, err := l.MaxSegment(ep.job.cfg.Settings)
 	if err != nil {
-		return 0, fmt.Errorf("core: rank %d: largest segment of conduit %s: %w", ep.job.rank, ep.job.cfg.Conduit, err)
+		return 0, fmt.Errorf("core: rank %d: attach conduit %s: %w", ep.job.rank, ep.job.cfg.Conduit, err)
 	}
 	return shm.RoundDown(n), nil
 }
@@ -61,7 +61,7 @@ func (ep *Endpoint) segmentLimit() (int, error) {
 // error; the default, and a percentage, which is of the rank's share of what the host has left
 // beside the conduit, are cut to it.
 func (j *Job) segmentSize(s string, conduit, limit int) (int, error) {
-	if s == "" {
+	if s == "" || j.cfg.SegmentWins && j.cfg.Segment != "" {
 		s = j.cfg.Segment
 	}
 	if s == "" {

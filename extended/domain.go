@@ -167,13 +167,29 @@ func (d *Domain) check(c *Context, rank int, off uint64, op Op) (core.Rank, erro
 	case !op.single() || op&d.ops == 0:
 		return 0, d.ep.misuse("atomic "+op.String(), "on member %d: the domain was made for %v", rank, d.ops)
 	case owner < 0:
-		return 0, d.ep.misuse("atomic "+op.String(), "no member %d in %v", rank, d.team)
+		return 0, d.stranger(op, rank)
 	case off%uint64(size) != 0:
 		return 0, d.ep.misuse("atomic "+op.String(), "offset %d of rank %d is not a multiple of %d, the size of %v", off, owner, size, d.typ)
 	case !d.ep.inside(owner, off, size):
 		return 0, d.ep.outside("atomic "+op.String(), owner, off, size)
 	}
 	return owner, nil
+}
+
+// Outsider returns a number for rank r of the job to be given to a Domain in place of a member's,
+// if r is not in its team: the error then names r. Of rank -1 it is -1. A handler may call it.
+func Outsider(r core.Rank) int { return -2 - int(r) }
+
+// stranger makes the error of an operation on a rank that is no member.
+func (d *Domain) stranger(op Op, rank int) error {
+	call := "atomic " + op.String()
+	switch {
+	case rank < -1:
+		return d.ep.misuse(call, "rank %d is not in %v, the team of the domain", -2-rank, d.team)
+	case rank == -1:
+		return d.ep.misuse(call, "a nil pointer, or member -1 of %v, the team of the domain", d.team)
+	}
+	return d.ep.misuse(call, "no member %d in %v, the team of the domain; it has members 0 to %d", rank, d.team, d.team.Size()-1)
 }
 
 // checkResult checks where the result of an operation shall go.

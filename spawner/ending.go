@@ -80,7 +80,7 @@ func (j *Job) settle(rank int) {
 	status, said, announced := statusOf(m.ws), j.name(rank)+" "+describe(m.ws), false
 	unfinished := status == 0 && m.conn != nil && !m.left && j.taking() > 0
 	if unfinished {
-		said += fmt.Sprintf(" without finishing the job, which %d ranks were taking part in", j.taking())
+		said += fmt.Sprintf(" without finishing the job while %s took part in it", count(j.taking(), "other rank", "other ranks"))
 	}
 	switch {
 	case status != 0 && j.spec.Mode != Processes && !m.ws.Signaled() && !j.verdict.ending:

@@ -92,7 +92,7 @@ func Start(ctx context.Context, spec Spec) (*Job, error) {
 		return nil, failure(statusSelf, "%v", err)
 	}
 	j.out, err = newOutput(&spec, func(err error) {
-		j.post(func() { j.end(statusSelf, lost(err)) })
+		j.post(func() { j.lose(err, "; ending the job") })
 	})
 	if err != nil {
 		unix.Close(j.judged)

@@ -264,6 +264,7 @@ func TestExitStatus(t *testing.T) {
 		{[]string{"/"}, 126, "cannot be executed"},
 		{[]string{"-x", "AQUEDUCT_RANK=1", "true"}, 2, "set by the launcher"},
 		{[]string{"--wdir", "/no/such/place", "true"}, 125, "working directory"},
+		{[]string{"--output-dir", "/dev/null/x", "true"}, 125, "output directory: mkdir /dev/null: not a directory"},
 		{[]string{"--timeout", "0.05", "sleep", "1000"}, 124, "time limit of 50ms"},
 	} {
 		status, out, errs := output(t, "", append([]string{"-n", "2"}, c.args...)...)
@@ -337,8 +338,16 @@ func TestMisuse(t *testing.T) {
 		{"-n 2 --model= true", "--model needs a value"},
 		{"-n 2 --conduit loopback --profile nosuch true", `no profile "nosuch"; it has [default native]`},
 		{"-n 2 --model loopback/nosuch true", `no model "nosuch"; it has [default native]`},
+		{"-n 2 --model sci/d33 true", `no machine is called "d33"; there are d339 (which is d339-2003), d339-2003, ntb, scale, or give`},
 		{"-n 2 --model sci --conduit loopback true", "contradict"},
+		{"-n 2 --segment 5IB true", "is not like 65536"},
 		{"-n 2 --model loopback/default --profile other true", "contradict"},
+		{"-n 2 --mpi= true", "--mpi needs a value"},
+		{"-n 2 --verbose=maybe true", "want true or false"},
+		{"-n 2 --bind-to= true", "--bind-to needs a value"},
+		{"-n 2 --model loopback --seed -1 true", "want a whole number from 0 to 2^64-1"},
+		{"-n 2 -x A=1 -x A=2 true", `-x A is given two values, "1" and "2"`},
+		{"-n 2 -x PATH -x PATH=/bin true", "-x PATH is given two values"},
 		{"-n 2 --seed 1 true", "--seed is for jobs in virtual time"},
 		{"-n 2 --lose 1@1ms --goroutines true", "--lose is for jobs in virtual time"},
 		{"-n 2 --trace t true", "--trace is for jobs in virtual time"},
@@ -351,7 +360,8 @@ func TestMisuse(t *testing.T) {
 		{"-n 2 --udp-security= true", "--udp-security needs a value"},
 		{"-n 2 --conduit sci --udp-security none true", "not for sci"},
 		{"-n 2 --model loopback --insecure true", "runs live only"},
-		{"-n 2 --udp-security none true", "say --conduit udp too"},
+		{"-n 2 --mpi auto --insecure true", "--insecure is for conduit udp, not for mpi"},
+		{"-n 2 --udp-security none --profile x true", `conduit udp has no profile "x"`},
 		{"-n 2 --conduit udp --udp-security none --set security=auth true", "given two values"},
 		{"-n 2 --set medium=1024 --set medium=2048 true", "given two values"},
 		{"-n 2 --model udp true", `conduit "udp" has no model`},
@@ -497,10 +507,16 @@ func TestPaths(t *testing.T) {
 }
 
 func TestUDPOptions(t *testing.T) {
-	status, out, errs := output(t, "", "-n", "1", "--conduit", "udp", "--insecure", "--udp-security", "none", "--set", "depth=3",
-		"sh", "-c", "echo $AQUEDUCT_SETTINGS")
-	if want := "depth=3,security=none,insecure=yes\n"; status != 0 || out != want {
-		t.Errorf("status %d, %q, want %q\n%s", status, out, want, errs)
+	t.Setenv(spawner.EnvConduit, "sci") // which the options win over
+	for args, want := range map[string]string{
+		"--conduit udp --insecure --udp-security none --set depth=3": "udp depth=3,security=none,insecure=yes\n",
+		"--udp-security encrypt":                                     "udp security=encrypt\n",
+		"--insecure":                                                 "udp insecure=yes\n",
+	} {
+		status, out, errs := output(t, "", append(append([]string{"-n", "1"}, strings.Fields(args)...), "sh", "-c", "echo $AQUEDUCT_CONDUIT $AQUEDUCT_SETTINGS")...)
+		if status != 0 || out != want {
+			t.Errorf("%s: status %d, %q, want %q\n%s", args, status, out, want, errs)
+		}
 	}
 }
 
@@ -659,8 +675,30 @@ func TestReaderGoesAway(t *testing.T) {
 	}
 	r.Close()
 	cmd.Wait()
-	if got := cmd.ProcessState.ExitCode(); got != 125 || !strings.Contains(errs.String(), "broken pipe") {
-		t.Errorf("status %d\n%s", got, errs.String())
+	if got := cmd.ProcessState.ExitCode(); got != 128+int(unix.SIGPIPE) || errs.Len() > 0 {
+		t.Errorf("status %d, want that of SIGPIPE and no message\n%s", got, errs.String())
+	}
+}
+
+// Output that goes nowhere because its descriptor is closed is lost like any other.
+func TestClosedOutput(t *testing.T) {
+	const self = ": write /dev/stdout: bad file descriptor"
+	for _, c := range []struct {
+		args, says string
+		status     int
+	}{
+		{"-n 2 echo hi >&-", "aqueduct: writing the job's output failed: standard output" + self, 125},
+		{"-n 2 sh -c 'echo hi >&2' 2>&-", "", 125},
+		{"-n 2 true >&- 2>&-", "", 0},
+		{"-n 2 cat <&-", "", 0},
+		{"conduits >&-", "aqrun" + self, 125},
+		{"--version >&-", "aqrun" + self, 125},
+	} {
+		cmd := exec.Command("sh", "-c", `exec 3>&1; "$0" `+c.args+`; echo $? >&3`, aqrun)
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.HasPrefix(string(out), c.says) || !strings.HasSuffix("\n"+string(out), fmt.Sprintf("\n%d\n", c.status)) {
+			t.Errorf("aqrun %s: %v, want %q and status %d:\n%s", c.args, err, c.says, c.status, out)
+		}
 	}
 }
 

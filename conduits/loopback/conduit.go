@@ -28,7 +28,7 @@ func init() {
 		Models:   []string{"default", "native"},
 		Check: func(boot core.Bootstrap) error {
 			if _, ok := boot.(core.ProcessSharer); boot != nil && !ok && boot.Size() > 1 {
-				return fmt.Errorf("loopback joins ranks of one process only; these %d ranks are processes", boot.Size())
+				return fmt.Errorf("loopback joins ranks of one process only; these %d ranks are processes; start them by aqrun --goroutines, or choose another conduit", boot.Size())
 			}
 			return nil
 		},

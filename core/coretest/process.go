@@ -22,13 +22,23 @@ type order struct {
 	Case   string
 	Config core.Config // without Log
 	Dir    string
+	Orders string // a socket from which further orders come; the rest is empty then
 }
 
 // Env returns the variables that make a process, which runs this test binary, a rank of
 // the launch.
 func (l *Launch) Env() []string {
-	o := order{Case: l.Case.Name, Config: l.Config, Dir: l.Dir}
+	return l.order().env()
+}
+
+// order makes the order for the ranks of the launch.
+func (l *Launch) order() *order {
+	o := &order{Case: l.Case.Name, Config: l.Config, Dir: l.Dir}
 	o.Config.Log = nil
+	return o
+}
+
+func (o *order) env() []string {
 	b, err := json.Marshal(o)
 	if err != nil {
 		panic(err) // nothing in it can fail
@@ -55,18 +65,27 @@ func RankMain(connect func() (core.Bootstrap, error), extra ...*Case) {
 	os.Exit(core.StatusOf(err))
 }
 
+// TakesOrders reports whether this process is a rank that runs one case after another.
+func TakesOrders() bool {
+	var o order
+	return json.Unmarshal([]byte(os.Getenv(envOrder)), &o) == nil && o.Orders != ""
+}
+
 func runRank(text string, connect func() (core.Bootstrap, error), extra []*Case) error {
 	var o order
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		return fmt.Errorf("environment variable %s: %w", envOrder, err)
 	}
-	c := find(o.Case, extra)
-	if c == nil {
-		return fmt.Errorf("environment variable %s: no case %q", envOrder, o.Case)
-	}
 	boot, err := connect()
 	if err != nil {
 		return err
+	}
+	if o.Orders != "" {
+		return serve(o.Orders, boot, extra)
+	}
+	c := find(o.Case, extra)
+	if c == nil {
+		return fmt.Errorf("environment variable %s: no case %q", envOrder, o.Case)
 	}
 	return core.Main(boot, o.Config, func(j *core.Job) error { return run(c, j, process{o.Dir}) })
 }
@@ -104,7 +123,7 @@ func (p process) noted(name string) bool {
 // Output collects what the ranks of a job of processes print, for T.Said too. It may be written to
 // from several goroutines, in whole lines.
 type Output struct {
-	Dir string // Launch.Dir
+	Dir string // Launch.Dir; "": T.Said finds nothing
 
 	mu    sync.Mutex
 	text  bytes.Buffer
@@ -125,6 +144,9 @@ func (o *Output) Write(p []byte) (int, error) {
 	}
 	o.carryOutLocked()
 	o.text.Write(p) // never fails
+	if o.Dir == "" {
+		return len(p), nil
+	}
 	return len(p), os.WriteFile(filepath.Join(o.Dir, saidFile), o.text.Bytes(), 0o600)
 }
 

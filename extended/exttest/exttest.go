@@ -2,9 +2,7 @@
 // case by case, whatever conduit is below. The cases are those of package coretest, run by
 // the same launchers; a conduit's test runs them with
 //
-//	for _, c := range exttest.Cases() {
-//		t.Run(c.Name, func(t *testing.T) { coretest.RunCase(t, launcher, cfg, c) })
-//	}
+//	coretest.Suite(t, exttest.Cases(), kinds...)
 //
 // once with direct reach of peers' segments and once without (core.Config.NoReach), and over
 // a conduit with one-sided operations with those and without (core.Config.NoNative): all

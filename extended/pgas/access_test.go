@@ -310,8 +310,12 @@ func ptrOutside(t *coretest.T) error {
 	for _, p := range []pgas.Ptr[int64]{null, null.Add(1), null.On(1), end, end.Add(-1 << 40), end.Add(1 << 60),
 		end.Add(1 << 61), end.Add(1 << 62), end.Add(-1 << 61), end.Add(math.MinInt), end.Add(1 << 60).Add(-1 << 60), end.Add(1 << 59).Add(1 << 59), far} {
 		_, got := p.Get(c)
+		where := fmt.Sprintf("rank %d", p.Rank())
+		if p.Nil() {
+			where = "a nil pointer"
+		}
 		for _, err := range []error{got, p.Put(c, 1), p.GetSlice(c, make([]int64, 3)), p.PutSlice(c, make([]int64, 3))} {
-			if err := says(err, fmt.Sprintf("rank %d", ep.Rank()), fmt.Sprintf("rank %d", p.Rank())); err != nil {
+			if err := says(err, fmt.Sprintf("rank %d", ep.Rank()), where); err != nil {
 				t.Errorf("%v: %v", p, err)
 			}
 		}

@@ -35,13 +35,16 @@ func (a *Atomic[T]) Free(c *extended.Context) error { return a.domain.Free(c) }
 // Domain returns the domain below. A handler may call it.
 func (a *Atomic[T]) Domain() *extended.Domain { return &a.domain.Domain }
 
-// member returns the team rank of a rank of the job, -1 if it has none. In the world of a
-// whole job, and in many teams, the two are equal.
+// member returns the team rank of a rank of the job, or an outsider's number, which the domain
+// refuses. In the world of a whole job, and in many teams, the two ranks are equal.
 func (a *Atomic[T]) member(r core.Rank) int {
 	if a.team.Jobrank(int(r)) == r && r >= 0 {
 		return int(r)
 	}
-	return a.team.RankOf(r)
+	if i := a.team.RankOf(r); i >= 0 {
+		return i
+	}
+	return extended.Outsider(r)
 }
 
 // Do does any one of the domain's operations; see extended.Domain.Do.
