@@ -46,7 +46,7 @@ var rooms = []room{
 		[]string{".", "internal/shm"}},
 
 	{".", "the front door alone wires conduits, bootstrap and core together",
-		[]string{"core", "spawner", "conduits/loopback", "conduits/mpi/libmpi", "conduits/mpi/scampi", "conduits/nbrhd", "conduits/sci", "conduits/udp"}, nil},
+		[]string{"core", "spawner", "conduits/loopback", "conduits/mpi/libmpi", "conduits/mpi/scampi", "conduits/nbrhd", "conduits/sci", "conduits/udp", "internal/stacks"}, nil},
 
 	// Nothing below the front door knows a conduit, and none another, as the conduit is chosen at run
 	// time. They carry active messages, whatever these are for, so they do not know extended; and they
@@ -80,8 +80,8 @@ var rooms = []room{
 	{"conduits/udp/impair", "links that lose packets", nil, nil},
 	{"conduits/udp/impair/tunnel", "it carries real packets over them", []string{"conduits/udp/impair"}, nil},
 
-	{"extended", "the Extended API is network-independent, on the Core API alone",
-		[]string{"core", "extended/coll", "internal/sparse"}, nil},
+	{"extended", "the Extended API is network-independent, on the Core API alone; in memory that is reached directly it publishes as conduits do",
+		[]string{"core", "extended/coll", "internal/shm", "internal/sparse"}, nil},
 	{"extended/coll/...", "schedules know no network, their price only virtual time",
 		[]string{"extended/coll", "internal/vtime"}, []string{"extended/coll/colltest", "internal/shm"}},
 	{"extended/pgas", "types for the Extended API",
@@ -229,7 +229,7 @@ func TestArrowsBite(t *testing.T) {
 		{"conduits/udp/am2", "core", false},               // a state machine is pure
 		{"extended", "core/coretest", false},              // a suite, outside tests
 		{"extended", "conduits/sci", false},               // a network
-		{"extended", "internal/shm", false},               // what is below the Core API
+		{"extended", "internal/vtime", false},             // what is below the Core API
 		{"extended/coll", "core", false},                  // schedules know no network
 		{"core", "spawner", false},                        // what started the job
 		{"core", "conduits/loopback", true},               // upwards
