@@ -281,7 +281,7 @@ func FuzzChallenge(f *testing.F) {
 			t.Fatal(err)
 		}
 		theirs.CloseWrite()
-		if rank, _, err := challenge(ours, fresh(secretSize), 4); err == nil {
+		if rank, _, _, err := challenge(ours, fresh(secretSize), 4); err == nil {
 			t.Fatalf("%x was let in as rank %d", hello, rank)
 		}
 	})
@@ -293,10 +293,10 @@ func TestHandshake(t *testing.T) {
 		a, b := pair(t)
 		expect := make(chan []byte, 1)
 		go func() {
-			e, _ := respond(b, theirs, rank)
+			e, _ := respond(b, theirs, purposeRank, rank)
 			expect <- e
 		}()
-		got, welcome, err := challenge(a, ours, size)
+		got, _, welcome, err := challenge(a, ours, size)
 		return got, err == nil && bytes.Equal(welcome, <-expect), err
 	}
 	if rank, mutual, err := meet(secret, secret, 3, 4); rank != 3 || !mutual || err != nil {
@@ -336,7 +336,7 @@ func TestRankRefusesImpostor(t *testing.T) {
 		a.Write(appendFrame(nil, kindWelcome, func(b []byte) []byte { return append(b, fresh(proofSize)...) }))
 	}()
 	id := &jobID{rank: 0, size: 1, secret: fresh(secretSize)}
-	if err := id.introduce(newLink(b)); err == nil || !strings.Contains(err.Error(), "does not know the secret") {
+	if err := id.introduce(newLink(b), purposeRank); err == nil || !strings.Contains(err.Error(), "does not know the secret") {
 		t.Errorf("introduce: %v", err)
 	}
 }

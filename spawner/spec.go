@@ -182,8 +182,15 @@ func (s *Spec) resolve() (path string, argv []string, err error) {
 	if len(before) == 0 {
 		return path, append([]string{s.Prog}, s.Args...), nil
 	}
+	if s.started() {
+		self, err := os.Executable()
+		if err != nil {
+			return "", nil, failure(statusSelf, "%v", err)
+		}
+		before = append(before, self, entryName)
+	}
 	argv = slices.Concat(before, []string{path}, s.Args)
-	path, err = find(before[0], s.Dir)
+	path, err = find(argv[0], s.Dir)
 	return path, argv, err
 }
 

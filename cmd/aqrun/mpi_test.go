@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -349,4 +350,57 @@ func TestRankVariable(t *testing.T) {
 	if got := spawner.RankText(); got != "3" {
 		t.Errorf("rank %q", got)
 	}
+}
+
+// A rank that ends before it joins ends the job: with its status, or with 1 if that is 0 and others wait for it.
+func TestMPIEndsBeforeItJoins(t *testing.T) {
+	overLibraries(t, func(t *testing.T, library string) {
+		for status, want := range map[int]int{0: 1, 7: 7} {
+			t.Setenv("STATUS", strconv.Itoa(status))
+			got, _, errs := output(t, "ring", "--mpi", library, "-n", "3", "--timeout", "1m", "sh", "-c",
+				`[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 1 ] && exit $STATUS; exec "$0"`, self(t))
+			if got != want || !strings.Contains(errs, fmt.Sprintf("rank 1 exited with status %d", status)) {
+				t.Errorf("rank 1 exits with %d: status %d, want %d\n%s", status, got, want, errs)
+			}
+		}
+	})
+}
+
+// Of a rank that is killed, and no other, is told that it was, with its status: when it has begun, which is before
+// it has joined, and amid traffic. The others are killed by the library's launcher, or end on their own account.
+func TestMPIBlames(t *testing.T) {
+	const ranks, victim, rounds = 3, 1, 6
+	overLibraries(t, func(t *testing.T, library string) {
+		for _, when := range []string{"beginning", "traffic"} {
+			t.Run(when, func(t *testing.T) {
+				for range rounds {
+					cmd := command(t, "traffic", "--mpi", library, "-n", strconv.Itoa(ranks), "--verbose", "--timeout", "1m", self(t))
+					errs, err := cmd.StderrPipe()
+					if err != nil {
+						t.Fatal(err)
+					}
+					s := start(t, cmd)
+					lines := bufio.NewScanner(errs)
+					said, pid := "", 0
+					for pid == 0 && lines.Scan() {
+						said += lines.Text() + "\n"
+						fmt.Sscanf(lines.Text(), fmt.Sprintf("aqueduct: rank %d is process %%d", victim), &pid)
+					}
+					if when == "traffic" {
+						s.await(t, "ready ", ranks)
+					}
+					if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+						t.Fatalf("process %d: %v\n%s", pid, err, said)
+					}
+					for lines.Scan() {
+						said += lines.Text() + "\n"
+					}
+					status := s.status()
+					if blame := fmt.Sprintf("rank %d was killed by SIGKILL (killed); ending the job\n", victim); status != 128+int(unix.SIGKILL) || strings.Count(said, "ending the job") != 1 || !strings.Contains(said, blame) {
+						t.Errorf("status %d\n%s", status, said)
+					}
+				}
+			})
+		}
+	})
 }
