@@ -37,9 +37,12 @@ func (j *Job) launch(path string, argv []string) error {
 		}
 	}
 	if j.spec.scratches() {
-		var err error
-		if j.scratch, err = newScratch(); err != nil {
+		d, why, err := newScratch(j.spec.StarterRoom, scratchBase, os.TempDir())
+		if err != nil {
 			return failure(statusSelf, "%v", err)
+		}
+		if j.scratch = d; why != "" {
+			j.out.report("files of %s, which take up to %d MB, are in %s: %s", j.spec.starterName(), j.spec.StarterRoom>>20, d.path, why)
 		}
 		j.procs.dir = j.scratch.path
 		argv = j.spec.withScratch(argv, j.scratch.path)

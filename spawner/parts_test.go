@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -285,6 +286,32 @@ func FuzzChallenge(f *testing.F) {
 			t.Fatalf("%x was let in as rank %d", hello, rank)
 		}
 	})
+}
+
+// Files of a job go where there is room, memory first, and why they are not there is told.
+func TestScratchNeedsRoom(t *testing.T) {
+	memory, disk := t.TempDir(), t.TempDir()
+	make := func(need int64, bases ...string) (base, why string) {
+		d, why, err := newScratch(need, bases...)
+		if err != nil {
+			return "", err.Error()
+		}
+		d.lock.Close()
+		return filepath.Dir(d.path), why
+	}
+	if base, why := make(1, memory, disk); base != memory || why != "" {
+		t.Errorf("with room: in %q, %q", base, why)
+	}
+	if base, why := make(1, filepath.Join(memory, "none"), disk); base != disk || !strings.Contains(why, "no such file") {
+		t.Errorf("without the first: in %q, %q", base, why)
+	}
+	// No file system has so much; of procfs there is nothing left, and it may be written by nobody.
+	if base, why := make(1, "/proc", disk); base != disk || why != "/proc has 0 MB left" {
+		t.Errorf("without room in the first: in %q, %q", base, why)
+	}
+	if base, why := make(math.MaxInt64, memory, disk); base != "" || !strings.Contains(why, "files of the job") || !strings.Contains(why, disk+" has ") {
+		t.Errorf("without any room: in %q, %q", base, why)
+	}
 }
 
 func TestHandshake(t *testing.T) {

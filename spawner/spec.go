@@ -60,6 +60,9 @@ type Spec struct {
 	// all it holds when the job has ended, however that came about.
 	Starter []string
 	RankVar string
+	// StarterRoom is how many bytes the files in "{dir}" take, at most. The directory is where there is so much
+	// room: in memory, else under TMPDIR, which a message says.
+	StarterRoom int64
 	// StarterHides tells of a variable's name that the starter does not inherit it: as what another
 	// of its kind, should that have started this process, has told it. Nil hides none; nor is any
 	// hidden that Env sets, or without a Starter.

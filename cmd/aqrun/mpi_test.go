@@ -14,7 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aqueduct-go/aqueduct"
 	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi/libmpitest"
+	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/spawner"
 	"golang.org/x/sys/unix"
 )
@@ -188,7 +190,7 @@ func TestMPIJob(t *testing.T) {
 		if status != 0 || strings.Count(out, "ring closed\n") != 4 {
 			t.Errorf("status %d\n%s%s", status, out, errs)
 		}
-		if status, _, errs := output(t, "", "--mpi", library, "-n", "1", "sh", "-c", "exit 5"); status != 5 || !strings.Contains(errs, "mpiexec") {
+		if status, _, errs := output(t, "", "--mpi", library, "-n", "1", "sh", "-c", "exit 5"); status != 5 || !strings.Contains(errs, "rank 0 exited with status 5") {
 			t.Errorf("status %d\n%s", status, errs)
 		}
 	})
@@ -402,5 +404,51 @@ func TestMPIBlames(t *testing.T) {
 				}
 			})
 		}
+	})
+}
+
+// Where a container's /dev/shm has no room for Open MPI's files, jobs run as everywhere, with them elsewhere.
+func TestMPISmallShm(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	if out, err := exec.Command("unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", "/dev/shm").CombinedOutput(); err != nil {
+		t.Skipf("needs root that may mount: %s%v", out, err)
+	}
+	for _, size := range []string{"1m", "8m"} {
+		t.Run(size, func(t *testing.T) {
+			libmpitest.Launcher(t, "openmpi")
+			cmd := exec.Command("unshare", "-m", "sh", "-c", `mount -t tmpfs -o size=`+size+` tmpfs /dev/shm && exec "$@"`, "sh",
+				aqrun, "--mpi", "openmpi", "-n", "2", "--timeout", "1m", self(t))
+			cmd.Env = append(os.Environ(), roleEnv+"=sum")
+			out, err := cmd.CombinedOutput()
+			if err != nil || strings.Count(string(out), "the sum is 1\n") != 2 || !strings.Contains(string(out), "files of mpiexec.openmpi, which take up to 20 MB, are in ") {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// sum has the ranks add up their numbers by messages.
+func sum() {
+	const onNumber = 128
+	aqueduct.Run(func(job *core.Job) error {
+		got, total := 0, uint32(0)
+		ep, err := job.Attach(core.AttachSpec{Segment: "64KB", Handlers: []core.HandlerEntry{
+			{Index: onNumber, Func: func(_ *core.Token, args []uint32, _ []byte) { got, total = got+1, total+args[0] }},
+		}})
+		if err != nil {
+			return err
+		}
+		for r := range core.Rank(job.Size()) {
+			if err := ep.RequestShort(r, onNumber, uint32(job.Rank())); err != nil {
+				return err
+			}
+		}
+		if err := ep.WaitUntil(func() bool { return got == job.Size() }); err != nil {
+			return err
+		}
+		fmt.Println("the sum is", total)
+		return nil
 	})
 }
