@@ -58,7 +58,6 @@ func (j *Job) disconnected(rank int, err error) {
 		})
 	}
 	j.settle(rank)
-	j.resume()
 	// Not before: a rank that is cut off must not be heard before the reason.
 	if j.quitting {
 		j.letQuit()
@@ -67,14 +66,23 @@ func (j *Job) disconnected(rank int, err error) {
 	}
 }
 
-// settle judges a rank that has ended, once its process has and all it sent is read.
+// heard reports whether a rank's process has ended and all that it sent is read.
+func (m *member) heard() bool { return m.exited && (m.conn == nil || m.lost) }
+
+// settle judges a rank that has ended, once it is heard.
 func (j *Job) settle(rank int) {
-	m := &j.members[rank]
-	if !m.exited || m.conn != nil && !m.lost {
-		return
+	if j.spec.started() {
+		j.settleInOrder()
+	} else if j.members[rank].heard() {
+		j.judge(rank)
 	}
+}
+
+// judge judges a rank that has ended.
+func (j *Job) judge(rank int) {
+	m := &j.members[rank]
 	if m.obscure {
-		j.judgeStarter()
+		j.checkWaiters()
 		return
 	}
 	status, said, announced := statusOf(m.ws), j.name(rank)+" "+describe(m.ws), false
@@ -92,7 +100,6 @@ func (j *Job) settle(rank int) {
 		j.out.report("%s", said)
 	}
 	j.checkWaiters()
-	j.judgeStarter()
 }
 
 // name returns what to call a rank's process.
@@ -125,7 +132,9 @@ func (j *Job) checkWaiters() {
 		case j.calls.in[rank]: // it made the call before it ended
 		case m.left:
 			j.end(1, fmt.Sprintf("rank %d left the job while rank %d waits in %v", rank, first, call))
-		case m.conn == nil && m.exited:
+		case m.conn == nil && m.exited && m.obscure && m.overdue:
+			j.end(1, fmt.Sprintf("rank %d ended before it joined the job, while rank %d waits in %v", rank, first, call))
+		case m.conn == nil && m.exited && !m.obscure && (m.settled || !j.spec.started()):
 			j.end(1, fmt.Sprintf("rank %d %s before it joined the job, while rank %d waits in %v", rank, describe(m.ws), first, call))
 		}
 	}
@@ -174,12 +183,14 @@ func (j *Job) tellRanks() {
 		case rank == j.speaker && j.spec.started() && j.verdict.status == 0: // it waits, see letGo
 		case m.conn != nil:
 			m.conn.send(frame)
+		case m.follows():
+			unix.PidfdSendSignal(m.pidfd, unix.SIGTERM, nil, 0) // as below
 		case j.spec.started(): // it is told when it joins, or killed
 		case !m.exited:
 			j.procs.signalRank(rank, unix.SIGTERM) // there is no other way to tell it
 		}
 	}
-	if j.spec.started() && j.absent == len(j.members) {
+	if j.spec.started() && j.unknown() && len(j.followedLiving()) == 0 {
 		j.procs.signal(unix.SIGTERM) // it passes that on
 	}
 	j.letGo()
@@ -245,8 +256,8 @@ func (j *Job) kill(given time.Duration) {
 	j.forced = true
 	j.signalFollowed(unix.SIGKILL)
 	if j.spec.started() {
-		// It ends by itself when the ranks have, and cleans up. Those that have not joined it alone knows.
-		if j.absent > 0 {
+		// It ends by itself when the ranks have, and cleans up. Those that have not entered it alone knows.
+		if j.unknown() {
 			j.procs.signal(unix.SIGTERM)
 		}
 		j.after(starterTime, func() { j.procs.signal(unix.SIGKILL) })

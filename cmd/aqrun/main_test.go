@@ -117,6 +117,7 @@ var roles = map[string]func(){
 		check(boot.Close())
 	},
 	"traffic": traffic,
+	"sum":     sum,
 	"wait": func() {
 		boot := join()
 		check(boot.Barrier())

@@ -11,19 +11,28 @@ package libmpi
 #include "call.h"
 
 // Libraries replace signal handlers when they are opened, as UCX does, or initialised, for their back
-// traces. The Go runtime needs its own: it turns a SIGSEGV into a panic.
+// traces, and the calling thread's signal stack with them. The Go runtime needs its own: it turns a SIGSEGV
+// into a panic.
 
-static void handlers(struct sigaction *all)
+typedef struct {
+	struct sigaction handler[NSIG];
+	stack_t stack; // of the thread
+} signals;
+
+static void note_signals(signals *all)
 {
-	memset(all, 0, NSIG * sizeof *all);
+	memset(all, 0, sizeof *all);
 	for (int s = 1; s < NSIG; s++)
-		sigaction(s, NULL, &all[s]);
+		sigaction(s, NULL, &all->handler[s]);
+	sigaltstack(NULL, &all->stack);
 }
 
-// keep_handlers puts back the handlers that have been replaced. One that was added must run on the
-// signal stack, since the threads' stacks may be small.
-static void keep_handlers(const struct sigaction *before)
+// keep_signals puts back the signal stack, and the handlers that have been replaced. One that was added must
+// run on the signal stack, since the threads' stacks may be small.
+static void keep_signals(const signals *all)
 {
+	const struct sigaction *before = all->handler;
+	sigaltstack(&all->stack, NULL);
 	for (int s = 1; s < NSIG; s++) {
 		struct sigaction now;
 		if (sigaction(s, NULL, &now) != 0 || now.sa_handler == before[s].sa_handler)
@@ -39,19 +48,24 @@ static void keep_handlers(const struct sigaction *before)
 
 static int aqmpi_init(const aqmpi_table *t, int want, int *level, int *owner)
 {
-	struct sigaction before[NSIG];
-	handlers(before);
+	signals before;
+	note_signals(&before);
 	int result = aqmpi_call_init(t, want, level, owner);
-	keep_handlers(before);
+	keep_signals(&before);
 	return result;
 }
 
 static const aqmpi_table *aqmpi_load(const char *path, int global, const char **why)
 {
-	struct sigaction before[NSIG];
-	handlers(before);
+	// UCX, when it is opened, writes jumps over the beginnings of mmap, munmap, brk and others in the C library, and
+	// tries them by moving the end of the heap to and fro: to see which memory goes, of which it keeps registrations
+	// for networks. That is for processes of one thread, and a Go process has several. Nor does it see what the Go
+	// runtime gives back by system calls of its own, so that such registrations could be of what is gone.
+	setenv("UCX_MEM_EVENTS", "n", 0);
+	signals before;
+	note_signals(&before);
 	void *so = dlopen(path, global ? RTLD_NOW | RTLD_GLOBAL : RTLD_LAZY | RTLD_LOCAL);
-	keep_handlers(before);
+	keep_signals(&before);
 	const aqmpi_table *(*functions)(void) = so ? (const aqmpi_table *(*)(void))dlsym(so, AQMPI_SYMBOL) : NULL;
 	if (!functions) {
 		*why = dlerror();

@@ -634,16 +634,24 @@ static int64_t to_page(const void *memory)
 // with_page returns how much to ask for to have size bytes from a page on.
 static int64_t with_page(int64_t size) { return size > 0 ? size + sysconf(_SC_PAGESIZE) : 0; }
 
-// SHM is where the libraries keep shared memory on Linux. What does not fit ends a process as it is
-// first touched, so it is looked at before.
-#define SHM "/dev/shm"
+// shm returns where the library keeps shared memory: Open MPI where it is told to. What does not fit ends
+// a process as it is first touched, so it is looked at before.
+static const char *shm(void)
+{
+#ifdef OPEN_MPI
+	const char *dir = getenv("OMPI_MCA_osc_sm_backing_directory");
+	if (dir && *dir)
+		return dir;
+#endif
+	return "/dev/shm";
+}
 
 // room returns what is left there, less a part for what the library itself will touch; as much as
 // anybody wants if there is no such thing.
 static int64_t room(void)
 {
 	struct statvfs v;
-	if (statvfs(SHM, &v) != 0 || v.f_blocks == 0)
+	if (statvfs(shm(), &v) != 0 || v.f_blocks == 0)
 		return INT64_MAX;
 	int64_t left = (int64_t)v.f_bavail * v.f_frsize;
 	return left - left / 16;
