@@ -46,6 +46,16 @@ var floodCases = []Case{{
 	Rule:  "a rank that only sends, in whatever form, still serves its peers, also if it never has to wait for room",
 	Ranks: []int{2, 3}, Body: floodOnlySends,
 }, {
+	Name:  "flood/self",
+	Rule:  "a rank that exchanges messages with itself, or floods itself, serves its peers meanwhile",
+	Ranks: []int{2, 4},
+	Body:  func(t *T) error { return floodBeside(t, 0) },
+}, {
+	Name:  "flood/one-way",
+	Rule:  "a rank that floods a peer, and finds something at every poll, serves its peers meanwhile",
+	Ranks: []int{2, 4},
+	Body:  func(t *T) error { return floodBeside(t, 1) },
+}, {
 	Name:  "flood/busy",
 	Rule:  "a rank that computes without polling is slow, not dead: what was sent to it arrives when it polls again",
 	Ranks: []int{2, 4}, Needs: Live, Body: floodBusy,
@@ -218,6 +228,62 @@ func floodOnlySends(t *T) error {
 		}
 	}
 	return ep.WaitLocal(&lc)
+}
+
+// floodBeside has rank 0 exchange messages with dst, and then send to it without answers, each until
+// all other ranks have had enough exchanges with rank 0.
+func floodBeside(t *T, dst core.Rank) error {
+	var stopped, told int
+	ep, err := attach(t, func(tok *core.Token, args []uint32, _ []byte) {
+		if args[0] == 1 {
+			if err := tok.ReplyShort(answer); err != nil {
+				t.Errorf("reply: %v", err)
+			}
+		}
+	}, func(*core.Token, []uint32, []byte) { told++ }, func(*core.Token, []uint32, []byte) { stopped++ })
+	if err != nil {
+		return err
+	}
+	exchange := func(dst core.Rank) error {
+		want := told + 1
+		if err := ep.RequestShort(dst, request, 1); err != nil {
+			return err
+		}
+		return t.Wait(&ep.Context, func() bool { return told >= want })
+	}
+	oneWay := func(core.Rank) error {
+		for range 2 { // the second may wait to be packed, and leave with the poll
+			if err := ep.RequestShort(dst, request, 0); err != nil {
+				return err
+			}
+		}
+		return ep.Poll()
+	}
+	for phase, step := range []func(core.Rank) error{exchange, oneWay} {
+		if t.Rank() == 0 {
+			for stopped < (phase+1)*(t.Size()-1) {
+				if err := step(dst); err != nil {
+					return err
+				}
+			}
+			if err := ep.Barrier(); err != nil {
+				return err
+			}
+			continue
+		}
+		for range t.Times(20) {
+			if err := exchange(0); err != nil {
+				return err
+			}
+		}
+		if err := ep.RequestShort(0, extra); err != nil {
+			return err
+		}
+		if err := ep.Barrier(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func floodBusy(t *T) error {

@@ -177,6 +177,7 @@ enum { FEW = 4 };       // receives that are not begun before sends
 enum { SENDS = 16 };    // under way, up to which a call that sends does not test
 enum { TEST_ALL = 64 }; // looks in vain, after which whole queues are tested
 enum { FEWEST = 1, MOST = 32 }; // receives of a queue that are tested, more as more have ended
+enum { UNMOVED = 8 };   // calls in a row, after which MPI makes progress whatever has ended
 
 // LOOKS is how often a call looks. Open MPI tests before it makes progress, so what that brings takes
 // another look; and as its looks are short, a rank that waits finds a message sooner by a few of
@@ -232,6 +233,7 @@ struct aqmpi_end {
 	aqmpi_done *late; // ended, but the caller had no room
 	int nlate, latesize;
 	unsigned vain; // looks in vain
+	int unmoved;   // calls since MPI is known to have made progress
 };
 
 // grow makes room for n elements of size each in an array.
@@ -468,6 +470,8 @@ static int look(aqmpi_end *e, output *o, int all, int *found, int *more)
 	if (testsome(e, e->req, e->tests, found) != 0)
 		return -1;
 	e->changed = *found > 0 || all;
+	if (*found == 0)
+		e->unmoved = 0;
 	for (int i = 0; i < *found; i++) {
 		pending *p = e->of[e->index[i]];
 		p->req = MPI_REQUEST_NULL;
@@ -588,6 +592,17 @@ static int leave_joint(aqmpi_end *e)
 	return 0;
 }
 
+// move has MPI make progress. A library may do so only in calls that find nothing: Open MPI's
+// MPI_Testsome does, so that a rank which finds something in every call, such as its messages to itself,
+// would take nothing from others. Nobody sends from point to point on world_comm, so a probe finds nothing.
+static int move(aqmpi_end *e)
+{
+	int found;
+	CALL(MPI_Iprobe, (MPI_ANY_SOURCE, 0, world_comm, &found, MPI_STATUS_IGNORE));
+	e->unmoved = 0;
+	return 0;
+}
+
 static int progress(aqmpi_end *e, const aqmpi_post *posts, int n, aqmpi_done *done, int most, int *count)
 {
 	output o = {done, most, 0};
@@ -599,6 +614,8 @@ static int progress(aqmpi_end *e, const aqmpi_post *posts, int n, aqmpi_done *do
 		memmove(e->late, e->late + o.n, e->nlate * sizeof *e->late);
 	}
 	if (start(e, &o, posts, n, &sends) != 0)
+		return -1;
+	if (++e->unmoved > UNMOVED && move(e) != 0)
 		return -1;
 	// A call that sends looks for nothing, as long as few sends are under way: the caller polls anyway
 	// when it waits, and MPI's progress takes longer than the send.
