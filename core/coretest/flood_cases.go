@@ -46,15 +46,9 @@ var floodCases = []Case{{
 	Rule:  "a rank that only sends, in whatever form, still serves its peers, also if it never has to wait for room",
 	Ranks: []int{2, 3}, Body: floodOnlySends,
 }, {
-	Name:  "flood/self",
-	Rule:  "a rank that exchanges messages with itself, or floods itself, serves its peers meanwhile",
-	Ranks: []int{2, 4},
-	Body:  func(t *T) error { return floodBeside(t, 0) },
-}, {
-	Name:  "flood/one-way",
-	Rule:  "a rank that floods a peer, and finds something at every poll, serves its peers meanwhile",
-	Ranks: []int{2, 4},
-	Body:  func(t *T) error { return floodBeside(t, 1) },
+	Name:  "flood/beside",
+	Rule:  "a rank that exchanges messages with one rank or floods it serves the others meanwhile, also if it is that rank itself and finds something in every poll",
+	Ranks: []int{2}, Body: floodBeside,
 }, {
 	Name:  "flood/busy",
 	Rule:  "a rank that computes without polling is slow, not dead: what was sent to it arrives when it polls again",
@@ -230,9 +224,9 @@ func floodOnlySends(t *T) error {
 	return ep.WaitLocal(&lc)
 }
 
-// floodBeside has rank 0 exchange messages with dst, and then send to it without answers, each until
-// all other ranks have had enough exchanges with rank 0.
-func floodBeside(t *T, dst core.Rank) error {
+// floodBeside has rank 0 exchange messages with itself, then send to itself without answers, then both with
+// the next rank, each until all others have had enough exchanges with rank 0.
+func floodBeside(t *T) error {
 	var stopped, told int
 	ep, err := attach(t, func(tok *core.Token, args []uint32, _ []byte) {
 		if args[0] == 1 {
@@ -251,7 +245,7 @@ func floodBeside(t *T, dst core.Rank) error {
 		}
 		return t.Wait(&ep.Context, func() bool { return told >= want })
 	}
-	oneWay := func(core.Rank) error {
+	flood := func(dst core.Rank) error {
 		for range 2 { // the second may wait to be packed, and leave with the poll
 			if err := ep.RequestShort(dst, request, 0); err != nil {
 				return err
@@ -259,15 +253,15 @@ func floodBeside(t *T, dst core.Rank) error {
 		}
 		return ep.Poll()
 	}
-	for phase, step := range []func(core.Rank) error{exchange, oneWay} {
+	for phase, busy := range []struct {
+		with func(core.Rank) error
+		dst  core.Rank
+	}{{exchange, 0}, {flood, 0}, {exchange, t.Next()}, {flood, t.Next()}} {
 		if t.Rank() == 0 {
 			for stopped < (phase+1)*(t.Size()-1) {
-				if err := step(dst); err != nil {
+				if err := busy.with(busy.dst); err != nil {
 					return err
 				}
-			}
-			if err := ep.Barrier(); err != nil {
-				return err
 			}
 			continue
 		}
@@ -279,11 +273,8 @@ func floodBeside(t *T, dst core.Rank) error {
 		if err := ep.RequestShort(0, extra); err != nil {
 			return err
 		}
-		if err := ep.Barrier(); err != nil {
-			return err
-		}
 	}
-	return nil
+	return ep.Barrier()
 }
 
 func floodBusy(t *T) error {

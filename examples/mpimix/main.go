@@ -29,6 +29,7 @@ const usage = "usage: mpimix [mpi-first]"
 const onSquare core.HandlerIndex = 128
 
 func main() {
+	libmpi.Beside()
 	if !slices.Equal(os.Args[1:], []string{"mpi-first"}) || !overMPI() {
 		aqueduct.Run(mix) // which says what is wrong
 		return

@@ -123,7 +123,7 @@ func address(b []byte) C.uint64_t { return C.uint64_t(uintptr(unsafe.Pointer(uns
 
 // Limits implements mpi.Transport.
 func (t *transport) Limits() mpi.TransportLimits {
-	return mpi.TransportLimits{Eager: t.eager, Exact: t.lib.family.exact, Async: t.lib.level == C.AQMPI_MULTIPLE}
+	return mpi.TransportLimits{Eager: t.eager, Exact: t.lib.family.exact, Async: t.lib.async()}
 }
 
 // Progress implements mpi.Transport by one crossing.
