@@ -134,6 +134,8 @@ func (ep *Endpoint) open() error {
 	}
 	if ep.proc != nil {
 		ep.idler, _ = ep.conduit.(Idler)
+	} else {
+		ep.spinner, _ = ep.conduit.(Spinner)
 	}
 	if !j.cfg.NoNative {
 		ep.powers = powersOf(ep.conduit)

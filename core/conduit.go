@@ -157,6 +157,14 @@ type SegmentLimiter interface {
 	MaxSegment(settings map[string]string) (int, error)
 }
 
+// Spinner is an optional power of a live conduit whose polls take long before they look, as a call of
+// foreign code does.
+type Spinner interface {
+	// Spin is Poll for a rank that waits for a message: while it finds nothing it may look again, for a few
+	// microseconds at most. A wait calls it in place of spinPolls polls at full speed.
+	Spin(budget int) int
+}
+
 // Idler is an optional power of a conduit with a model: to tell that a poll would be in vain,
 // so that a rank that waits parks in its place, and its coroutine is switched once for a
 // message instead of twice. It is looked at once, after Attach.

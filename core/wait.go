@@ -24,6 +24,7 @@ const pollBudget = 32
 const (
 	hotPolls   = 64
 	pausePolls = 16
+	spinPolls  = 8 // of the former, for which a Spin stands
 )
 
 // idleTimes are the times after which an idle wait changes its behaviour.
@@ -90,11 +91,15 @@ func (c *Context) Poll() error {
 // poll delivers what has arrived, then has the layer above carry on if it asked for that.
 // It returns how much happened.
 func (ep *Endpoint) poll() int {
-	n := ep.conduit.Poll(pollBudget)
+	return ep.conduit.Poll(pollBudget) + ep.carryOn()
+}
+
+// carryOn has the layer above carry on if it asked for that, and returns how much it did.
+func (ep *Endpoint) carryOn() (n int) {
 	if ep.kicked {
 		c := ep.poller
 		c.restricted |= advancing
-		n += ep.advance(&ep.carrier)
+		n = ep.advance(&ep.carrier)
 		c.restricted &^= advancing
 	}
 	return n
@@ -150,8 +155,16 @@ func (c *Context) waitSingle(what string, cond func() bool) (crowded bool, err e
 	hot := ep.idle.hot
 	for {
 		n := 0
-		for ; n == 0 && hot > 0; hot-- {
-			if n = ep.poll(); c.silent && cond() {
+		for n == 0 && hot > 0 {
+			if ep.spinner != nil && hot >= spinPolls && !c.silent && !ep.kicked {
+				n = ep.spinner.Spin(pollBudget)
+				n += ep.carryOn()
+				hot -= spinPolls
+				continue
+			}
+			n = ep.poll()
+			hot--
+			if c.silent && cond() {
 				return false, nil
 			}
 		}

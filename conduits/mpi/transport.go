@@ -66,6 +66,13 @@ type Transport interface {
 	Close() error
 }
 
+// Spinner is an optional power of a Transport: to look for longer in one call.
+type Spinner interface {
+	// Spin is Progress for a rank that waits: while nothing has ended it may look again, for a few
+	// microseconds at most.
+	Spin(posts []Post, done []Completion) (n int, err error)
+}
+
 // Segmenter is an optional power of a Transport: to make the segments of the ranks itself, so that they
 // get at each other's without messages.
 type Segmenter interface {

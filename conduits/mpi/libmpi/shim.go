@@ -169,7 +169,7 @@ func start(f *family) (*library, error) {
 	if C.aqmpi_init(l.table, want, &l.level, &l.owner) != 0 {
 		return nil, l.failure()
 	}
-	if l.level < C.AQMPI_SERIALIZED {
+	if l.level < C.AQMPI_SERIALIZED && !l.async() {
 		return nil, fmt.Errorf("%s, but goroutines move between threads, which needs MPI_THREAD_SERIALIZED; let whoever initialises MPI ask for that", l)
 	}
 	var rank, size C.int
