@@ -14,7 +14,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	coretest.RankMain(spawner.Connect)
+	coretest.RankMain(spawner.Connect, computing)
 	if role, ok := os.LookupEnv(roleEnv); ok {
 		os.Unsetenv(roleEnv)
 		roles[role]()
