@@ -100,7 +100,8 @@ type TransportLimits struct {
 	Eager int
 	// Exact: a message finds a receive that names its source sooner than one of AnySource.
 	Exact bool
-	// Async: Progress may be called at any time, also while the program calls the library itself.
+	// Async: Progress may be called at any time: the program does not call the library itself, or may
+	// do so at the same time.
 	Async bool
 	// Costs are what the engine's steps take under a model.
 	Costs Costs
