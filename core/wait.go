@@ -156,9 +156,9 @@ func (c *Context) waitSingle(what string, cond func() bool) (crowded bool, err e
 	for {
 		n := 0
 		for n == 0 && hot > 0 {
+			// A spin would keep a peer's store, and the layer above, from being noticed.
 			if ep.spinner != nil && hot >= spinPolls && !c.silent && !ep.kicked {
-				n = ep.spinner.Spin(pollBudget)
-				n += ep.carryOn()
+				n = ep.spinner.Spin(pollBudget) + ep.carryOn()
 				hot -= spinPolls
 				continue
 			}

@@ -14,7 +14,7 @@ import (
 // somebody may wait for.
 func (c *conduit) Poll(budget int) int { return c.poll(budget, false) }
 
-// Spin implements core.Spinner.
+// Spin implements core.Spinner. Over a transport that is no Spinner it is Poll.
 func (c *conduit) Spin(budget int) int { return c.poll(budget, true) }
 
 // poll is Poll, or Spin.
@@ -24,7 +24,7 @@ func (c *conduit) poll(budget int, spin bool) int {
 	c.lock() // not deferred: a handler that panics leaves it unlocked
 	shm.Publish32(&c.polls, c.polls+1)
 	c.flush()
-	if spin && c.spinner != nil {
+	if spin && c.spinner != nil && !c.broken {
 		c.filed(c.spinner.Spin(c.posts, c.done[:]))
 	} else {
 		c.progress()
