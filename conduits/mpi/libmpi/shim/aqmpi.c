@@ -185,7 +185,7 @@ enum { FEW = 4 };       // receives that are not begun before sends
 enum { SENDS = 16 };    // under way, up to which a call that sends does not test
 enum { TEST_ALL = 64 }; // looks in vain, after which whole queues are tested
 enum { FEWEST = 1, MOST = 32 }; // receives of a queue that are tested, more as more have ended
-enum { UNMOVED = 8 };   // calls in a row, after which MPI makes progress whatever has ended
+enum { UNMOVED = 8 };   // calls in a row that look, after which MPI makes progress whatever has ended
 
 // LOOKS is how often a call looks, and SPINS how often one whose caller waits does: it finds a message sooner
 // than by going to and fro between Go and C. Open MPI tests before it makes progress, so what that
@@ -241,7 +241,7 @@ struct aqmpi_end {
 	aqmpi_done *late; // ended, but the caller had no room
 	int nlate, latesize;
 	unsigned vain; // looks in vain
-	int unmoved;   // calls since MPI is known to have made progress
+	int unmoved;   // calls that looked since MPI is known to have made progress
 };
 
 // grow makes room for n elements of size each in an array.
@@ -623,14 +623,14 @@ static int progress(aqmpi_end *e, const aqmpi_post *posts, int n, aqmpi_done *do
 	}
 	if (start(e, &o, posts, n, &sends) != 0)
 		return -1;
-	if (++e->unmoved > UNMOVED && move(e) != 0)
-		return -1;
 	// A call that sends looks for nothing, as long as few sends are under way: the caller polls anyway
 	// when it waits, and MPI's progress takes longer than the send.
 	if (sends > 0 && e->sends <= SENDS) {
 		*count = o.n;
 		return 0;
 	}
+	if (++e->unmoved > UNMOVED && move(e) != 0)
+		return -1;
 	for (int i = 0, more = 0; (i < looks || more) && o.n < most; i++) {
 		// A message that MPI did not send eagerly may end after those that were matched later.
 		int found, all = e->vain >= TEST_ALL;
