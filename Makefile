@@ -5,7 +5,7 @@ BIN := bin
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 NP ?= 4
 
-.PHONY: all build run test test-system race lint bench fuzz clean setup
+.PHONY: all build run test test-full test-system race lint bench fuzz clean setup
 
 all: build
 
@@ -32,9 +32,18 @@ run: build
 	@sh scripts/mpi-run.sh $(BIN) $(NP)
 	$(BIN)/aqbench am --quick
 
-# Unprivileged tests; what was skipped is listed at the end.
+# The limit for the tests of one package.
+TIMEOUT ?= 10m
+
+# Unprivileged tests; what was skipped is listed at the end. Suites run all pairs of a case and of what
+# a job may be like; AQ_TEST_PART=K/M adds the K-th of M parts of the other combinations.
 test: build
-	@$(GO) run ./scripts/testsum ./...
+	@$(GO) run ./scripts/testsum -timeout=$(TIMEOUT) ./...
+
+# All combinations.
+test-full: export AQ_TEST_PART = 1/1
+test-full: TIMEOUT = 120m
+test-full: test
 
 # What needs root, namespaces or daemons.
 test-system: build
@@ -42,7 +51,7 @@ test-system: build
 
 race: setup
 	@# Without this every rank would sleep a second when it exits.
-	@GORACE=atexit_sleep_ms=10 $(GO) run ./scripts/testsum -race ./...
+	@GORACE=atexit_sleep_ms=10 $(GO) run ./scripts/testsum -race -timeout=$(TIMEOUT) ./...
 
 lint: setup
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }

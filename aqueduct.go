@@ -24,7 +24,8 @@
 //	AQUEDUCT_CONDUIT   name of the conduit
 //	AQUEDUCT_PROFILE   a profile of the conduit; under a model, one of its models
 //	AQUEDUCT_SETTINGS  further settings of the conduit: key=value,key=value
-//	AQUEDUCT_SEGMENT   default size of a rank's segment: 65536, 64MB, 1.5GB, 50%
+//	AQUEDUCT_SEGMENT   size of a rank's segment, whatever the program asks for: 65536, 64MB,
+//	                   1.5GB, 50%
 //	AQUEDUCT_LIBDIR    further folders in which the shims of conduit mpi are looked for
 //	AQUEDUCT_REACH     on (default) or off: off hides the direct view of peers' segments,
 //	                   which conduits over shared memory offer, so that the path without
@@ -35,8 +36,9 @@
 //	                   allreduce=ring,broadcast=knomial:4
 //	AQUEDUCT_THREADS   many (default) or single: see core.Threads
 //	AQUEDUCT_DEBUG     1: check what handlers and callers may do; misuse ends the job
-//	AQUEDUCT_STALL     report live waits that take longer, e.g. 10s; 0 (default): never.
-//	                   Model: how long a rank may block other than through the job; 0: 2s
+//	AQUEDUCT_STALL     report, once in a job, a live wait that takes longer, and where all
+//	                   ranks are: a time, by default 10s; off or 0: never. Model: how long a
+//	                   rank may block other than through the job, by default 2s
 //	AQUEDUCT_SEED      model: seed of the random numbers
 //	AQUEDUCT_LOSE      model: ranks that are lost, and when: RANK@TIME,RANK@TIME
 //	AQUEDUCT_TRACE     model: file that receives a line for everything that happens
@@ -54,6 +56,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/spawner"
@@ -62,6 +65,7 @@ import (
 	_ "github.com/aqueduct-go/aqueduct/conduits/loopback"
 	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi"
 	_ "github.com/aqueduct-go/aqueduct/conduits/mpi/scampi"
+	_ "github.com/aqueduct-go/aqueduct/conduits/nbrhd"
 	_ "github.com/aqueduct-go/aqueduct/conduits/sci"
 	_ "github.com/aqueduct-go/aqueduct/conduits/udp"
 )
@@ -97,12 +101,13 @@ func launch(body func(*core.Job) error, opts []Option) (told bool, exit func(int
 	if err != nil {
 		return false, os.Exit, err
 	}
+	var places atomic.Pointer[func() []core.Place]
 	switch s.mode {
 	case goroutines:
-		defer dumpOnQuit()()
-		return false, os.Exit, core.RunGoroutines(s.ranks, s.cfg, body)
+		defer dumpOnQuit(&places)()
+		return false, os.Exit, core.RunGoroutines(s.ranks, s.cfg, body, core.WithSurvey(func(f func() []core.Place) { places.Store(&f) }))
 	case model:
-		defer dumpOnQuit()()
+		defer dumpOnQuit(&places)()
 		return false, os.Exit, s.runModel(body)
 	}
 	boot, launched, err := connect()

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,15 @@ var roles = map[string]func(){
 	},
 	"fails": func() {
 		aqueduct.Run(func(*core.Job) error { return errors.New("no luck") })
+	},
+	"segment of two pages": func() {
+		aqueduct.Run(func(job *core.Job) error {
+			ep, err := job.Attach(core.AttachSpec{Segment: strconv.Itoa(2 * os.Getpagesize())})
+			if err == nil {
+				fmt.Println(len(ep.Segment()) / os.Getpagesize())
+			}
+			return err
+		}, aqueduct.Segment(strconv.Itoa(5*os.Getpagesize())))
 	},
 	"negative stall": func() {
 		aqueduct.Run(func(*core.Job) error { return nil }, aqueduct.Stall(-time.Second))
@@ -137,6 +147,7 @@ func TestRefused(t *testing.T) {
 		{"good", "AQUEDUCT_RANKS=4", "aqrun -n 4"},
 		{"prefers goroutines", "AQUEDUCT_MODE=processes", "aqrun -n 3"},
 		{"too many", "", "1000000000 ranks"},
+		{"good", "AQUEDUCT_SEGMENT=5IB", `AQUEDUCT_SEGMENT="5IB": size "5IB" is not like 65536`},
 		{"good", "AQUEDUCT_MODE=threads", "want processes, goroutines or model"},
 		{"good", "AQUEDUCT_THREADS=few", "want single or many"},
 		{"good", "AQUEDUCT_REACH=maybe", "want on or off"},
@@ -198,6 +209,22 @@ func TestModes(t *testing.T) {
 
 // TestModelTells wants the trace and the report that the environment asks for, and in any
 // case a word about a run that is not deterministic.
+// TestSegment asks for a segment in all places: the launcher's word wins over AttachSpec, and that
+// over the program's default.
+func TestSegment(t *testing.T) {
+	page := os.Getpagesize()
+	for env, want := range map[string]string{
+		"AQUEDUCT_SEGMENT=":                     "2\n",
+		fmt.Sprint("AQUEDUCT_SEGMENT=", 3*page): "3\n",
+		fmt.Sprint("AQUEDUCT_SEGMENT=", page):   "1\n",
+		"AQUEDUCT_SEGMENT=0":                    "0\n",
+	} {
+		if status, out, errs := finish(t, program(t, "segment of two pages", env)); status != 0 || out != want {
+			t.Errorf("%s: status %d, %q, want %q\n%s", env, status, out, want, errs)
+		}
+	}
+}
+
 func TestModelTells(t *testing.T) {
 	trace := filepath.Join(t.TempDir(), "trace")
 	const measured = "rank 0 has measured time on the host"

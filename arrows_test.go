@@ -12,64 +12,169 @@ import (
 
 const module = "github.com/aqueduct-go/aqueduct"
 
-// rooms are the packages' layers, from the top downwards. A package may import packages of
-// rooms further down only, and of its own room where that is said. Do not change this to
-// mend a build: an import that it forbids means that code lies in the wrong room.
-var rooms = []struct {
-	name   string
-	why    string
-	prefix []string
-	within bool // packages of the room may import each other
-}{
-	{"programs", "they use the library as anybody does", []string{"cmd/", "examples/", "scripts/"}, false},
-	{"bench", "it measures through the front door", []string{"bench"}, true},
-	{"front door", "it alone wires conduits, bootstrap and core together", []string{"."}, false},
-	{"conduits", "a conduit is chosen at run time, so nothing below the front door knows one, and none knows another", []string{"conduits/"}, false},
-	{"spawner", "no conduit and nothing in core knows what started the job", []string{"spawner"}, true},
-	{"extended", "it is network-independent, on the Core API alone", []string{"extended"}, true},
-	{"core", "the contract stands on nothing but internals", []string{"core"}, true},
-	{"internal", "shared mechanisms know nobody", []string{"internal/"}, true},
+// room is a part of the code, and what of the module it may import. Do not add to it to mend a build:
+// an import that it forbids mostly means that code lies in the wrong room. A path that ends in "/..."
+// stands for what is below it too.
+type room struct {
+	path    string
+	why     string   // why it may import these, and nothing else
+	imports []string // by its code
+	tests   []string // by its tests besides
 }
 
-// edges are imports within a room, or upwards, that are permitted all the same.
-var edges = map[string]string{
-	"conduits/mpi/libmpi/libmpitest -> conduits/mpi/libmpi": "it finds libraries for tests",
-	"conduits/mpi/libmpi/libmpitest -> spawner/spawntest":   "and runs jobs over them",
-	"conduits/mpi/libmpi -> conduits/mpi":                   "its networks are those of real libraries",
-	"conduits/mpi -> conduits/mpi/matching":                 "they share a queue",
-	"conduits/mpi/scampi -> conduits/mpi":                   "it is a network of the conduit",
-	"conduits/mpi/scampi -> conduits/mpi/matching":          "and matches messages as MPI does",
-	"conduits/mpi/scampi -> conduits/sci/sisci":             "a library on SCI is modelled on SCI's calls",
-	"conduits/mpi/scampi -> conduits/sci/hardware":          "and reads what the machine's software costs",
-	"conduits/mpi/mpitest -> conduits/mpi":                  "a network for the conduit's tests",
-	"conduits/mpi/mpitest -> conduits/mpi/matching":         "and it matches messages as MPI does",
-	"conduits/sci -> conduits/sci/sisci":                    "the conduit stands on its adapter",
-	"conduits/sci -> conduits/sci/hardware":                 "it places its ranks on a modelled machine and charges that machine's software",
-	"conduits/sci/sisci -> conduits/sci/hardware":           "the adapter stands on its hardware, which is modelled",
-	"conduits/udp -> conduits/udp/am2":                      "it is the driver of the machine",
-	"conduits/udp -> conduits/udp/seal":                     "and has datagrams protected",
-	"conduits/udp/impair/tunnel -> conduits/udp/impair":     "it carries real packets over impaired links",
+// rooms are listed from the top downwards. A package belongs to the one whose path is the longest.
+var rooms = []room{
+	{"cmd/aqrun", "the launcher of a job lists conduits, and starts ranks by itself or by that of an MPI library",
+		[]string{".", "core", "spawner", "conduits/mpi/libmpi", "internal/cli", "internal/stdfd"}, []string{"conduits/mpi/libmpi/libmpitest"}},
+	{"cmd/aqbench", "it is the command line of bench",
+		[]string{"bench/...", "core", "spawner", "extended/coll/...", "internal/stdfd"}, nil},
+	{"cmd/aqimpair", "it puts links between programs, whatever they are",
+		[]string{"conduits/udp/impair", "conduits/udp/impair/tunnel", "internal/cli", "internal/stdfd"}, []string{"spawner"}},
+	{"examples/...", "they use the library as anybody does",
+		[]string{".", "core", "extended", "extended/pgas"}, nil},
+	{"examples/mpimix", "it shows a program that calls MPI itself",
+		[]string{".", "core", "conduits/mpi/libmpi"}, nil},
+	{"scripts/...", "they know the go command only", nil, nil},
+
+	{"bench/...", "it measures through the front door, as programs see the library, and what algorithms cost without one",
+		[]string{".", "bench/...", "core", "spawner", "extended", "extended/coll/...", "internal/vtime"},
+		[]string{"bench/runner/runnertest", "internal/shm"}},
+	{"bench/runner", "it starts jobs, also by the launcher of an MPI library",
+		[]string{".", "bench/...", "core", "spawner", "conduits/mpi/libmpi"}, []string{"bench/runner/runnertest"}},
+	{"bench/paper", "it repeats experiments below the library too: on the adapter alone, and on its hardware",
+		[]string{"bench/plot", "core", "extended", "extended/coll/...", "conduits/sci/sisci", "conduits/sci/hardware", "internal/machine", "internal/vtime"},
+		[]string{".", "internal/shm"}},
+
+	{".", "the front door alone wires conduits, bootstrap and core together",
+		[]string{"core", "spawner", "conduits/loopback", "conduits/mpi/libmpi", "conduits/mpi/scampi", "conduits/nbrhd", "conduits/sci", "conduits/udp", "internal/stacks"}, nil},
+
+	// Nothing below the front door knows a conduit, and none another, as the conduit is chosen at run
+	// time. They carry active messages, whatever these are for, so they do not know extended; and they
+	// do not know what started the job. Their tests run real processes.
+	{"conduits/loopback", "core, and what several conduits share",
+		[]string{"core", "internal/..."}, []string{"core/coretest"}},
+	{"conduits/nbrhd", "it stands on any two, by their names",
+		[]string{"core"}, []string{"core/coretest", "spawner/...", "conduits/loopback", "conduits/sci", "conduits/udp"}},
+	{"conduits/sci", "it stands on its adapter, places ranks on a modelled machine and charges that machine's software",
+		[]string{"core", "conduits/sci/sisci", "conduits/sci/hardware", "internal/..."}, []string{"core/coretest", "spawner/..."}},
+	{"conduits/sci/sisci", "the adapter stands on its hardware, which is modelled",
+		[]string{"conduits/sci/hardware", "internal/..."}, nil},
+	{"conduits/sci/hardware", "hardware knows virtual time and machine files",
+		[]string{"internal/..."}, nil},
+	{"conduits/mpi", "it stands on any library that can match messages",
+		[]string{"core", "conduits/mpi/matching", "internal/..."}, []string{"core/coretest", "conduits/mpi/mpitest"}},
+	{"conduits/mpi/matching", "a queue", nil, nil},
+	{"conduits/mpi/mpitest", "a network for the conduit's tests",
+		[]string{"core", "conduits/mpi", "conduits/mpi/matching", "internal/..."}, nil},
+	{"conduits/mpi/libmpi", "its networks are those of real libraries",
+		[]string{"core", "conduits/mpi", "internal/drain"}, []string{"core/coretest", "conduits/mpi/libmpi/libmpitest", "spawner/..."}},
+	{"conduits/mpi/libmpi/libmpitest", "it finds libraries for tests, and runs jobs over them",
+		[]string{"core", "core/coretest", "conduits/mpi/libmpi", "spawner/..."}, nil},
+	{"conduits/mpi/scampi", "a modelled library on SCI's calls, and on the software costs of its machine",
+		[]string{"core", "conduits/mpi", "conduits/mpi/matching", "conduits/sci/sisci", "conduits/sci/hardware", "internal/..."},
+		[]string{"core/coretest", "conduits/sci"}}, // its rival
+	{"conduits/udp", "it is the driver of the machine, and has datagrams protected",
+		[]string{"core", "conduits/udp/am2", "conduits/udp/seal", "internal/..."}, []string{"core/coretest", "spawner/..."}},
+	{"conduits/udp/am2", "a state machine: time and messages in, messages and timers out", nil, nil},
+	{"conduits/udp/seal", "keys and tags", nil, nil},
+	{"conduits/udp/impair", "links that lose packets", nil, nil},
+	{"conduits/udp/impair/tunnel", "it carries real packets over them", []string{"conduits/udp/impair"}, nil},
+
+	{"extended", "the Extended API is network-independent, on the Core API alone; in memory that is reached directly it publishes as conduits do",
+		[]string{"core", "extended/coll", "internal/shm", "internal/sparse"}, nil},
+	{"extended/coll/...", "schedules know no network, their price only virtual time",
+		[]string{"extended/coll", "internal/vtime"}, []string{"extended/coll/colltest", "internal/shm"}},
+	{"extended/pgas", "types for the Extended API",
+		[]string{"core", "extended"}, []string{"core/coretest", "spawner/...", "conduits/loopback", "conduits/sci"}},
+	{"extended/exttest", "the suite of the Extended API",
+		[]string{"core", "core/coretest", "extended", "extended/coll", "extended/pgas", "internal/shm"}, []string{"spawner/...", "conduits/loopback", "conduits/sci"}},
+	{"extended/exttest/...", "the suite over a network", nil,
+		[]string{"core", "core/coretest", "extended/exttest", "spawner/...", "conduits/...", "internal/..."}},
+
+	{"spawner", "it starts jobs and knows no conduit", []string{"core", "internal/..."}, nil},
+	{"spawner/spawntest", "it runs the suite's jobs as processes", []string{"core", "core/coretest", "spawner"}, nil},
+
+	{"core", "the contract stands on nothing but internals", []string{"internal/..."}, nil},
+	{"core/coretest", "the conformance suite", []string{"core", "internal/..."}, nil},
+	{"internal/...", "shared mechanisms know each other at most", []string{"internal/..."}, nil},
 }
 
-// testEdges are further imports that tests may have: prefix of the importer and import.
-var testEdges = [][2]string{
-	{"conduits/mpi", "conduits/mpi/mpitest"},
-	{"conduits/mpi/libmpi", "conduits/mpi/libmpi/libmpitest"},
-	{"extended/exttest/libmpi", "conduits/mpi/libmpi/libmpitest"},
-	{"conduits/mpi/scampi", "conduits/sci"}, // its rival
-	{"conduits/udp", "conduits/udp/impair"}, // what carries its datagrams must survive bad links
-	{"conduits/", "spawner"},                // conduits are tested with real processes
-	{"extended/", "spawner"},                // and so is what stands on them
-	{"extended/", "conduits/"},
+// suites are for tests, and for each other.
+var suites = []string{
+	"core/coretest", "extended/exttest", "extended/coll/colltest", "spawner/spawntest",
+	"conduits/mpi/mpitest", "conduits/mpi/libmpi/libmpitest", "bench/runner/runnertest",
 }
 
-// apart are rooms of which the upper does not know the lower: prefix of importer and import.
-var apart = [][2]string{
-	{"conduits/", "extended"}, // a conduit carries active messages, whatever they are for
-	{"spawner", "extended"},
+// matches reports whether a pattern stands for a path.
+func matches(pattern, path string) bool {
+	dir, below := strings.CutSuffix(pattern, "/...")
+	return path == dir || below && strings.HasPrefix(path, dir+"/")
 }
 
-func TestArrows(t *testing.T) {
+// roomOf returns the room of a package, or nil.
+func roomOf(path string) *room {
+	var found *room
+	for i := range rooms {
+		r := &rooms[i]
+		if r.path == path {
+			return r
+		}
+		if matches(r.path, path) && (found == nil || len(r.path) > len(found.path)) {
+			found = r
+		}
+	}
+	return found
+}
+
+// allowed reports whether a package may import another one.
+func allowed(from, to string, test bool) bool {
+	r := roomOf(from)
+	in := func(list []string) bool {
+		return slices.ContainsFunc(list, func(p string) bool { return matches(p, to) })
+	}
+	switch {
+	case r == nil:
+		return false
+	case from == to:
+		return test
+	case !test && slices.Contains(suites, to) && !slices.Contains(suites, from):
+		return false
+	}
+	return in(r.imports) || test && in(r.tests)
+}
+
+// arrow is an import within the module.
+type arrow struct {
+	from, to string
+	test     bool
+}
+
+// arrows returns all of them, and fails on a package that has no room.
+func arrows(t *testing.T) (all []arrow) {
+	t.Helper()
+	packages(t, func(dir string, pkg *build.Package) {
+		if roomOf(dir) == nil {
+			t.Errorf("%s is in no room; see rooms in this file and docs/design.md", dir)
+		}
+		add := func(paths []string, test bool) {
+			for _, path := range paths {
+				if to, ok := strings.CutPrefix(path, module); ok {
+					if to = strings.TrimPrefix(to, "/"); to == "" {
+						to = "."
+					}
+					all = append(all, arrow{dir, to, test})
+				}
+			}
+		}
+		add(pkg.Imports, false)
+		add(slices.Concat(pkg.TestImports, pkg.XTestImports), true)
+	})
+	return all
+}
+
+// packages calls f for every package of the module.
+func packages(t *testing.T, f func(dir string, pkg *build.Package)) {
+	t.Helper()
 	err := filepath.WalkDir(".", func(dir string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
 			return err
@@ -81,79 +186,78 @@ func TestArrows(t *testing.T) {
 		if _, none := err.(*build.NoGoError); none {
 			return nil
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			f(filepath.ToSlash(dir), pkg)
 		}
-		from := filepath.ToSlash(dir)
-		for _, path := range pkg.Imports {
-			checkArrow(t, from, path, false)
-		}
-		for _, path := range slices.Concat(pkg.TestImports, pkg.XTestImports) {
-			checkArrow(t, from, path, true)
-		}
-		return nil
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func checkArrow(t *testing.T, from, path string, test bool) {
-	t.Helper()
-	to, ok := strings.CutPrefix(path, module)
-	if !ok {
-		return
-	}
-	if to = strings.TrimPrefix(to, "/"); to == "" {
-		to = "."
-	}
-	a, b := roomOf(t, from), roomOf(t, to)
-	for _, e := range apart {
-		if strings.HasPrefix(from, e[0]) && strings.HasPrefix(to, e[1]) {
-			t.Errorf("%s imports %s: the two rooms stand side by side", from, to)
+func TestArrows(t *testing.T) {
+	all := arrows(t)
+	for _, a := range all {
+		if !allowed(a.from, a.to, a.test) {
+			r := roomOf(a.from)
+			t.Errorf("%s imports %s (in a test: %v): its room is for %s", a.from, a.to, a.test, r.why)
 		}
 	}
-	switch {
-	case from == to, a < b, a == b && rooms[a].within, edges[from+" -> "+to] != "":
-		return
-	}
-	for _, e := range testEdges {
-		if test && strings.HasPrefix(from, e[0]) && strings.HasPrefix(to, e[1]) {
-			return
-		}
-	}
-	t.Errorf("%s imports %s: arrows run downwards only, and %s lies not below %s (%s: %s)",
-		from, to, rooms[b].name, rooms[a].name, rooms[b].name, rooms[b].why)
-}
-
-func roomOf(t *testing.T, dir string) int {
-	t.Helper()
-	for i, r := range rooms {
-		for _, p := range r.prefix {
-			if dir == p || strings.HasSuffix(p, "/") && strings.HasPrefix(dir, p) || p != "." && strings.HasPrefix(dir, p+"/") {
-				return i
+	// What nobody uses need not be allowed.
+	for i := range rooms {
+		r := &rooms[i]
+		for test, list := range map[bool][]string{false: r.imports, true: r.tests} {
+			for _, p := range list {
+				if !slices.ContainsFunc(all, func(a arrow) bool { return roomOf(a.from) == r && (test || !a.test) && matches(p, a.to) }) {
+					t.Errorf("room %s may import %s (in tests: %v), and nothing does", r.path, p, test)
+				}
 			}
 		}
 	}
-	t.Fatalf("%s is in no room; see rooms in this file and docs/design.md", dir)
-	return -1
+}
+
+// TestArrowsBite has imports that each rule forbids.
+func TestArrowsBite(t *testing.T) {
+	for _, a := range []arrow{
+		{"conduits/udp", "spawner", false},                // who started the job
+		{"conduits/udp", "conduits/sci", false},           // another conduit
+		{"conduits/udp", "conduits/sci", true},            //
+		{"conduits/sci", "extended", true},                // whatever messages are for
+		{"conduits/loopback", "conduits/udp/am2", false},  // the inside of another
+		{"conduits/sci/hardware", "core", false},          // hardware knows no messages
+		{"conduits/udp/am2", "core", false},               // a state machine is pure
+		{"extended", "core/coretest", false},              // a suite, outside tests
+		{"extended", "conduits/sci", false},               // a network
+		{"extended", "internal/vtime", false},             // what is below the Core API
+		{"extended/coll", "core", false},                  // schedules know no network
+		{"core", "spawner", false},                        // what started the job
+		{"core", "conduits/loopback", true},               // upwards
+		{"core", "core/coretest", false},                  // a suite
+		{"spawner", "extended", true},                     // side by side
+		{"spawner", "conduits/udp", false},                //
+		{"internal/shm", "core", false},                   // upwards
+		{"examples/ring", "internal/shm", false},          // what users cannot import
+		{"examples/ring", "conduits/sci", false},          // a conduit by name
+		{"bench/am", "conduits/sci", false},               // past the front door
+		{"bench/rma", "internal/shm", false},              //
+		{"cmd/aqrun", "bench", false},                     // another program's
+		{"cmd/aqbench", "bench/runner/runnertest", false}, // a suite
+		{"somewhere/else", "core", false},                 // no room
+	} {
+		if allowed(a.from, a.to, a.test) {
+			t.Errorf("%s may import %s (in a test: %v)", a.from, a.to, a.test)
+		}
+	}
 }
 
 // TestPackageComments demands a package comment of every package.
 func TestPackageComments(t *testing.T) {
-	err := filepath.WalkDir(".", func(dir string, d fs.DirEntry, err error) error {
-		if err != nil || !d.IsDir() || strings.Contains(dir, "testdata") || strings.HasPrefix(dir, ".git") {
-			return err
-		}
-		pkg, err := build.ImportDir(dir, 0)
-		if err == nil && len(pkg.GoFiles) > 0 && strings.TrimSpace(pkg.Doc) == "" {
+	packages(t, func(dir string, pkg *build.Package) {
+		if len(pkg.GoFiles) > 0 && strings.TrimSpace(pkg.Doc) == "" {
 			t.Errorf("package %s has no package comment", dir)
 		}
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if _, err := os.Stat("docs/design.md"); err != nil {
 		t.Error(err)
 	}

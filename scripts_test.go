@@ -186,6 +186,7 @@ func TestSumVerdict(t *testing.T) {
 	const skip = `cat <<'.'
 {"Action":"output","Package":"x/y","Test":"TestA","Output":"    a_test.go:7: needs root, or a GPU\n"}
 {"Action":"skip","Package":"x/y","Test":"TestA"}
+{"Action":"output","Package":"x/y","Test":"TestB","Output":"    run.go:7: runs 3 of 40 combinations\n"}
 {"Action":"pass","Package":"x/y","Test":"TestB"}
 {"Action":"pass","Package":"x/y"}
 .`
@@ -200,7 +201,7 @@ exit 1`
 		status        int
 		says          []string
 	}{
-		{skip, "", 0, []string{"1 × needs root, or a GPU, e.g. y TestA", "1 passed, 0 failed, 1 skipped"}},
+		{skip, "", 0, []string{"1 × needs root, or a GPU, e.g. y TestA", "suites: 3 of 40 combinations", "1 passed, 0 failed, 1 skipped"}},
 		{skip, "roo,oot,needs r,gpu", 0, []string{"1 skipped"}},
 		{skip, "nothing, root", 1, []string{"required here", "1 passed, 1 failed, 0 skipped"}},
 		{skip, "GPU", 1, []string{"required here"}},

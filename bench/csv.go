@@ -3,24 +3,33 @@ package bench
 import (
 	"encoding/csv"
 	"io"
+	"slices"
 	"strconv"
 )
 
-// csvRows writes one row per result and unit. The header goes into comment lines, which
-// readers of CSV skip by the option they have for "#".
+// csvRows writes a row of titles, and one row per result and unit, which ends with the
+// conditions that it was measured under: every row has the same columns, in every report.
 type csvRows struct {
 	w      io.Writer
+	header Header
 	titled bool
 }
 
 var csvTitle = []string{"name", "size", "np", "placement", "unit", "samples", "dropped", "min", "p25", "median", "p75", "p99", "max", "against"}
 
-func (c *csvRows) Header(h *Header) error { return (&osu{w: c.w}).Header(h) }
+func (c *csvRows) Header(h *Header) error {
+	c.header = *h
+	return nil
+}
 
 func (c *csvRows) Series(s *Series) error {
 	w := csv.NewWriter(c.w)
+	var keys, conditions []string
+	for _, p := range c.header.lines() {
+		keys, conditions = append(keys, p.Key), append(conditions, p.Value)
+	}
 	if !c.titled {
-		w.Write(csvTitle) // Error below reports what fails
+		w.Write(slices.Concat(csvTitle, keys)) // Error below reports what fails
 		c.titled = true
 	}
 	against := paramMap(s.against())
@@ -32,7 +41,7 @@ func (c *csvRows) Series(s *Series) error {
 		}
 		for _, unit := range r.Units() {
 			row := []string{name, strconv.Itoa(r.Size), strconv.Itoa(r.Ranks), string(r.Placement), unit}
-			w.Write(append(append(row, csvSummary(r, unit)...), against[unit]))
+			w.Write(slices.Concat(row, csvSummary(r, unit), []string{against[unit]}, conditions))
 		}
 	}
 	w.Flush()

@@ -3,6 +3,7 @@ package bench_test
 import (
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"math"
 	"regexp"
 	"strconv"
@@ -130,16 +131,19 @@ func TestOSU(t *testing.T) {
 }
 
 func TestGobench(t *testing.T) {
-	want := strings.ReplaceAll(headerText, "# ", "") + `x-floor: flag alone
-placement: near
+	want := headerText
+	for _, key := range []string{"goos", "goarch", "cpu", "mode"} {
+		want = strings.Replace(want, "# "+key+": ", key+": ", 1)
+	}
+	want = strings.Replace(want, "# threads", "settings:\n# threads", 1) + `# x-floor: flag alone
+# placement: near
 BenchmarkAM/op=pingpong/category=short/conduit=sci/profile=live/size=0/np=2	1000	120.00 ns/op	0.00 allocs/op	1.200 x-floor
 BenchmarkAM/op=pingpong/category=short/conduit=sci/profile=live/size=0/np=2	1000	140.00 ns/op	1.300 x-floor
-placement: far
+# placement: far
 BenchmarkAM/op=pingpong/category=short/conduit=sci/profile=live/size=4096/np=2	100	26000.00 ns/op
-x-floor: ` + `
-placement: mid
+# placement: mid
 BenchmarkAM/op=flood/size=512/np=2	10	51.20 ns/op	10000.00 MB/s	2.000 x-floor
-placement: unknown
+# placement: unknown
 BenchmarkAM/op=poll/size=0/np=64	10	3.500 ns/op
 `
 	got := encode(t, "gobench", pingpong(), flood(), poll())
@@ -151,16 +155,17 @@ BenchmarkAM/op=poll/size=0/np=64	10	3.500 ns/op
 
 // The rules of golang.org/x/perf/benchfmt: a configuration key starts with a lower-case
 // letter and holds no upper case and no space; a benchmark's name starts with Benchmark
-// and not a lower-case letter after it; then the iterations and pairs of value and unit.
+// and not a lower-case letter after it; then the iterations and pairs of value and unit. What
+// starts otherwise is skipped.
 var (
-	configLine = regexp.MustCompile(`^[a-z][^A-Z\s:]*:[ \t]`)
+	configLine = regexp.MustCompile(`^[a-z][^A-Z\s:]*:([ \t]|\n$)`)
 	benchName  = regexp.MustCompile(`^Benchmark[^\sa-z][^\s]*$`)
 )
 
 func checkBenchfmt(t *testing.T, text string) {
 	t.Helper()
 	for line := range strings.Lines(text) {
-		if configLine.MatchString(line) {
+		if configLine.MatchString(line) || strings.HasPrefix(line, "# ") {
 			continue
 		}
 		f := strings.Fields(line)
@@ -225,10 +230,21 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// TestCSV wants a row of titles and nothing but rows like it, though the conditions change.
 func TestCSV(t *testing.T) {
-	r := csv.NewReader(strings.NewReader(encode(t, "csv", pingpong(), flood())))
-	r.Comment = '#'
-	rows, err := r.ReadAll()
+	var b strings.Builder
+	enc, err := bench.NewEncoder("csv", &b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := exampleHeader()
+	for _, s := range []*bench.Series{pingpong(), flood()} {
+		if err := errors.Join(enc.Header(h), enc.Series(s)); err != nil {
+			t.Fatal(err)
+		}
+		h.Settings, h.Peers = "gso=off,security=none", "x-peer one"
+	}
+	rows, err := csv.NewReader(strings.NewReader(b.String())).ReadAll() // which wants as many cells in every row
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,14 +252,21 @@ func TestCSV(t *testing.T) {
 	for _, row := range rows {
 		got = append(got, strings.Join(row[1:], " "))
 	}
+	const (
+		machine = " 2026-01-02T03:04:05Z linux amd64 Example CPU 8 (4 usable) unknown 6.1.0 go1.26 0123456789ab sci live "
+		job     = " single live 2 0,1 no 2 samples, interleaved "
+		first   = machine + job
+		second  = machine + "gso=off,security=none" + job + "x-peer one"
+	)
 	want := []string{
-		"size np placement unit samples dropped min p25 median p75 p99 max against",
-		"0 2 near ns/op 2 1 120 125 130 135 139.8 140 ",
-		"0 2 near allocs/op 1 1 0 0 0 0 0 0 ",
-		"0 2 near x-floor 2 1 1.2 1.225 1.25 1.275 1.299 1.3 flag alone",
-		"4096 2 far ns/op 1 0 26000 26000 26000 26000 26000 26000 ",
-		"512 2 mid ns/op 1 0 51.2 51.2 51.2 51.2 51.2 51.2 ",
-		"512 2 mid x-floor 1 0 2 2 2 2 2 2 ",
+		"size np placement unit samples dropped min p25 median p75 p99 max against" +
+			" date goos goarch cpu cores governor kernel go commit conduit profile settings threads mode ranks pinning oversubscribed method peers",
+		"0 2 near ns/op 2 1 120 125 130 135 139.8 140 " + first,
+		"0 2 near allocs/op 1 1 0 0 0 0 0 0 " + first,
+		"0 2 near x-floor 2 1 1.2 1.225 1.25 1.275 1.299 1.3 flag alone" + first,
+		"4096 2 far ns/op 1 0 26000 26000 26000 26000 26000 26000 " + first,
+		"512 2 mid ns/op 1 0 51.2 51.2 51.2 51.2 51.2 51.2 " + second,
+		"512 2 mid x-floor 1 0 2 2 2 2 2 2 " + second,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

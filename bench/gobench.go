@@ -7,18 +7,26 @@ import (
 	"strings"
 )
 
-// gobench writes the format of go test -bench (golang.org/x/perf/benchfmt): the header as
-// "key: value" lines, then a line for every sample, from which benchstat makes medians
-// and confidence intervals: benchstat -col /conduit, -row /size, and so on.
-type gobench struct {
-	w       io.Writer
-	against []Param // the lines in force that say what ratios are to
-}
+// gobench writes the format of go test -bench (golang.org/x/perf/benchfmt): a line for every
+// sample, from which benchstat makes medians and confidence intervals. What differs between
+// operations is in their names: benchstat -col /conduit, -row /size, and so on.
+type gobench struct{ w io.Writer }
+
+// configuration are the lines of a header that are configuration keys. benchstat compares
+// samples whose keys are equal, so that a key is only what makes a comparison void and is not
+// in the names. The rest of a header is comments, which benchstat skips: what differs from one
+// run to the next, and what names say.
+var configuration = []string{"goos", "goarch", "cpu", "mode", "settings"}
 
 func (g *gobench) Header(h *Header) error {
 	var b strings.Builder
 	for _, p := range h.lines() {
-		fmt.Fprintf(&b, "%s: %s\n", p.Key, p.Value)
+		if !slices.Contains(configuration, p.Key) {
+			comment(&b, []Param{p})
+			continue
+		}
+		// A key without a value ends that of a report that stands before this one in the file.
+		b.WriteString(strings.TrimSuffix(p.Key+": "+p.Value, " ") + "\n")
 	}
 	_, err := io.WriteString(g.w, b.String())
 	return err
@@ -26,14 +34,14 @@ func (g *gobench) Header(h *Header) error {
 
 func (g *gobench) Series(s *Series) error {
 	var b strings.Builder
-	g.compare(&b, s.against())
+	comment(&b, s.against())
 	for i := range s.Results {
 		r := &s.Results[i]
 		name, err := s.Name(r)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(&b, "placement: %s\n", r.Placement)
+		comment(&b, []Param{{"placement", string(r.Placement)}})
 		units := r.Units()[1:]
 		for j := range r.Samples {
 			fmt.Fprintf(&b, "%s\t%d", name, max(r.Iters, 1))
@@ -42,21 +50,6 @@ func (g *gobench) Series(s *Series) error {
 	}
 	_, err := io.WriteString(g.w, b.String())
 	return err
-}
-
-// compare writes what ratios are to from here on, if that changes. A key without a value
-// ends what was said before.
-func (g *gobench) compare(b *strings.Builder, against []Param) {
-	if slices.Equal(g.against, against) {
-		return
-	}
-	for _, old := range g.against {
-		fmt.Fprintf(b, "%s: \n", old.Key)
-	}
-	for _, p := range against {
-		fmt.Fprintf(b, "%s: %s\n", p.Key, p.Value)
-	}
-	g.against = against
 }
 
 // values writes the value and unit pairs of one sample.

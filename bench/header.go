@@ -133,11 +133,11 @@ func isModule(dir string) bool {
 	return err == nil && strings.HasPrefix(string(text), "module github.com/aqueduct-go/aqueduct\n")
 }
 
-// lines returns the header as keys and values for people and for benchfmt, whose keys
-// start in lower case and hold no space. What is not known or not set is left out, except
-// what a reader must be told is unknown.
+// lines returns the header as keys and values, the same keys in the same order for every
+// header. A value is empty where it is not set; what a reader must be told is unknown says so.
+// Keys start in lower case and hold no space, as those of benchfmt.
 func (h *Header) lines() []Param {
-	all := []Param{
+	return []Param{
 		{"date", h.Date.UTC().Format(time.RFC3339)},
 		{"goos", h.GOOS},
 		{"goarch", h.GOARCH},
@@ -158,13 +158,6 @@ func (h *Header) lines() []Param {
 		{"method", h.Method},
 		{"peers", h.Peers},
 	}
-	set := all[:0]
-	for _, p := range all {
-		if p.Value != "" {
-			set = append(set, p)
-		}
-	}
-	return set
 }
 
 func nonZero(n int) string {

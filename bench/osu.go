@@ -16,11 +16,18 @@ type osu struct{ w io.Writer }
 
 func (o *osu) Header(h *Header) error {
 	var b strings.Builder
-	for _, p := range h.lines() {
-		fmt.Fprintf(&b, "# %s: %s\n", p.Key, p.Value)
-	}
+	comment(&b, h.lines())
 	_, err := io.WriteString(o.w, b.String())
 	return err
+}
+
+// comment writes a line for each parameter that has a value.
+func comment(b *strings.Builder, params []Param) {
+	for _, p := range params {
+		if p.Value != "" {
+			fmt.Fprintf(b, "# %s: %s\n", p.Key, p.Value)
+		}
+	}
 }
 
 // column is a value derived from a result for the table.
@@ -51,10 +58,8 @@ var notes = map[Quantity]string{
 func (o *osu) Series(s *Series) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n# Aqueduct %s Test: %s\n", s.Family, s.Title)
-	fmt.Fprintf(&b, "# %s: medians%s\n", params(s), notes[s.Quantity])
-	for _, a := range s.against() {
-		fmt.Fprintf(&b, "# %s: %s\n", a.Key, a.Value)
-	}
+	fmt.Fprintf(&b, "# %s: medians%s\n", s.Label(), notes[s.Quantity])
+	comment(&b, s.against())
 	axis := "# Size"
 	if s.Axis == Ranks {
 		axis = "# Ranks"
@@ -113,13 +118,4 @@ func otherUnits(s *Series) []string {
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-// params formats what all results of a series have in common.
-func params(s *Series) string {
-	var parts []string
-	for _, p := range s.Params {
-		parts = append(parts, p.Key+"="+p.Value)
-	}
-	return strings.Join(parts, " ")
 }

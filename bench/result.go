@@ -103,6 +103,16 @@ func (r *Result) Values(unit string) []float64 {
 	return values
 }
 
+// Label returns what all results of a series have in common, such as
+// "op=pingpong category=short conduit=sci".
+func (s *Series) Label() string {
+	var parts []string
+	for _, p := range s.Params {
+		parts = append(parts, p.Key+"="+p.Value)
+	}
+	return strings.Join(parts, " ")
+}
+
 // against returns the entries of Against whose unit some result has values of.
 func (s *Series) against() []Param {
 	var with []Param

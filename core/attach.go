@@ -13,7 +13,9 @@ import (
 // configured segment and no handlers.
 type AttachSpec struct {
 	// Segment is the size of this rank's segment, as for Config.Segment; "" takes the
-	// configured one, "0" makes none. It may differ among ranks.
+	// configured one, "0" makes none. It may differ among ranks. What the launcher says
+	// (aqrun --segment, AQUEDUCT_SEGMENT) wins over it: Endpoint.Segment has the size that came
+	// of it.
 	Segment string
 	// Extra is the number of bytes that the segment has beyond Segment, at its end, for a
 	// layer above this package whose ranks reach it directly; rounded up to whole pages. It
@@ -35,6 +37,7 @@ func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 	if j.ep.Load() != nil {
 		return nil, &UsageError{j.rank, "Attach", "called twice"}
 	}
+	defer j.enter(attachCall)()
 	drv, err := DriverByName(j.cfg.Conduit)
 	if err != nil {
 		return nil, err
@@ -44,22 +47,22 @@ func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 			return nil, err
 		}
 	}
-	if drv.Check != nil {
-		if err := drv.Check(j.boot); err != nil {
-			return nil, fmt.Errorf("core: rank %d: conduit %s cannot be used: %w", j.rank, drv.Name, err)
-		}
-	}
 	group, err := j.group(spec.Group)
 	if err != nil {
 		return nil, err
 	}
+	if drv.Check != nil {
+		if err := drv.Check(j.boot, group); err != nil {
+			return nil, fmt.Errorf("core: rank %d: conduit %s cannot be used: %w", j.rank, drv.Name, err)
+		}
+	}
 	ep := j.newEndpoint(drv, group)
-	need := memory{conduit: ep.footprint()}
-	limit, err := ep.segmentLimit()
+	plan, err := ep.plan()
 	if err != nil {
 		return nil, err
 	}
-	if ep.Reaches() {
+	need, limit := memory{conduit: plan.Footprint}, plan.segmentLimit()
+	if ep.reaches = plan.Reach && j.proc == nil && !j.cfg.NoReach; ep.reaches {
 		ep.extra = shm.RoundUp(max(0, spec.Extra))
 	}
 	if need.segment, err = j.segmentSize(spec.Segment, need.conduit, max(0, limit-ep.extra)); err != nil {
@@ -87,16 +90,21 @@ func (j *Job) newEndpoint(drv Driver, group []Rank) *Endpoint {
 		single: j.cfg.Threads == Single || j.proc != nil,
 		debug:  j.cfg.Debug,
 		shared: j.local,
-		idle:   idleTimes{sleep: j.cfg.Sleep, stall: j.cfg.Stall},
+		idle:   idleTimes{sleep: j.cfg.Sleep, alert: j.cfg.alert()},
 	}
 	ep.peers.Init(j.size)
 	ep.Context = Context{ep: ep}
 	if j.proc == nil {
 		ep.turn = make(chan struct{}, 1)
+	} else {
+		j.proc.Explain(func(op string) string { return ep.poller.waiting(op, 0).For })
 	}
 	ep.poller, ep.carrier = &ep.Context, Context{ep: ep}
-	ep.token.ep = ep
+	ep.token.ep, ep.port.ep = ep, ep
 	ep.barrier.least = math.MaxUint64
+	if len(group) < j.size {
+		ep.barrier.group = group
+	}
 	ep.table.set(HandlerEntry{Index: barrierHandler, Func: ep.barrier.onBarrier, Name: "core barrier"})
 	ep.table.set(HandlerEntry{Index: finalHandler, Func: ep.barrier.onFinal, Name: "core final barrier"})
 	return ep
@@ -114,37 +122,61 @@ func (ep *Endpoint) open() error {
 	if !ep.single && !shm.RegisterMembarrier() {
 		ep.bias.over = 1
 	}
-	threads := j.cfg.Threads
-	if ep.single {
-		threads = Single
-	}
-	ep.segment, err = ep.conduit.Attach(&Attachment{
-		Boot: j.boot, Group: ep.group, Segment: ep.sizes[j.rank], Sizes: ep.sizes, Endpoint: ep,
-		Proc: j.proc, Settings: j.cfg.Settings, Threads: threads,
-	})
+	a := ep.attachment()
+	a.Segment, a.Sizes, a.Port = ep.sizes[j.rank], ep.sizes, &ep.port
+	ep.segment, err = ep.conduit.Attach(a)
 	if err != nil {
 		if j.proc == nil {
 			_ = unix.Close(ep.bell)
 		}
 		return fmt.Errorf("core: rank %d: attach conduit %s: %w", j.rank, j.cfg.Conduit, err)
 	}
-	ep.limits = ep.conduit.Limits()
+	ep.powers = ep.conduit.Powers()
 	if ep.sleeper = ep.conduit.Sleeper(); ep.idle.crowded && ep.sleeper != nil && ep.sleeper.FD() < 0 {
 		ep.idle.sleep = min(ep.idle.sleep, crowdedIdle)
 	}
 	if ep.proc != nil {
-		ep.idler, _ = ep.conduit.(Idler)
+		ep.idler = ep.powers.Idler
 	} else {
-		ep.spinner, _ = ep.conduit.(Spinner)
+		ep.spinner = ep.powers.Spinner
 	}
-	if !j.cfg.NoNative {
-		ep.powers = powersOf(ep.conduit)
+	if j.cfg.NoNative {
+		ep.powers.Putter, ep.powers.Getter, ep.powers.Atomics, ep.powers.Collectives = nil, nil, nil, nil
 	}
+	ep.most = nativeSizesOf(&ep.powers)
+	ep.reaches = ep.reaches && ep.powers.Reacher != nil
 	j.ep.Store(ep)
 	if j.failure() != nil && j.proc == nil {
 		shm.Ring(ep.bell) // the failure came before the endpoint could be woken
 	}
 	return nil
+}
+
+// attachment returns what the conduit is told before there are segments.
+func (ep *Endpoint) attachment() *Attachment {
+	j := ep.job
+	a := &Attachment{Boot: j.boot, Group: ep.group, Proc: j.proc, Settings: j.cfg.Settings, Threads: j.cfg.Threads}
+	if ep.single {
+		a.Threads = Single
+	}
+	return a
+}
+
+// plan asks the conduit what it will need.
+func (ep *Endpoint) plan() (Plan, error) {
+	p, err := ep.conduit.Plan(ep.attachment())
+	if err != nil {
+		return p, fmt.Errorf("core: rank %d: attach conduit %s: %w", ep.job.rank, ep.job.cfg.Conduit, err)
+	}
+	return p, nil
+}
+
+// segmentLimit returns the bytes of the largest segment that the conduit can make.
+func (p *Plan) segmentLimit() int {
+	if p.MaxSegment == 0 {
+		return math.MaxInt
+	}
+	return shm.RoundDown(p.MaxSegment)
 }
 
 // Misuse makes the error of a call that breaks a rule, of this package or of a layer above;

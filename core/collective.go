@@ -62,7 +62,7 @@ type Collectives interface {
 // MaxNativeCollective returns the bytes of the longest buffer of a collective operation that the
 // conduit's network carries out itself, 0 if it carries out none (or Config.NoNative). A handler may
 // call it.
-func (ep *Endpoint) MaxNativeCollective() int { return ep.powers.maxCollective }
+func (ep *Endpoint) MaxNativeCollective() int { return ep.most.collective }
 
 // CollectiveNative has the network carry out a collective operation of the group. It does not wait,
 // and returns as PutNative does; the same on all ranks. Contexts of a rank that begin operations
@@ -76,7 +76,7 @@ func (c *Context) CollectiveNative(x Collective) (Result, error) {
 	if what := x.wrong(ep.group, ep.Rank()); what != "" {
 		return Declined, ep.Misuse(call, "%s", what)
 	}
-	if most := ep.powers.maxCollective; most == 0 || max(len(x.Dst), len(x.Src)) > most {
+	if most := ep.most.collective; most == 0 || max(len(x.Dst), len(x.Src)) > most {
 		return Declined, nil
 	}
 	c.collective = x

@@ -40,5 +40,5 @@
 // Implement Conduit, in the order of its methods, and Register it; package loopback is
 // the example to follow, package coretest the judge. The primitive is not "send these
 // bytes" but "give me the place they go to": Reserve returns windows, core writes into
-// them, Commit sends. Arrivals go up through Endpoint.Dispatch.
+// them, Commit sends. Arrivals go up through Port.Dispatch.
 package core

@@ -7,7 +7,7 @@ import (
 
 // echo is the conduit of a rank that talks to itself: a list.
 type echo struct {
-	ep    *Endpoint
+	port  *Port
 	queue []*echoed
 	held  int // polls for which what was sent stays away
 }
@@ -23,11 +23,13 @@ func init() {
 }
 
 func (e *echo) Attach(a *Attachment) ([]byte, error) {
-	e.ep = a.Endpoint
+	e.port = a.Port
 	return make([]byte, a.Segment), nil
 }
 
-func (e *echo) Limits() Limits { return Limits{512, 512, 512, 512, true} }
+func (e *echo) Plan(*Attachment) (Plan, error) { return Plan{}, nil }
+
+func (e *echo) Powers() Powers { return Powers{Limits: Limits{512, 512, 512, 512, true}} }
 
 func (e *echo) Reserve(op *Op) Result {
 	m := &echoed{}
@@ -49,7 +51,7 @@ func (e *echo) Poll(int) int {
 	n := 0
 	for ; n < len(e.queue) && e.queue[n].sent; n++ {
 		m := e.queue[n]
-		e.ep.Dispatch(0, m.Hdr, &m.args, m.Data[:m.Len], 0)
+		e.port.Dispatch(0, m.Hdr, &m.args, m.Data[:m.Len], 0)
 	}
 	e.queue = e.queue[n:]
 	return n

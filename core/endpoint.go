@@ -2,6 +2,7 @@ package core
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/sparse"
@@ -19,9 +20,10 @@ type Endpoint struct {
 	proc    *vtime.Proc // nil live
 	poller  *Context
 	advance func(*Context) int
-	idler   Idler   // nil live, and if the conduit is none
-	spinner Spinner // nil under a model, and if the conduit is none
+	idler   Idler   // nil live, and if the conduit has none
+	spinner Spinner // nil under a model, and if the conduit has none
 	kicked  bool    // advance is to be called; changed where handlers run
+	polls   uint32  // counted, for who asks whether the rank polls
 	single  bool    // no locking
 	several bool    // Single: there are other contexts than the default one
 	debug   bool
@@ -30,9 +32,11 @@ type Endpoint struct {
 	token   Token
 
 	sleeper Sleeper
-	limits  Limits
-	powers  powers // one-sided operations
-	extra   int    // bytes of the segment beyond what was asked for
+	port    Port
+	powers  Powers
+	most    nativeSizes
+	reaches bool
+	extra   int // bytes of the segment beyond what was asked for
 	*roster
 	segment []byte
 	bell    int // eventfd that wakes a sleeping wait when the job fails
@@ -44,6 +48,8 @@ type Endpoint struct {
 	carrier  Context // what advance sends with
 	table    handlerTable
 	barrier  barrier
+	asked    atomic.Pointer[chan Place] // who waits is to say where the rank is
+	locate   func(entered map[string]uint64)
 }
 
 // peer counts the messages exchanged with one rank.
@@ -82,15 +88,12 @@ func (ep *Endpoint) Reach(rank Rank) ([]byte, error) {
 	if !ep.Reaches() || ep.SegmentSize(rank) == 0 {
 		return nil, nil
 	}
-	return ep.conduit.(Reacher).Reach(rank)
+	return ep.powers.Reacher.Reach(rank)
 }
 
 // Reaches reports whether there is direct reach in this job, if maybe not of all ranks: the
 // same on all ranks. A handler may call it.
-func (ep *Endpoint) Reaches() bool {
-	_, ok := ep.conduit.(Reacher)
-	return ok && ep.proc == nil && !ep.job.cfg.NoReach
-}
+func (ep *Endpoint) Reaches() bool { return ep.reaches }
 
 // SegmentSize returns the bytes of rank's segment, 0 for a rank outside the group. A
 // handler may call it.
@@ -105,15 +108,26 @@ func (ep *Endpoint) SegmentSize(rank Rank) int {
 // as far as the conduit's limit left room. A handler may call it.
 func (ep *Endpoint) Extra() int { return ep.extra }
 
-// Limits returns the payload limits, the same towards every peer and for every number of
-// arguments. A handler may call it.
-func (ep *Endpoint) Limits() Limits { return ep.limits }
+// Limits returns the payload limits towards every peer, for every number of arguments; towards one
+// peer they may be larger, see MaxPayload. A handler may call it.
+func (ep *Endpoint) Limits() Limits { return ep.powers.Limits }
+
+// limitsTo returns the payload limits towards one peer.
+func (ep *Endpoint) limitsTo(rank Rank) *Limits {
+	if f := ep.powers.LimitsTo; f != nil {
+		return f(rank)
+	}
+	return &ep.powers.Limits
+}
 
 // MaxPayload returns the payload limit of a message to rank (GASNet-EX
 // gex_AM_Max{Request,Reply}{Medium,Long}), for a Long also bounded by rank's segment; 0
 // for a Short. A handler may call it.
 func (ep *Endpoint) MaxPayload(rank Rank, k Kind, reply bool) int {
-	l := ep.limits
+	if !ep.connected(rank) {
+		return 0
+	}
+	l := ep.limitsTo(rank)
 	switch {
 	case k == Medium && reply:
 		return l.MaxMediumReply
@@ -134,58 +148,6 @@ func (ep *Endpoint) Counts(rank Rank) Counts {
 		return Counts{p.requests, p.replies, p.received}
 	}
 	return Counts{}
-}
-
-// Dispatch delivers a message that arrived from src: it runs the handler and reports
-// whether that replied (always false for a reply). Conduits call it, from Poll only, for
-// Short and Medium messages. args and data need to stay unchanged until it returns; slot
-// becomes the reply's Op.Slot. A malformed message ends the job.
-func (ep *Endpoint) Dispatch(src Rank, h Header, args *[MaxArgs]uint32, data []byte, slot uint64) (replied bool) {
-	fn := ep.table.fn[h.Handler()]
-	n := h.NArgs()
-	if fn == nil || n > MaxArgs || h.Kind() > Long || ep.debug {
-		if !ep.wellFormed(src, h) {
-			return false
-		}
-	}
-	t, c := &ep.token, ep.poller
-	t.src, t.hdr = src, h
-	t.op.Dst, t.op.Slot = src, slot
-	if t.state = tokenLive; h.Reply() {
-		t.state = tokenDone
-	}
-	c.restricted |= inHandler
-	fn(t, args[:n], data)
-	c.restricted &^= inHandler
-	replied = t.state == tokenDone && !h.Reply()
-	if t.state == tokenPrepared || c.locks != nil {
-		ep.unfinished(t, c)
-	}
-	t.state = tokenDead
-	ep.peers.At(int(src)).received++
-	return replied
-}
-
-// DispatchLong is Dispatch for a Long whose n payload bytes lie at off of this rank's
-// segment already. A range outside the segment ends the job.
-func (ep *Endpoint) DispatchLong(src Rank, h Header, args *[MaxArgs]uint32, off, n, slot uint64) (replied bool) {
-	data, ok := ep.Window(off, n)
-	if !ok {
-		ep.malformed(src, h, "payload of "+itoa(int(n))+" bytes at "+itoa(int(off))+" outside the segment")
-		return false
-	}
-	ep.token.off = off
-	return ep.Dispatch(src, h, args, data, slot)
-}
-
-// Window returns n bytes at off of this rank's segment, or false if they are not all in
-// it: the check for conduits that place a Long's payload themselves.
-func (ep *Endpoint) Window(off, n uint64) ([]byte, bool) {
-	size := uint64(len(ep.segment))
-	if off > size || n > size-off {
-		return nil, false
-	}
-	return ep.segment[off : off+n : off+n], true
 }
 
 // wellFormed checks what a message claims about itself, in debug mode also against the
@@ -228,9 +190,8 @@ func (ep *Endpoint) unfinished(t *Token, c *Context) {
 	ep.Misuse("handler", "returned from a %s holding a handler-safe lock", ep.describe(t.hdr))
 }
 
-// Fail ends the job with err as the reason; conduits call it when the network has failed.
+// Fail ends the job with err as the reason. Any goroutine may call it, and a handler.
 func (ep *Endpoint) Fail(err error) { ep.job.abort(err) }
 
-// Wake ends the sleep of a wait in the kernel, or the next one. Conduits call it, live only, for
-// what the descriptor of their Sleeper does not tell. Any goroutine may; it does not block.
-func (ep *Endpoint) Wake() { shm.Ring(ep.bell) }
+// wake ends the sleep of a wait in the kernel, or the next one.
+func (ep *Endpoint) wake() { shm.Ring(ep.bell) }

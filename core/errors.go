@@ -38,6 +38,10 @@ func (e *ExitError) Error() string {
 	return e.Reason
 }
 
+// StatusLost is the status of a job that has lost a rank, as a shell tells it of a process that
+// SIGKILL has ended.
+const StatusLost = 128 + 9
+
 // possible returns e with a status that a process can exit with, 0 only for 0.
 func (e *ExitError) possible() *ExitError {
 	if e.Status >= 0 && e.Status <= 255 {

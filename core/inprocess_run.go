@@ -18,8 +18,13 @@ type GoroutinesOption func(*inProcess)
 // function that ends the job as the death of a rank does.
 func WithKill(control func(kill func(Rank))) GoroutinesOption {
 	return func(g *inProcess) {
-		control(func(r Rank) { g.ranks[r].Abort(128+9, fmt.Sprintf("rank %d was killed", r)) })
+		control(func(r Rank) { g.ranks[r].Abort(StatusLost, fmt.Sprintf("rank %d was killed", r)) })
 	}
+}
+
+// WithSurvey gives a function that says where all ranks are; see Table. It takes a second at most.
+func WithSurvey(control func(places func() []Place)) GoroutinesOption {
+	return func(g *inProcess) { control(g.places) }
 }
 
 // RunGoroutines runs a live job of n ranks as goroutines of this process, body once for
@@ -32,6 +37,7 @@ func RunGoroutines(n int, cfg Config, body func(*Job) error, opts ...GoroutinesO
 	}
 	cfg = cfg.withDefaults()
 	g := newInProcess(n, nil)
+	g.log = cfg.Logger()
 	for _, o := range opts {
 		o(g)
 	}

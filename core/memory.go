@@ -2,7 +2,6 @@ package core
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/aqueduct-go/aqueduct/internal/shm"
@@ -12,7 +11,7 @@ import (
 // as they are first touched, and all of them may be.
 type memory struct {
 	segment int // Extra included
-	conduit int // see Footprinter
+	conduit int // Plan.Footprint
 }
 
 // available tells what the host has left; tests have it otherwise.
@@ -36,32 +35,11 @@ func (j *Job) available() (uint64, error) {
 	return l.bytes, nil
 }
 
-// footprint returns what the conduit takes besides the segment.
-func (ep *Endpoint) footprint() int {
-	if f, ok := ep.conduit.(Footprinter); ok {
-		return f.Footprint(len(ep.group))
-	}
-	return 0
-}
-
-// segmentLimit returns the bytes of the largest segment that the conduit can make.
-func (ep *Endpoint) segmentLimit() (int, error) {
-	l, ok := ep.conduit.(SegmentLimiter)
-	if !ok {
-		return math.MaxInt, nil
-	}
-	n, err := l.MaxSegment(ep.job.cfg.Settings)
-	if err != nil {
-		return 0, fmt.Errorf("core: rank %d: largest segment of conduit %s: %w", ep.job.rank, ep.job.cfg.Conduit, err)
-	}
-	return shm.RoundDown(n), nil
-}
-
 // segmentSize turns what was asked for into a whole number of pages. More than the limit is an
 // error; the default, and a percentage, which is of the rank's share of what the host has left
 // beside the conduit, are cut to it.
 func (j *Job) segmentSize(s string, conduit, limit int) (int, error) {
-	if s == "" {
+	if s == "" || j.cfg.SegmentWins && j.cfg.Segment != "" {
 		s = j.cfg.Segment
 	}
 	if s == "" {

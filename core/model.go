@@ -56,9 +56,10 @@ func RunModel(n int, cfg Config, body func(*Job) error) error {
 	if cfg.Profile, err = drv.ModelProfile(cfg.Profile); err != nil {
 		return err
 	}
-	if cfg = cfg.withDefaults(); cfg.Stall == 0 {
+	if cfg.Stall <= 0 {
 		cfg.Stall = defaultBlock
 	}
+	cfg = cfg.withDefaults()
 	k := vtime.New(cfg.Seed)
 	k.Trace(cfg.Trace)
 	k.Watchdog(cfg.Stall)
@@ -108,7 +109,7 @@ func (m *modelRun) run() error {
 	case err != nil:
 		m.ended = &ExitError{modelStatus(err), err.Error()}
 	case m.lost != "": // all others had finished, or were lost too
-		m.ended = &ExitError{lostStatus, m.lost}
+		m.ended = &ExitError{StatusLost, m.lost}
 	}
 	failed := m.ended != nil
 	m.mu.Unlock()
@@ -133,9 +134,6 @@ func modelStatus(err error) int {
 	return 1
 }
 
-// lostStatus is the status of a job that lost a rank: that of a process which SIGKILL ended.
-const lostStatus = 128 + 9
-
 // losing is the event of a loss.
 type losing modelRun
 
@@ -155,13 +153,13 @@ func (l *losing) Fire(rank, _ uint64) {
 	}
 	m.proc.Lose()
 	if j := l.jobs[rank]; j != nil && j.Endpoint() != nil {
-		if d, ok := j.Endpoint().conduit.(LossDetector); ok {
+		if d := j.Endpoint().powers.LossDetector; d != nil {
 			d.Lost()
 			k.At(k.Now().Plus(LossBound), (*unnoticed)(l), rank, 0)
 			return
 		}
 	}
-	m.Abort(lostStatus, reason)
+	m.Abort(StatusLost, reason)
 }
 
 // unnoticed is the event of the end of the time in which peers should have noticed a loss.
@@ -172,7 +170,7 @@ func (*unnoticed) Label(_, _ uint64) string { return "bound on noticing the loss
 
 // Fire ends the job.
 func (l *unnoticed) Fire(rank, _ uint64) {
-	l.ranks[rank].Abort(lostStatus, fmt.Sprintf("%s, and the conduit has not noticed it within %v", l.lost, LossBound))
+	l.ranks[rank].Abort(StatusLost, fmt.Sprintf("%s, and the conduit has not noticed it within %v", l.lost, LossBound))
 }
 
 // ResourceUsage is what a modelled bus, link or engine was used for.

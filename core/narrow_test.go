@@ -15,7 +15,7 @@ import (
 // narrow is the conduit of a rank that talks to itself, with as much room as a test allows
 // and a sleeper that wakes for messages only: a wake-up that core owes is not made up for.
 type narrow struct {
-	ep    *Endpoint
+	port  *Port
 	queue chan *echoed
 	bell  int
 	held  atomic.Bool  // messages stay under way
@@ -35,12 +35,14 @@ func init() {
 }
 
 func (c *narrow) Attach(a *Attachment) (segment []byte, err error) {
-	c.ep = a.Endpoint
+	c.port = a.Port
 	c.bell, err = shm.NewBell()
 	return make([]byte, a.Segment), err
 }
 
-func (c *narrow) Limits() Limits { return Limits{512, 512, 512, 512, true} }
+func (c *narrow) Plan(*Attachment) (Plan, error) { return Plan{}, nil }
+
+func (c *narrow) Powers() Powers { return Powers{Limits: Limits{512, 512, 512, 512, true}} }
 
 func (c *narrow) Reserve(op *Op) Result {
 	c.mu.Lock()
@@ -77,7 +79,7 @@ func (c *narrow) Poll(int) int {
 	}
 	select {
 	case m := <-c.queue:
-		c.ep.Dispatch(0, m.Hdr, &m.args, m.Data[:m.Len], 0)
+		c.port.Dispatch(0, m.Hdr, &m.args, m.Data[:m.Len], 0)
 		return 1
 	default:
 		return 0

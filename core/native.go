@@ -1,43 +1,36 @@
 package core
 
-// powers are what the conduit can do besides messages; each is nil if it cannot.
-type powers struct {
-	putter         Putter
-	getter         Getter
-	atomics        Atomics
-	collectives    Collectives
-	maxPut, maxGet int
-	maxCollective  int
-}
+// nativeSizes are the bytes of the largest operations that the conduit's network carries
+// out itself; 0 without the power.
+type nativeSizes struct{ put, get, collective int }
 
-func powersOf(c Conduit) (p powers) {
-	if p.putter, _ = c.(Putter); p.putter != nil {
-		p.maxPut = p.putter.MaxPut()
+func nativeSizesOf(p *Powers) (n nativeSizes) {
+	if p.Putter != nil {
+		n.put = p.Putter.MaxPut()
 	}
-	if p.getter, _ = c.(Getter); p.getter != nil {
-		p.maxGet = p.getter.MaxGet()
+	if p.Getter != nil {
+		n.get = p.Getter.MaxGet()
 	}
-	p.atomics, _ = c.(Atomics)
-	if p.collectives, _ = c.(Collectives); p.collectives != nil {
-		p.maxCollective = p.collectives.MaxCollective()
+	if p.Collectives != nil {
+		n.collective = p.Collectives.MaxCollective()
 	}
-	return p
+	return n
 }
 
 // MaxNativePut returns the bytes of the largest put that the conduit's network carries out
 // itself, 0 if it does not (or Config.NoNative). A handler may call it.
-func (ep *Endpoint) MaxNativePut() int { return ep.powers.maxPut }
+func (ep *Endpoint) MaxNativePut() int { return ep.most.put }
 
 // MaxNativeGet is MaxNativePut for gets.
-func (ep *Endpoint) MaxNativeGet() int { return ep.powers.maxGet }
+func (ep *Endpoint) MaxNativeGet() int { return ep.most.get }
 
 // NativeOps returns the atomic operations on elements of type t in any rank's segment that
 // the conduit's network carries out itself; see Atomics. A handler may call it.
 func (ep *Endpoint) NativeOps(t ElementType) AtomicOp {
-	if ep.powers.atomics == nil || t.Size() == 0 {
+	if ep.powers.Atomics == nil || t.Size() == 0 {
 		return 0
 	}
-	return ep.powers.atomics.AtomicOps(t)
+	return ep.powers.Atomics.AtomicOps(t)
 }
 
 // The methods below are for layers above, which do by messages what is declined. Each waits
@@ -56,8 +49,7 @@ func (ep *Endpoint) NativeOps(t ElementType) AtomicOp {
 // and taken off when src may be reused. A src of MaxInline bytes at most may be reused on
 // return in any case.
 func (c *Context) PutNative(dst Rank, off uint64, src []byte, lc, done *Completion) (Result, error) {
-	p := &c.ep.powers
-	if r, err := c.native("PutNative", dst, off, len(src), p.maxPut); r != Initiated {
+	if r, err := c.native("PutNative", dst, off, len(src), c.ep.most.put); r != Initiated {
 		return r, err
 	}
 	if len(src) <= MaxInline {
@@ -77,8 +69,7 @@ func (c *Context) PutNative(dst Rank, off uint64, src []byte, lc, done *Completi
 // GetNative has the network get dst from off of src's segment. dst is undefined until
 // completion.
 func (c *Context) GetNative(dst []byte, src Rank, off uint64, done *Completion) (Result, error) {
-	p := &c.ep.powers
-	if r, err := c.native("GetNative", src, off, len(dst), p.maxGet); r != Initiated {
+	if r, err := c.native("GetNative", src, off, len(dst), c.ep.most.get); r != Initiated {
 		return r, err
 	}
 	c.transfer = Transfer{Rank: src, Off: off, Mem: dst, Done: done}
@@ -92,7 +83,7 @@ func (c *Context) GetNative(dst []byte, src Rank, off uint64, done *Completion) 
 func (c *Context) AtomicNative(rank Rank, off uint64, t ElementType, op AtomicOp, a, b uint64, fetched []byte, done *Completion) (Result, error) {
 	const call = "AtomicNative"
 	size, most := t.Size(), 0
-	if c.ep.powers.atomics != nil {
+	if c.ep.powers.Atomics != nil {
 		most = size
 	}
 	if r, err := c.native(call, rank, off, size, most); r != Initiated {
@@ -194,11 +185,11 @@ func (c *Context) begin(what operation) Result {
 func (c *Context) ask(what operation) Result {
 	switch p := &c.ep.powers; what {
 	case nativePut:
-		return p.putter.Put(&c.transfer)
+		return p.Putter.Put(&c.transfer)
 	case nativeGet:
-		return p.getter.Get(&c.transfer)
+		return p.Getter.Get(&c.transfer)
 	case nativeAtomic:
-		return p.atomics.Atomic(&c.atomic)
+		return p.Atomics.Atomic(&c.atomic)
 	}
-	return c.ep.powers.collectives.Collective(&c.collective)
+	return c.ep.powers.Collectives.Collective(&c.collective)
 }

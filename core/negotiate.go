@@ -35,7 +35,7 @@ func (c *Context) Prepare(dst Rank, o Offer) ([]byte, error) {
 	if !ep.connected(dst) || c.restricted != 0 {
 		return nil, c.badRequest("Prepare", dst, 1, 0)
 	}
-	size, err := ep.checkOffer("Prepare", dst, &o, ep.limits.MaxMediumRequest, ep.limits.MaxLongRequest)
+	size, err := ep.checkOffer("Prepare", dst, &o, false)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (c *Context) CommitAt(h HandlerIndex, n int, off uint64, args ...uint32) er
 	if c.restricted&prepared == 0 {
 		return ep.Misuse("Commit", "no request is prepared")
 	}
-	if err := ep.checkCommit(&c.stage, c.op.Dst, h, n, off, len(args), ep.limits.MaxLongRequest); err != nil {
+	if err := ep.checkCommit(&c.stage, c.op.Dst, h, n, off, len(args), ep.limitsTo(c.op.Dst).MaxLongRequest); err != nil {
 		return err
 	}
 	op := &c.op
@@ -101,7 +101,7 @@ func (t *Token) Prepare(o Offer) ([]byte, error) {
 	if t.state != tokenLive {
 		return nil, t.badReply("PrepareReply", 1, 0)
 	}
-	size, err := ep.checkOffer("PrepareReply", t.src, &o, ep.limits.MaxMediumReply, ep.limits.MaxLongReply)
+	size, err := ep.checkOffer("PrepareReply", t.src, &o, true)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (t *Token) CommitAt(h HandlerIndex, n int, off uint64, args ...uint32) erro
 	if t.state != tokenPrepared {
 		return ep.Misuse("CommitReply", "no reply is prepared")
 	}
-	if err := ep.checkCommit(&t.stage, t.src, h, n, off, len(args), ep.limits.MaxLongReply); err != nil {
+	if err := ep.checkCommit(&t.stage, t.src, h, n, off, len(args), ep.limitsTo(t.src).MaxLongReply); err != nil {
 		return err
 	}
 	op := &t.op
@@ -167,12 +167,11 @@ func (g *negotiation) begin(o Offer, size int, private bool) {
 }
 
 // checkOffer checks an offer and returns the size to grant.
-func (ep *Endpoint) checkOffer(op string, dst Rank, o *Offer, medium, long int) (int, error) {
-	limit := medium
+func (ep *Endpoint) checkOffer(op string, dst Rank, o *Offer, reply bool) (int, error) {
+	limit := ep.MaxPayload(dst, o.Kind, reply)
 	switch o.Kind {
 	case Medium:
 	case Long:
-		limit = min(long, ep.sizes[dst])
 		if o.Off != OffsetLater {
 			if err := ep.checkLong(op, dst, o.Off, o.Least, limit); err != nil {
 				return 0, err

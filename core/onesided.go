@@ -45,7 +45,7 @@ type Transfer struct {
 // Concurrency: core never runs two of these calls at once, nor one beside a Reserve of a
 // request. In Many mode Poll may run beside them, and tell Done before the call has returned.
 //
-// Failure: an operation that cannot be carried out ends the job, by Endpoint.Fail.
+// Failure: an operation that cannot be carried out ends the job, by Port.Fail.
 //
 // End: Close may find operations under way, which the program did not synchronise. They may
 // be carried out or not, but touch no memory after Close has returned, here or at the target.

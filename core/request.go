@@ -180,9 +180,12 @@ func (c *Context) reserve(op *Op) Result {
 	return r
 }
 
+// roomToSend is what reports call a wait for room.
+const roomToSend = "room to send"
+
 // waitForRoom polls until the conduit has room for op.
 func (c *Context) waitForRoom(op *Op) error {
-	return c.waitSilent("room to send", func() bool { return c.reserve(op) == Reserved })
+	return c.waitSilent(roomToSend, func() bool { return c.reserve(op) == Reserved })
 }
 
 // checkRequest checks a request's category and payload against the limits.
@@ -193,11 +196,11 @@ func (ep *Endpoint) checkRequest(op string, dst Rank, k Kind, off uint64, n int)
 			return ep.Misuse(op, "a Short carries no payload; %d bytes given", n)
 		}
 	case Medium:
-		if n > ep.limits.MaxMediumRequest {
-			return ep.Misuse(op, "Medium payload of %d bytes; the limit is %d", n, ep.limits.MaxMediumRequest)
+		if most := ep.limitsTo(dst).MaxMediumRequest; n > most {
+			return ep.Misuse(op, "Medium payload of %d bytes; the limit is %d", n, most)
 		}
 	case Long:
-		return ep.checkLong(op, dst, off, n, ep.limits.MaxLongRequest)
+		return ep.checkLong(op, dst, off, n, ep.limitsTo(dst).MaxLongRequest)
 	default:
 		return ep.Misuse(op, "unknown category %v", k)
 	}

@@ -99,6 +99,11 @@ func (ep *Endpoint) meet(need memory) error {
 func newRoster(cards [][]byte, mine *card, group []Rank) *roster {
 	x := &roster{group: group, sizes: make([]int, len(cards))}
 	for r, b := range cards {
+		if len(b) == 0 {
+			attaches := slices.IndexFunc(cards, func(b []byte) bool { return len(b) > 0 })
+			x.fault = returnedUnattached(Rank(r), Rank(attaches)).Error()
+			return x
+		}
 		if len(b) < cardBytes {
 			x.fault = fmt.Sprintf("rank %d runs another version of the library", r)
 			return x

@@ -19,7 +19,7 @@ func TestParseSize(t *testing.T) {
 		}
 	}
 	for _, s := range []string{
-		"", "MB", "%", "x", "12furlongs", "-1", "-1MB", "1XB", "1KKB", "1 2", "1%%", "50%B", "NaN", "inf", "1e30", "8388608TB", "0x10",
+		"", "MB", "%", "x", "12furlongs", "-1", "-1MB", "1XB", "5IB", "5I", "5KI", "1KKB", "1 2", "1%%", "50%B", "NaN", "inf", "1e30", "8388608TB", "0x10",
 	} {
 		if got, err := ParseSize(s, whole); err == nil {
 			t.Errorf("ParseSize(%q) = %d, want an error", s, got)

@@ -12,6 +12,12 @@ func init() {
 	Register(Driver{Name: "spun", New: func(string) Conduit { return new(spun) }})
 }
 
+func (s *spun) Powers() Powers {
+	p := s.echo.Powers()
+	p.Spinner = s
+	return p
+}
+
 func (s *spun) Spin(budget int) int { s.spins++; return s.echo.Poll(budget) }
 func (s *spun) Poll(budget int) int { s.polls++; return s.echo.Poll(budget) }
 

@@ -52,10 +52,10 @@ func (t *Token) Endpoint() *Endpoint { return t.ep }
 func (t *Token) Context() *Context { return t.ep.poller }
 
 // MaxReplyMedium returns the payload limit of a Medium reply.
-func (t *Token) MaxReplyMedium() int { return t.ep.limits.MaxMediumReply }
+func (t *Token) MaxReplyMedium() int { return t.ep.limitsTo(t.src).MaxMediumReply }
 
 // MaxReplyLong returns the payload limit of a Long reply.
-func (t *Token) MaxReplyLong() int { return t.ep.limits.MaxLongReply }
+func (t *Token) MaxReplyLong() int { return t.ep.limitsTo(t.src).MaxLongReply }
 
 // ReplyShort answers the request with a Short reply: handler h runs at the requester. It
 // never blocks. At most one reply per request; an error means that nothing was sent.
@@ -78,8 +78,8 @@ func (t *Token) ReplyMedium(h HandlerIndex, data []byte, args ...uint32) error {
 	if t.state != tokenLive || h == AnyHandler || len(args) > MaxArgs {
 		return t.badReply("ReplyMedium", h, len(args))
 	}
-	if len(data) > t.ep.limits.MaxMediumReply {
-		return t.ep.Misuse("ReplyMedium", "payload of %d bytes; the limit is %d", len(data), t.ep.limits.MaxMediumReply)
+	if most := t.MaxReplyMedium(); len(data) > most {
+		return t.ep.Misuse("ReplyMedium", "payload of %d bytes; the limit is %d", len(data), most)
 	}
 	op := &t.op
 	op.Hdr = MakeHeader(h, Medium, true, len(args))
@@ -98,7 +98,7 @@ func (t *Token) ReplyLong(h HandlerIndex, data []byte, off uint64, args ...uint3
 	if t.state != tokenLive || h == AnyHandler || len(args) > MaxArgs {
 		return t.badReply("ReplyLong", h, len(args))
 	}
-	if err := t.ep.checkLong("ReplyLong", t.src, off, len(data), t.ep.limits.MaxLongReply); err != nil {
+	if err := t.ep.checkLong("ReplyLong", t.src, off, len(data), t.MaxReplyLong()); err != nil {
 		return err
 	}
 	op := &t.op

@@ -125,7 +125,7 @@ func each(t *testing.T, want string, prog string, args ...string) {
 func TestRing(t *testing.T) { each(t, "the token went round 100 times", "ring", "100") }
 
 func TestWordcount(t *testing.T) {
-	each(t, "the sequential count agrees", "wordcount", "--check", "..")
+	each(t, "the sequential count agrees", "wordcount", "--check", "../docs")
 }
 
 // TestWordcountFails loses a rank's file: the job ends with the reason.
@@ -238,6 +238,7 @@ func TestExampleFailures(t *testing.T) {
 		{"samplesort no-such-file", "no-such-file"},
 		{"samplesort --lines 3000000 --seed 2", "raise --segment"},
 		{"cg no-such-file", "no-such-file"},
+		{"cg /dev/null", "the file is empty"},
 		{"cg " + bad, "not positive definite"},
 		{"cg --limit 3", "no solution after 3 steps"},
 	} {
@@ -246,6 +247,42 @@ func TestExampleFailures(t *testing.T) {
 		out, err := exec.Command(filepath.Join(bin, "aqrun"), line...).CombinedOutput()
 		if status(err) != 1 || !strings.Contains(string(out), c.says) {
 			t.Errorf("%s: %v; want status 1 and %q:\n%s", c.args, err, c.says, out)
+		}
+	}
+}
+
+// TestExampleMisuse gives examples options that mean nothing, or more than a machine can hold.
+func TestExampleMisuse(t *testing.T) {
+	for _, c := range []struct{ args, says string }{
+		{"ring 0", "at least 1"},
+		{"stencil --rows 9223372036854775807 --cols 2", "from 1 to 2^24"},
+		{"cg --tolerance inf", "between 0 and 1"},
+		{"samplesort --lines 100000000000", "from 0 to 2^32"},
+		{"samplesort --lines 5 README.md", "leave them out, or the files"},
+		{"samplesort --output=", "--output needs a value"},
+	} {
+		args := strings.Fields(c.args)
+		out, err := exec.Command(filepath.Join(bin, args[0]), args[1:]...).CombinedOutput()
+		if status(err) != 2 || !strings.Contains(string(out), c.says) {
+			t.Errorf("%s: %v; want status 2 and %q:\n%s", c.args, err, c.says, out)
+		}
+	}
+}
+
+// TestExampleOutputLost has examples that run by themselves write to a full disk.
+func TestExampleOutputLost(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	for _, args := range []string{"ring 1", "wordcount ring", "stencil --steps 1", "hashtable --keys 10", "samplesort --lines 10", "cg", "gups --log2 4"} {
+		words := strings.Fields(args)
+		cmd := exec.Command(filepath.Join(bin, words[0]), words[1:]...)
+		var errs strings.Builder
+		cmd.Stdout, cmd.Stderr = full, &errs
+		if err := cmd.Run(); status(err) != 1 || !strings.Contains(errs.String(), "no space left on device") {
+			t.Errorf("%s: %v; want status 1:\n%s", args, err, &errs)
 		}
 	}
 }

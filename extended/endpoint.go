@@ -5,7 +5,7 @@
 // A program attaches once and calls everything through a Context, one per goroutine; an
 // Endpoint has a default one.
 //
-//	ep, err := extended.Attach(job, core.AttachSpec{Segment: "64MB"})
+//	ep, err := extended.Attach(job, core.AttachSpec{})
 //	err = ep.Put(peer, 0, data)           // blocking
 //	ev, err := ep.GetNB(buf, peer, 4096)  // with an event
 //	err = ep.Wait(ev)
@@ -113,6 +113,7 @@ func Attach(job *core.Job, spec core.AttachSpec) (*Endpoint, error) {
 		return nil, err
 	}
 	c.OnAdvance(ep.advance)
+	c.OnLocate(ep.onLocate)
 	// Peers may have sent something by now, but the first poll comes after all that.
 	ep.world, err = ep.newTeam(worldID, c.Group())
 	return ep, err
@@ -205,7 +206,10 @@ func (ep *Endpoint) misuse(op, format string, args ...any) error {
 
 // outside makes the error of a range that does not lie in the client's part of a segment.
 func (ep *Endpoint) outside(op string, rank core.Rank, off uint64, n int) error {
-	if uint(rank) >= uint(ep.Size()) {
+	switch {
+	case rank == -1:
+		return ep.misuse(op, "a nil pointer, or rank -1; the job has ranks 0 to %d", ep.Size()-1)
+	case uint(rank) >= uint(ep.Size()):
 		return ep.misuse(op, "no rank %d in a job of %d", rank, ep.Size())
 	}
 	return ep.misuse(op, "bytes %d to %d lie outside rank %d's segment of %d bytes", off, off+uint64(n), rank, ep.SegmentSize(rank))

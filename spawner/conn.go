@@ -7,7 +7,9 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/aqueduct-go/aqueduct/core"
 	"golang.org/x/sys/unix"
 )
 
@@ -29,7 +31,7 @@ type packet struct {
 }
 
 // send queues frames. A rank that follows the protocol has at most a result, two batches
-// of descriptors and the job's end outstanding; one that does not is cut off.
+// of descriptors, a question and the job's end outstanding; one that does not is cut off.
 func (c *conn) send(frames []byte, fds ...int) {
 	select {
 	case c.out <- packet{frames, fds}:
@@ -130,7 +132,7 @@ func (j *Job) receive(rank int, l *link) error {
 		}
 		fd := -1
 		switch m.kind {
-		case kindExchange:
+		case kindExchange, kindPlace:
 			m.blob = bytes.Clone(m.blob)
 		case kindShare:
 			fds, err := l.claim(1)
@@ -160,7 +162,15 @@ func (j *Job) message(rank int, m message, fd int) {
 		j.abort(rank, m.status, m.reason)
 	case kindLeave:
 		j.members[rank].left = true
+		j.located(rank, nil)
 		j.checkWaiters()
+	case kindStalled:
+		j.stalled(core.Stall{
+			Rank: core.Rank(rank), Waited: time.Duration(m.waited),
+			Report: m.flags&stallReport != 0, Debug: m.flags&stallDebug != 0,
+		})
+	case kindPlace:
+		j.placed(rank, m.number, m.blob)
 	default:
 		j.end(1, fmt.Sprintf("rank %d broke the bootstrap protocol: it sent a %v", rank, m.kind))
 	}

@@ -1,8 +1,11 @@
 package spawner
 
 import (
+	"errors"
 	"fmt"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // finishOutput delivers what the ranks and the launcher have written, on the goroutine of
@@ -16,8 +19,7 @@ func (j *Job) finishOutput() {
 		j.decide(statusSelf, reason, "")
 	}
 	if err := j.out.failure(); err != nil {
-		reason := lost(err)
-		j.decide(statusSelf, reason, reason)
+		j.lose(err, "")
 	}
 	if j.strange > strangersNamed {
 		j.out.report("refused %d connections in all", j.strange)
@@ -26,8 +28,17 @@ func (j *Job) finishOutput() {
 	j.out.close()
 }
 
-// lost says that output could not be written.
-func lost(err error) string { return fmt.Sprintf("writing the job's output failed: %v", err) }
+// lose ends the job because output could not be written; the message has more behind the reason.
+// Where the reader has gone away that is nobody's failure: the job ends without a message, as a
+// program does that SIGPIPE kills.
+func (j *Job) lose(err error, more string) {
+	if errors.Is(err, unix.EPIPE) {
+		j.decide(statusPipe, fmt.Sprintf("the reader of the job's output went away: %v", err), "")
+		return
+	}
+	reason := fmt.Sprintf("writing the job's output failed: %v", err)
+	j.decide(statusSelf, reason, reason+more)
+}
 
 // await executes what others post until the channel is closed, or fails: when a job that
 // was forced to end has waited for the time given, or the user wants no more of it.

@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"golang.org/x/sys/unix"
 )
@@ -23,6 +24,7 @@ func (j *Job) exited(rank int, ws syscall.WaitStatus) {
 	m := &j.members[rank]
 	m.exited, m.ws = true, ws
 	j.running--
+	j.located(rank, nil)
 	if m.conn != nil && !m.lost {
 		// What it sent last may still be unread; somebody else may hold the connection.
 		m.conn.link.conn.SetReadDeadline(time.Now().Add(strayTime))
@@ -36,6 +38,7 @@ func (j *Job) disconnected(rank int, err error) {
 	m := &j.members[rank]
 	m.lost = true
 	j.linked--
+	j.located(rank, nil)
 	wait := max(j.spec.grace(), strayTime)
 	if j.quitting {
 		wait += j.spec.dumpLimit() // see letQuit
@@ -77,7 +80,7 @@ func (j *Job) settle(rank int) {
 	status, said, announced := statusOf(m.ws), j.name(rank)+" "+describe(m.ws), false
 	unfinished := status == 0 && m.conn != nil && !m.left && j.taking() > 0
 	if unfinished {
-		said += fmt.Sprintf(" without finishing the job, which %d ranks were taking part in", j.taking())
+		said += fmt.Sprintf(" without finishing the job while %s took part in it", count(j.taking(), "other rank", "other ranks"))
 	}
 	switch {
 	case status != 0 && j.spec.Mode != Processes && !m.ws.Signaled() && !j.verdict.ending:
@@ -213,13 +216,18 @@ func (j *Job) expire() {
 		return
 	}
 	shm.Ring(j.judged)
-	j.out.report("%s; asking every rank for its goroutines", reason)
-	if !j.spec.started() {
-		j.out.tagLines()
-	}
-	j.signal(unix.SIGQUIT)
-	wait := j.spec.dumpLimit()
-	j.after(wait, func() { j.kill(wait) })
+	j.locate(func(places []core.Place) {
+		if j.linked > 0 {
+			j.out.report("%s; where the ranks are:\n%s", reason, core.Table(places))
+		}
+		j.out.report("%s; asking every rank for its goroutines", reason)
+		if !j.spec.started() {
+			j.out.tagLines()
+		}
+		j.signal(unix.SIGQUIT)
+		wait := j.spec.dumpLimit()
+		j.after(wait, func() { j.kill(wait) })
+	})
 }
 
 // kill kills the ranks that still live after they had the given time to end.

@@ -38,6 +38,11 @@ type Job struct {
 	told    bool // the ranks know that the job has ended
 	speaker int  // the rank that aborted the job last; -1: none
 
+	survey    core.Survey // what is known of where the ranks are
+	surveying *inquiry    // to all ranks where they are; nil: none
+	inquiries uint32      // so far
+	stall     *core.Stall // what to ask all ranks for next
+
 	suspended     []int      // ranks, see suspend
 	judged        int        // a bell that has rung once the job has failed
 	scratch       *lockedDir // nil: none
@@ -87,7 +92,7 @@ func Start(ctx context.Context, spec Spec) (*Job, error) {
 		return nil, failure(statusSelf, "%v", err)
 	}
 	j.out, err = newOutput(&spec, func(err error) {
-		j.post(func() { j.end(statusSelf, lost(err)) })
+		j.post(func() { j.lose(err, "; ending the job") })
 	})
 	if err != nil {
 		unix.Close(j.judged)

@@ -493,14 +493,25 @@ func TestLimitOfOpenFiles(t *testing.T) {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
 		t.Fatal(err)
 	}
-	low := unix.Rlimit{Cur: 256, Max: old.Max}
+	low := unix.Rlimit{Cur: 100, Max: old.Max}
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &low); err != nil {
 		t.Fatal(err)
 	}
 	defer unix.Setrlimit(unix.RLIMIT_NOFILE, &old)
-	_, err := spawner.Start(context.Background(), spawner.Spec{N: 100, Prog: "true"})
-	if err == nil || !strings.Contains(err.Error(), "ulimit -n") || core.StatusOf(err) != 125 {
-		t.Errorf("100 ranks with 256 open files: %v", err)
+	const raise = ", but the limit is 100; raise it with `ulimit -n %d`, as root where that is refused"
+	for _, c := range []struct {
+		spec spawner.Spec
+		want string
+	}{
+		{spawner.Spec{N: 100}, "starting 100 processes needs 728 open files" + fmt.Sprintf(raise, 728) + ", or start fewer ranks"},
+		{spawner.Spec{N: 1}, "starting 1 process needs 134 open files" + fmt.Sprintf(raise, 134)},
+		{spawner.Spec{N: 100, Mode: spawner.Goroutines}, "starting 1 process needs 134 open files" + fmt.Sprintf(raise, 134)},
+	} {
+		c.spec.Prog = "true"
+		_, err := spawner.Start(context.Background(), c.spec)
+		if err == nil || err.Error() != "spawner: "+c.want || core.StatusOf(err) != 125 {
+			t.Errorf("%d ranks %q with 100 open files: %v, want %s", c.spec.N, c.spec.Mode, err, c.want)
+		}
 	}
 }
 

@@ -28,17 +28,33 @@ func checkCount(ranks, processes int) error {
 		return fmt.Errorf("reading the limit of open files: %w", err)
 	}
 	if need := uint64(processes*fdsPerRank + fdsSpare); need > files.Cur {
-		return fmt.Errorf("%d ranks need %d open files but the limit is %d; raise it with `ulimit -n %d` or start fewer ranks",
-			processes, need, files.Cur, need)
+		return fmt.Errorf("starting %s needs %d open files, but the limit is %d; raise it with `ulimit -n %[2]d`, as root where that is refused%[4]s",
+			count(processes, "process", "processes"), need, files.Cur, orFewer(processes))
 	}
 	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &procs); err != nil {
 		return fmt.Errorf("reading the limit of processes: %w", err)
 	}
 	if uint64(processes) > procs.Cur && os.Geteuid() != 0 { // root is exempt
-		return fmt.Errorf("%d ranks but the limit of processes is %d; raise it with `ulimit -u` or start fewer ranks",
-			processes, procs.Cur)
+		return fmt.Errorf("starting %s, but the limit of processes is %d; raise it with `ulimit -u`%s",
+			count(processes, "process", "processes"), procs.Cur, orFewer(processes))
 	}
 	return nil
+}
+
+// orFewer is the advice to start fewer ranks, where that helps.
+func orFewer(processes int) string {
+	if processes == 1 {
+		return ""
+	}
+	return ", or start fewer ranks"
+}
+
+// count says how many there are of something.
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // allowedCPUs returns the numbers of the CPUs that this process may use, ascending.

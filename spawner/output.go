@@ -32,7 +32,7 @@ type output struct {
 func newOutput(spec *Spec, failed func(err error)) (*output, error) {
 	if spec.OutputDir != "" {
 		if err := os.MkdirAll(spec.OutputDir, 0o777); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("output directory: %w", err)
 		}
 	}
 	o := &output{dir: spec.OutputDir, messages: make(chan string, 64+3*spec.N), failed: failed}

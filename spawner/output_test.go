@@ -1,6 +1,7 @@
 package spawner_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -144,11 +145,14 @@ func TestPartialLastLine(t *testing.T) {
 }
 
 // brokenWriter fails after some bytes.
-type brokenWriter struct{ left int }
+type brokenWriter struct {
+	left int
+	err  error // nil: the disk is full
+}
 
 func (w *brokenWriter) Write(b []byte) (int, error) {
 	if w.left -= len(b); w.left < 0 {
-		return 0, errors.New("the disk is full")
+		return 0, cmp.Or(w.err, errors.New("the disk is full"))
 	}
 	return len(b), nil
 }
@@ -157,6 +161,19 @@ func TestFailingOutputEndsTheJob(t *testing.T) {
 	j := start(t, "", 2, shell(`while :; do echo a line; done`), func(s *spawner.Spec) { s.Stdout = &brokenWriter{left: 1000} })
 	j.finish(125)
 	j.reported("writing the job's output failed: standard output: the disk is full")
+}
+
+// A reader that goes away ends the job as SIGPIPE ends a program: without a message, also when the
+// ranks have ended well. A rank that failed before counts.
+func TestReaderGoesAway(t *testing.T) {
+	gone := &os.PathError{Op: "write", Path: "|1", Err: unix.EPIPE}
+	for script, status := range map[string]int{`while :; do echo a line; done`: 141, `echo a line`: 141, `exec >&-; exit 3`: 3} {
+		j := start(t, "", 2, shell(script), func(s *spawner.Spec) { s.Stdout = &brokenWriter{left: 5, err: gone} })
+		j.finish(status)
+		if said := j.err.String(); status == 141 && said != "" {
+			t.Errorf("%s: messages:\n%s", script, said)
+		}
+	}
 }
 
 // Output that is lost when the ranks have ended well fails the job.

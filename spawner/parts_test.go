@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/stacks"
 	"github.com/aqueduct-go/aqueduct/internal/wire"
 	"golang.org/x/sys/unix"
 )
@@ -228,6 +229,9 @@ func FuzzDecode(f *testing.F) {
 	for _, frame := range [][]byte{
 		appendPart(nil, 3, []byte("blob")), appendFDs(nil, 253, 7), appendVerdict(nil, kindAbort, 300, "why"),
 		appendFrame(nil, kindBarrier, nil), appendFrame(nil, kindExchange, func(b []byte) []byte { return append(b, 1) }),
+		appendFrame(nil, kindLocate, func(b []byte) []byte { return wire.AppendUint32(b, 1) }),
+		appendFrame(nil, kindPlace, func(b []byte) []byte { return append(wire.AppendUint32(b, 1), "{}"...) }),
+		appendFrame(nil, kindStalled, func(b []byte) []byte { return wire.AppendUint64(append(b, stallReport), 1) }),
 	} {
 		body, _, err := wire.NextFrame(frame, maxFrame)
 		if err != nil {
@@ -383,7 +387,7 @@ func TestFullBacklog(t *testing.T) {
 			}
 			joined <- err
 		}()
-		for !bytes.Contains(stacks(), []byte("spawner.dial(")) || !bytes.Contains(stacks(), []byte("unix.Connect(")) {
+		for !bytes.Contains(stacks.All(), []byte("spawner.dial(")) || !bytes.Contains(stacks.All(), []byte("unix.Connect(")) {
 			if len(joined) > 0 {
 				t.Fatalf("a full backlog: %v", <-joined)
 			}

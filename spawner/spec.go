@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"golang.org/x/sys/unix"
 )
 
 // Mode says where the ranks of a job live.
@@ -101,6 +102,7 @@ const (
 	statusSelf    = 125
 	statusExec    = 126
 	statusMissing = 127
+	statusPipe    = 128 + int(unix.SIGPIPE)
 )
 
 // processes returns how many processes the launcher itself starts.

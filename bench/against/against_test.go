@@ -225,27 +225,29 @@ func toolRef(t *testing.T, p *runner.Plan, unit string) runner.Ref {
 	return refs[i]
 }
 
-// TestInstalledTools measures with the tools that there are.
+// TestInstalledTools measures with each of the tools that are installed, small and large messages of
+// every pattern.
 func TestInstalledTools(t *testing.T) {
 	plan := runnertest.Pinned(t, runner.Plan{Conduit: "udp"})
-	installed := 0
 	for _, tool := range against.Tools(against.Loopback) {
-		if tool.Missing != "" {
-			t.Log(tool.Missing)
-			continue
-		}
-		installed++
-		for op, refs := range operations {
-			for _, size := range []int{64, 4096, 1 << 20} {
-				for _, ref := range refs(against.For(&plan), size, 100) {
-					if ref.Unit == tool.Unit {
-						sample(t, op, ref)
+		t.Run(tool.Unit, func(t *testing.T) {
+			if tool.Missing != "" {
+				t.Skip(tool.Missing)
+			}
+			sampled := 0
+			for _, op := range []string{"round trip", "stream", "put-nb"} {
+				for _, size := range []int{4096, 64 << 10} {
+					for _, ref := range operations[op](against.For(&plan), size, 20) {
+						if ref.Unit == tool.Unit {
+							sample(t, op, ref)
+							sampled++
+						}
 					}
 				}
 			}
-		}
-	}
-	if installed == 0 {
-		t.Skip("needs a tool: ", runner.Describe(against.Tools(against.Loopback)))
+			if sampled == 0 {
+				t.Error("compared with nothing")
+			}
+		})
 	}
 }

@@ -2,6 +2,7 @@ package against_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/bench/against"
@@ -13,7 +14,7 @@ const (
 		"64      2k      =2k      250k        0.19s      1.35      47.26       0.02\n"
 	ucxPerftest = "iterations,50.0_percentile_lat,avg_lat,overall_lat,avg_bw,overall_bw,avg_mr,overall_mr\n" +
 		"1000,3.512,9.356,9.356,6.52,6.52,106886,106886\n2000,3.5,9.3,9.25,6.52,6.52,106886,106900\n"
-	iperf3 = `{"start": {}, "end": {"sum_sent": {"bytes": 67108864, "seconds": 0.02}, "sum_received": {"bytes": 1000000, "seconds": 0.5}}}`
+	iperf3 = `{"start": {}, "end": {"sum_sent": {"bytes": 67108864, "seconds": 0.02}, "sum_received": {"bytes": 67108864, "seconds": 0.5}}}`
 )
 
 func TestLastOf(t *testing.T) {
@@ -36,11 +37,13 @@ func TestLastOf(t *testing.T) {
 	}
 }
 
+// TestParseIperf3 wants the time of the receiver, and nothing where some bytes were not counted.
 func TestParseIperf3(t *testing.T) {
-	if got, err := against.ParseIperf3(1000, []byte(iperf3)); got != 500_000 || err != nil {
-		t.Errorf("%v ns, %v; want 500000", got, err)
+	if got, err := against.ParseIperf3(1<<20, []byte(iperf3)); got != 0.5e9/64 || err != nil {
+		t.Errorf("%v ns, %v; want those of 1 MiB of 64 in half a second", got, err)
 	}
-	for _, text := range []string{"", "{}", `{"error": "unable to connect"}`, `{"end": {"sum_received": {"bytes": 0, "seconds": 1}}}`, `{"end": 1}`} {
+	partial := strings.Replace(iperf3, `"sum_received": {"bytes": 67108864`, `"sum_received": {"bytes": 67100000`, 1)
+	for _, text := range []string{"", "{}", `{"error": "unable to connect"}`, `{"end": {"sum_received": {"bytes": 0, "seconds": 1}}}`, `{"end": 1}`, partial} {
 		if got, err := against.ParseIperf3(1000, []byte(text)); err == nil {
 			t.Errorf("%q: %v", text, got)
 		}

@@ -62,6 +62,13 @@ const (
 	iperf3Most  = 1 << 20
 )
 
+// iperf3Sample is the least that iperf3 sends for a sample, in bytes: the two sides do not start
+// their clocks at the same time, which shows in a transfer of less than some milliseconds.
+const iperf3Sample = 64 << 20
+
+// iperf3Bytes returns how much iperf3 sends for a job.
+func iperf3Bytes(j job) int64 { return max(int64(j.size)*int64(j.iters), iperf3Sample) }
+
 // known are the tools, installed or not.
 var known = []tool{
 	{
@@ -106,8 +113,10 @@ var known = []tool{
 			if j.pattern == roundTrip || j.size < iperf3Least {
 				return nil
 			}
-			return []string{"-c", localhost, "-p", port, "-J", "-l", strconv.Itoa(min(j.size, iperf3Most)),
-				"-n", strconv.FormatInt(int64(j.size)*int64(j.iters), 10)}
+			// The client ends a test. With -R it is the receiver, and ends it when the bytes have
+			// come; as the sender it would end it with bytes under way, which nobody counts then.
+			return []string{"-c", localhost, "-p", port, "-J", "-R", "-l", strconv.Itoa(min(j.size, iperf3Most)),
+				"-n", strconv.FormatInt(iperf3Bytes(j), 10)}
 		},
 		parse: parseIperf3,
 	},
@@ -314,8 +323,8 @@ func parseIperf3(j job, text []byte) (float64, error) {
 		return 0, fmt.Errorf("%w: %s", errClient, report.Error)
 	}
 	r := report.End.Received
-	if !(r.Bytes > 0) {
-		return 0, errors.New("no bytes received")
+	if want := iperf3Bytes(j); !(r.Bytes >= float64(want)) {
+		return 0, fmt.Errorf("%.0f bytes of %d were counted", r.Bytes, want)
 	}
 	return r.Seconds * 1e9 / r.Bytes * float64(j.size), nil
 }

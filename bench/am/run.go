@@ -30,6 +30,9 @@ func Ops() []string { return []string{PingPong, Flood, Stream, Bandwidth, Poll, 
 // ofPair are the operations of two ranks.
 var ofPair = []string{PingPong, Flood, Stream, Bandwidth}
 
+// OfPair reports whether an operation is always of two ranks.
+func OfPair(op string) bool { return slices.Contains(ofPair, op) }
+
 // Plan is what to measure.
 type Plan struct {
 	runner.Plan
@@ -41,7 +44,7 @@ type Plan struct {
 func Run(ctx context.Context, p Plan, report func(*bench.Series) error) error {
 	var pairs []string
 	for _, op := range p.Ops {
-		if slices.Contains(ofPair, op) {
+		if OfPair(op) {
 			pairs = append(pairs, op)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/bench"
@@ -142,6 +141,3 @@ func timed(n int, k *vtime.Kernel) (speed, error) {
 	err := k.Run()
 	return speed{float64(time.Since(start).Nanoseconds()) / float64(n), float64(k.Events()) / float64(n)}, err
 }
-
-// Known reports whether there is an operation of that name.
-func Known(op string) bool { return slices.Contains(Ops(), op) }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"runtime"
 	"strings"
 	"time"
@@ -24,7 +25,7 @@ type Schedule struct {
 // its time, and the bytes per rank that were allocated in all, also those given back on the way.
 func (s *Schedule) Run() (*bench.Series, error) {
 	series := &bench.Series{
-		Family: "Schedule", Title: "a call by its schedule on a cost model", Quantity: bench.Duration, Axis: bench.Ranks,
+		Family: "Schedule", Title: fmt.Sprintf("a call of %d bytes by its schedule on a cost model", s.Call.Bytes), Quantity: bench.Duration, Axis: bench.Ranks,
 		Params: []bench.Param{{Key: "op", Value: strings.ToLower(s.Call.Op.String())}, {Key: "algorithm", Value: s.Choice.String()}},
 	}
 	for _, n := range s.Ranks {

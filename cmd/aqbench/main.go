@@ -9,8 +9,9 @@
 //	aqbench paper EXPERIMENT  published experiments, repeated on models of their machines
 //
 // aqbench VERB --help lists the options of a verb; docs/benchmarks.md says how to read the
-// figures. Exit status: 0 when everything was measured, 1 when something failed, 2 for
-// misuse, 3 when a model is not within the tolerance of what was published.
+// figures. The report goes to standard output, what is being measured to standard error. Exit
+// status: 0 when everything was measured, 1 when something failed, 2 for misuse, which is found
+// before anything is measured, 3 when a model is not within the tolerance of what was published.
 package main
 
 import (
@@ -31,14 +32,19 @@ import (
 	"github.com/aqueduct-go/aqueduct/bench/coll"
 	"github.com/aqueduct-go/aqueduct/bench/rma"
 	"github.com/aqueduct-go/aqueduct/bench/tune"
+	_ "github.com/aqueduct-go/aqueduct/internal/stdfd"
 	"github.com/aqueduct-go/aqueduct/spawner"
 )
 
 func main() {
 	rankMain()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// interruptible returns a context that an interrupt ends, for verbs that start processes. The
+// others die of an interrupt, as programs do.
+func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(ctx, os.Interrupt)
 }
 
 // rankMain does not return in a rank of a benchmark's job.
@@ -81,41 +87,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 2
 }
 
+// runVerb runs a verb and returns the exit status.
 func runVerb(ctx context.Context, v *verb, args []string, stdout, stderr io.Writer) int {
+	var err error
 	if v.own != nil {
-		return runOwn(ctx, v, args, stdout, stderr)
+		err = v.own(ctx, args, stdout, stderr)
+	} else {
+		err = runJobs(ctx, v, args, stdout, stderr)
 	}
-	o := options{verb: v}
-	err := o.parse(args, stdout)
-	if errors.Is(err, pflag.ErrHelp) {
-		return 0
-	}
-	measured := stdout
-	if v.result != nil {
-		measured = stderr
-	}
-	var enc bench.Encoder
-	if err == nil {
-		enc, err = bench.NewEncoder(o.format, measured)
-	}
-	if err != nil {
-		fmt.Fprintf(stderr, "aqbench %s: %v\n", v.name, err)
-		return 2
-	}
-	err = measure(ctx, &o, enc)
-	if err == nil && v.result != nil {
-		err = v.result(&o, stdout)
-	}
-	if err != nil {
-		fmt.Fprintf(stderr, "aqbench %s: %v\n", v.name, err)
-		return 1
-	}
-	return 0
-}
-
-// runOwn runs a verb that has its own options and report.
-func runOwn(ctx context.Context, v *verb, args []string, stdout, stderr io.Writer) int {
-	err := v.own(ctx, args, stdout)
 	if err == nil || errors.Is(err, pflag.ErrHelp) {
 		return 0
 	}
@@ -126,31 +105,52 @@ func runOwn(ctx context.Context, v *verb, args []string, stdout, stderr io.Write
 	return 1
 }
 
+// runJobs runs a verb that measures jobs.
+func runJobs(ctx context.Context, v *verb, args []string, stdout, stderr io.Writer) error {
+	o := options{verb: v}
+	enc, err := o.parse(args, stdout)
+	if err != nil {
+		return misuse{err}
+	}
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	if err := measure(ctx, &o, newProgress(enc, v.name, stderr)); err != nil || v.result == nil {
+		return err
+	}
+	return v.result(&o, stdout)
+}
+
 // measure runs every part of the verb for every profile and thread mode, each under a
 // header of its own.
-func measure(ctx context.Context, o *options, enc bench.Encoder) error {
+func measure(ctx context.Context, o *options, report *progress) error {
 	h := bench.Conditions()
 	h.Mode = "live"
 	if o.mode == spawner.Modelled {
 		h.Mode = "modelled"
 	}
-	if o.verb.peers != nil {
+	if o.verb.peers != nil && o.mode == spawner.Processes {
 		h.Peers = o.verb.peers(o.conduit)
 	}
-	for _, p := range o.plans() {
+	plans := o.plans()
+	for i, p := range plans {
 		h.Conduit, h.Profile, h.Threads = p.Conduit, p.Profile, p.Threads.String()
 		h.Settings = settings(p.Settings)
 		h.Method = fmt.Sprintf("%d samples, %s", p.Samples, o.verb.method)
 		if p.Modelled() {
 			h.Method = fmt.Sprintf("in virtual time, samples: %d", p.Samples)
 		}
-		for _, part := range o.verb.parts(o, p) {
-			h.Ranks = part.ranks
+		parts := o.verb.parts(o, p)
+		for j, part := range parts {
+			if h.Ranks = 0; len(part.ranks) == 1 {
+				h.Ranks = part.ranks[0]
+			}
 			h.Pinning = pinning(part.cpus)
-			if err := enc.Header(&h); err != nil {
+			report.say("part %d of %d: conduit %s, profile %s, threads %s, ranks %s",
+				i*len(parts)+j+1, len(plans)*len(parts), h.Conduit, h.Profile, h.Threads, commas(part.ranks))
+			if err := report.Header(&h); err != nil {
 				return err
 			}
-			if err := part.run(ctx, enc.Series); err != nil {
+			if err := part.run(ctx, report.Series); err != nil {
 				return err
 			}
 		}
@@ -172,5 +172,10 @@ func pinning(cpus []int) string {
 	if len(cpus) == 0 {
 		return "none"
 	}
-	return strings.Trim(strings.ReplaceAll(fmt.Sprint(cpus), " ", ","), "[]")
+	return commas(cpus)
+}
+
+// commas writes a list as options have it.
+func commas(list []int) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ","), "[]")
 }

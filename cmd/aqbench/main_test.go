@@ -38,16 +38,17 @@ func TestVerbs(t *testing.T) {
 		args []string
 		ops  []string
 	}{
-		{[]string{"am", "--ranks", "2", "-n", "4"}, am.Ops()},
-		{[]string{"am", "--profile", "paper", "--ranks", "2", "-n", "3"}, am.Ops()},
+		{[]string{"am", "-n", "4"}, am.Ops()},
+		{[]string{"am", "--profile", "paper", "-n", "3"}, am.Ops()},
 		{[]string{"rma"}, rma.Ops()},
 		{[]string{"rma", "--goroutines"}, rma.Ops()},
-		{[]string{"coll", "--goroutines", "-n", "2,3"}, coll.Ops()},
+		{[]string{"coll", "--profile", "live", "--op", "barrier", "-n", "2"}, []string{"barrier"}},
+		{[]string{"coll", "--goroutines", "-n", "3"}, coll.Ops()},
 		{[]string{"coll", "--model", "loopback", "-n", "5"}, coll.Ops()},
 		{[]string{"am", "--model", "loopback", "--op", "exchange", "-n", "3,6"}, []string{am.Exchange}},
 	} {
 		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
-			args := append(c.args, "--threads", "many", "--sizes", "8,100000", "--samples", "1", "--quick", "--format", "json")
+			args := append(c.args, "--threads", "many", "--sizes", "8,64K", "--samples", "1", "--quick", "--format", "json")
 			var out, errs bytes.Buffer
 			if status := run(t.Context(), args, &out, &errs); status != 0 {
 				t.Fatalf("status %d: %s", status, &errs)
@@ -62,7 +63,7 @@ func TestVerbs(t *testing.T) {
 					t.Fatalf("%v in %q", err, line)
 				}
 				ops[r.Params["op"]] = true
-				checkHeader(t, c.args, &r.Header)
+				checkHeader(t, c.args, r.Params["op"], &r.Header)
 			}
 			if got := slices.Sorted(maps.Keys(ops)); !slices.Equal(got, slices.Sorted(slices.Values(c.ops))) {
 				t.Errorf("operations %v, want %v, in\n%s", got, c.ops, &out)
@@ -72,39 +73,125 @@ func TestVerbs(t *testing.T) {
 }
 
 // TestTune makes a table for a model, the same every time, and from a table in a file one in
-// which only what was measured changes.
+// which only what was measured changes. The report is on standard output, as that of all verbs.
 func TestTune(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "table")
 	tuned := func(args ...string) string {
 		t.Helper()
-		args = append([]string{"tune", "--model", "loopback", "-n", "2,3", "--samples", "1", "--format", "json"}, args...)
-		var out, errs bytes.Buffer
-		if status := run(t.Context(), args, &out, &errs); status != 0 {
-			t.Fatalf("%v: status %d: %s", args, status, &errs)
+		args = append([]string{"tune", "--model", "loopback", "-n", "2,3", "--samples", "1", "--write", path, "--format", "json"}, args...)
+		status, out, errs := aqbench(t, args...)
+		if status != 0 {
+			t.Fatalf("%v: status %d: %s", args, status, errs)
 		}
-		for line := range strings.Lines(errs.String()) {
+		for line := range strings.Lines(out) {
 			if !json.Valid([]byte(line)) {
-				t.Fatalf("%v: %q on standard error is no measurement", args, line)
+				t.Fatalf("%v: %q on standard output is no measurement", args, line)
 			}
 		}
-		if _, err := choices.ParseTable(out.String()); err != nil {
-			t.Fatalf("%v: %v in\n%s", args, err, &out)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
 		}
-		return out.String()
+		if _, err := choices.ParseTable(string(text)); err != nil {
+			t.Fatalf("%v: %v in\n%s", args, err, text)
+		}
+		return string(text)
 	}
-	path := filepath.Join(t.TempDir(), "table")
-	some := tuned("--op", "barrier,scan", "--sizes", "8,512", "--write", path)
-	if text, err := os.ReadFile(path); err != nil || string(text) != some {
-		t.Errorf("written: %v\n%s\nprinted:\n%s", err, text, some)
-	}
+	some := tuned("--op", "barrier,scan", "--sizes", "8,512")
 	if again := tuned("--op", "barrier,scan", "--sizes", "8,512"); again != some {
 		t.Errorf("first:\n%s\nthen:\n%s", some, again)
 	}
-	both := tuned("--op", "alltoall", "--sizes", "8,512", "--write", path)
+	both := tuned("--op", "alltoall", "--sizes", "8,512")
 	if cut := func(text string) string { before, _, _ := strings.Cut(text, "\nalltoall"); return before }; cut(both) != cut(some) {
 		t.Errorf("from\n%s\ncame\n%s", some, both)
 	}
 	if both == some {
 		t.Errorf("nothing changed in\n%s", both)
+	}
+
+	// Without a file the table is behind the report.
+	status, out, errs := aqbench(t, "tune", "--model", "loopback", "-n", "2,3", "--op", "barrier")
+	report, text, ok := strings.Cut(out, "\n\n# Which algorithm ")
+	if _, err := choices.ParseTable("# Which algorithm " + text); status != 0 || !ok || err != nil || !strings.Contains(report, "# Aqueduct Tune Test") {
+		t.Errorf("status %d, %v: %s%s", status, err, out, errs)
+	}
+}
+
+// TestQuick wants what an option says in spite of --quick, and few samples where none does.
+func TestQuick(t *testing.T) {
+	for _, c := range []struct {
+		args    []string
+		samples string
+	}{
+		{[]string{"rma", "--goroutines", "--threads", "single", "--op", "barrier"}, "3 samples"},
+		{[]string{"rma", "--goroutines", "--threads", "single", "--op", "barrier", "--samples", "5"}, "5 samples"},
+		{[]string{"sim", "--op", "events", "-n", "2"}, "2 samples of about 16384"},
+		{[]string{"sim", "--op", "events", "-n", "2", "--samples", "4", "--messages", "20000"}, "4 samples of about 20000"},
+	} {
+		status, out, errs := aqbench(t, append(c.args, "--quick")...)
+		if want := "# method: " + c.samples; status != 0 || !strings.Contains(out, want) {
+			t.Errorf("%v: status %d, no %q: %s%s", c.args, status, want, out, errs)
+		}
+	}
+}
+
+// TestProgress wants standard error to say how far a verb is, and standard output nothing but
+// the report.
+func TestProgress(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		says []string
+	}{
+		{[]string{"coll", "--model", "loopback", "--profile", "default", "-n", "2,3", "--op", "barrier"}, []string{"part 1 of 2", "ranks 2", "op=barrier", "part 2 of 2", "ranks 3"}},
+		{[]string{"sim", "--op", "events", "-n", "2", "--quick"}, []string{"op=events"}},
+		{[]string{"schedule", "--op", "scan,reduce", "-n", "4"}, []string{"op=scan", "op=reduce"}},
+		{[]string{"tune", "--model", "loopback", "-n", "2", "--op", "barrier", "--write", filepath.Join(t.TempDir(), "table")}, []string{"part 1 of 1", "op=barrier"}},
+	} {
+		status, out, errs := aqbench(t, append(c.args, "--format", "json")...)
+		if status != 0 {
+			t.Errorf("%v: status %d", c.args, status)
+		}
+		for line := range strings.Lines(out) {
+			if !json.Valid([]byte(line)) {
+				t.Errorf("%v: %q is no measurement", c.args, line)
+			}
+		}
+		for _, want := range c.says {
+			if !strings.Contains(errs, want) {
+				t.Errorf("%v: no %q in %s", c.args, want, errs)
+			}
+		}
+	}
+}
+
+// TestOneMeaning wants -n, --op and --format to mean in every verb the numbers of ranks, the
+// operations, and the format of standard output.
+func TestOneMeaning(t *testing.T) {
+	table := filepath.Join(t.TempDir(), "table")
+	for _, args := range [][]string{
+		{"am", "--model", "loopback", "--op", "poll"},
+		{"am", "--model", "loopback", "--op", "exchange"},
+		{"coll", "--model", "loopback", "--op", "allreduce", "--sizes", "8"},
+		{"tune", "--model", "loopback", "--op", "scan", "--sizes", "8", "--write", table},
+		{"sim", "--quick", "--op", "ring"},
+		{"sim", "--quick", "--op", "stack"},
+		{"schedule", "--op", "gather"},
+	} {
+		status, out, errs := aqbench(t, append(args, "-n", "3,5", "--format", "json")...)
+		ranks := map[int]bool{}
+		for line := range strings.Lines(out) {
+			var r struct {
+				Params map[string]string
+				NP     int
+			}
+			if err := json.Unmarshal([]byte(line), &r); err != nil || !slices.Contains(args, r.Params["op"]) {
+				t.Errorf("%v: %v in %q", args, err, line)
+			}
+			ranks[r.NP] = true
+		}
+		if status != 0 || len(ranks) != 2 || !ranks[3] || !ranks[5] {
+			t.Errorf("%v: status %d, numbers of ranks %v: %s", args, status, ranks, errs)
+		}
 	}
 }
 
@@ -114,9 +201,10 @@ func TestSimulate(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"sim", "--quick", "--messages", "100", "--ranks", "2,3", "--stack-ranks", "2", "--format", "json"}, `"stack"`},
-		{[]string{"schedule", "--ranks", "4", "--collective", "AllReduce", "--model", "loggp:L=2us", "--format", "gobench"}, "BenchmarkSchedule/op=allreduce/algorithm=doubling"},
-		{[]string{"schedule", "--ranks", "4", "--algorithm", "linear", "--in-order"}, "algorithm=linear"},
+		{[]string{"sim", "--quick", "--messages", "100", "-n", "2,3", "--format", "json"}, `"stack"`},
+		{[]string{"schedule", "-n", "4", "--op", "allreduce", "--sizes", "1K", "--cost", "loggp:L=2us", "--format", "gobench"}, "BenchmarkSchedule/op=allreduce/algorithm=doubling/size=1024/np=4"},
+		{[]string{"schedule", "-n", "4", "--op", "barrier", "--algorithm", "linear", "--in-order"}, "algorithm=linear"},
+		{[]string{"schedule", "-n", "4"}, "op=exscan"},
 	} {
 		var out, errs bytes.Buffer
 		if status := run(t.Context(), c.args, &out, &errs); status != 0 || !strings.Contains(out.String(), c.says) {
@@ -125,20 +213,21 @@ func TestSimulate(t *testing.T) {
 	}
 }
 
-// checkHeader wants the header to say where the ranks were.
-func checkHeader(t *testing.T, args []string, h *bench.Header) {
+// checkHeader wants the header to say where the ranks of an operation were, and what is
+// measured beside them: nothing, unless they are pinned.
+func checkHeader(t *testing.T, args []string, op string, h *bench.Header) {
 	t.Helper()
-	want, pinned := "live", true
+	want, live := "live", true
 	if slices.Contains(args, "--model") {
-		want, pinned = "modelled", false
+		want, live = "modelled", false
 	} else if slices.Contains(args, "--goroutines") {
-		pinned = false
+		live = false
 	}
-	if h.Mode != want || h.Ranks < 2 || (h.Pinning != "none") != pinned {
-		t.Errorf("mode %s, %d ranks, pinning %s", h.Mode, h.Ranks, h.Pinning)
+	if pinned := live && op != am.Poll && op != am.Startup; h.Mode != want || (h.Pinning != "none") != pinned {
+		t.Errorf("%s: mode %s, %d ranks, pinning %s", op, h.Mode, h.Ranks, h.Pinning)
 	}
-	if (h.Peers != "") != (args[0] == "coll") {
-		t.Errorf("peers %q", h.Peers)
+	if (h.Peers != "") != (args[0] == "coll" && live) {
+		t.Errorf("%s: peers %q", op, h.Peers)
 	}
 }
 
@@ -171,9 +260,13 @@ func TestMisuse(t *testing.T) {
 		{[]string{"am", "--mpi", "openmpi", "--goroutines"}, "contradicts"},
 		{[]string{"am", "--mpi", "fly"}, "no profile"},
 		{[]string{"am", "--op", "fly"}, "unknown operation"},
+		{[]string{"am", "--op", "poll,poll"}, "poll twice"},
 		{[]string{"am", "--samples", "0"}, "--samples 0"},
 		{[]string{"am", "--sizes", "0"}, "--sizes"},
-		{[]string{"am", "--ranks", "0"}, "--ranks"},
+		{[]string{"am", "--sizes", "8,5Q"}, `"5Q"`},
+		{[]string{"am", "--sizes", "8M"}, "--sizes 8M"},
+		{[]string{"am", "--op", "startup", "-n", "0"}, "startup wants 1 to"},
+		{[]string{"am", "--op", "pingpong,flood", "-n", "4"}, "always of 2 ranks: pingpong, flood"},
 		{[]string{"am", "--threads", "few"}, "--threads"},
 		{[]string{"am", "--format", "fly"}, "unknown format"},
 		{[]string{"am", "-n", "1"}, "-n [1]"},
@@ -181,25 +274,27 @@ func TestMisuse(t *testing.T) {
 		{[]string{"am", "--model", "sci/nosuch"}, "no machine is called"},
 		{[]string{"am", "--model", "sci/"}, "is no conduit"},
 		{[]string{"am", "--model", "loopback", "--op", "startup"}, "no virtual time"},
-		{[]string{"rma", "-n", "4"}, "unknown shorthand"},
+		{[]string{"rma", "-n", "4"}, "always of 2 ranks"},
 		{[]string{"coll", "--sizes", "12"}, "multiples of 8"},
 		{[]string{"tune", "--profile", "all"}, "one profile"},
 		{[]string{"tune", "--threads", "all"}, "one kind of threads"},
 		{[]string{"tune", "--write", "main.go"}, "main.go: line"},
 		{[]string{"tune", "--sizes", "12"}, "multiples of 8"},
+		{[]string{"tune", "--format", "json"}, "--write"},
 		{[]string{"coll", "--write", "table"}, "unknown flag"},
 		{[]string{"am", "extra"}, "unexpected argument"},
 		{[]string{"am", "--fly"}, "unknown flag"},
 		{[]string{"sim", "--fly"}, "unknown flag"},
 		{[]string{"sim", "--op", "fly"}, "unknown operation"},
-		{[]string{"sim", "--ranks", "1"}, "--ranks [1]"},
+		{[]string{"sim", "-n", "1"}, "-n [1]"},
 		{[]string{"sim", "--samples", "0"}, "--samples 0"},
 		{[]string{"schedule", "extra"}, "unexpected argument"},
 		{[]string{"schedule", "--format", "fly"}, "unknown format"},
-		{[]string{"schedule", "--collective", "fly"}, "no operation"},
-		{[]string{"schedule", "--algorithm", "fly"}, "no algorithm"},
-		{[]string{"schedule", "--model", "fly"}, "no model"},
-		{[]string{"schedule", "--ranks", "0"}, "--ranks [0]"},
+		{[]string{"schedule", "--op", "fly"}, "unknown operation"},
+		{[]string{"schedule", "--op", "barrier", "--algorithm", "fly"}, "no algorithm"},
+		{[]string{"schedule", "--cost", "fly"}, "no model"},
+		{[]string{"schedule", "--sizes", "12"}, "multiples of 8"},
+		{[]string{"schedule", "-n", "0"}, "-n [0]"},
 	} {
 		var out, errs bytes.Buffer
 		if status := run(t.Context(), c.args, &out, &errs); status != 2 || !strings.Contains(errs.String(), c.says) {

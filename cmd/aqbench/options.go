@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/aqueduct-go/aqueduct/bench"
 	"github.com/aqueduct-go/aqueduct/bench/am"
 	"github.com/aqueduct-go/aqueduct/bench/runner"
@@ -19,18 +17,18 @@ import (
 
 // options are those of a verb, checked.
 type options struct {
-	verb            *verb
-	conduit, format string
-	profiles        []string
-	settings        map[string]string // of the conduit
-	threads         []core.Threads
-	mode            spawner.Mode
-	ops             []string
-	sizes           []int
-	np, ranks       []int // numbers of ranks; ranks for what am does not pin
-	samples         int
-	weight          float64
-	cpus            []int
+	*common
+	verb     *verb
+	conduit  string
+	profiles []string
+	settings map[string]string // of the conduit
+	threads  []core.Threads
+	mode     spawner.Mode
+	sizes    sizes
+	loose    []int // numbers of ranks for what am does not pin
+	samples  int
+	weight   float64
+	cpus     []int
 
 	// Of tune: a table is made of what was measured and of another one.
 	tuner tune.Tuner
@@ -44,47 +42,41 @@ const (
 	mostNP    = 256
 )
 
-// parse reads the command line. Help goes to stdout.
-func (o *options) parse(args []string, stdout io.Writer) error {
+// parse reads the command line and returns the encoder of the report. Help and the report go
+// to stdout.
+func (o *options) parse(args []string, stdout io.Writer) (bench.Encoder, error) {
 	var profile, threads, mpi string
 	var goroutines, quick bool
 	var model string
-	f := pflag.NewFlagSet("aqbench "+o.verb.name, pflag.ContinueOnError)
-	f.SetOutput(stdout)
-	f.Usage = func() {
-		fmt.Fprintf(stdout, "usage: aqbench %s [options]\n\n%s", o.verb.name, f.FlagUsages())
-	}
-	f.StringVar(&o.conduit, "conduit", "sci", "conduit to measure")
+	f := newCommon(o.verb.name, stdout, o.verb.ops, o.verb.ranks)
+	o.common, o.sizes = f, o.verb.sizes
+	f.StringVar(&o.conduit, "conduit", "sci", "`NAME` of the conduit to measure")
 	anyProfile, anyThreads := "all", "all"
 	if o.verb.result != nil {
 		anyProfile, anyThreads = "default", core.Single.String() // what is made of it is made of one
 	}
-	f.StringVar(&profile, "profile", anyProfile, "profile of the conduit, default, or all")
-	f.StringVar(&mpi, "mpi", "", "as of aqrun: --conduit mpi --profile openmpi, mpich or auto")
-	f.StringToStringVar(&o.settings, "set", nil, "further settings of the conduit, KEY=VALUE, as of aqrun; repeatable")
-	f.StringVar(&threads, "threads", anyThreads, "single, many, or all")
+	f.StringVar(&profile, "profile", anyProfile, "`NAME` of a profile of the conduit, default, or all")
+	f.StringVar(&mpi, "mpi", "", "as of aqrun: --conduit mpi with the profile `LIBRARY`: openmpi, mpich or auto")
+	f.StringToStringVar(&o.settings, "set", nil, "further settings of the conduit, `KEY=VALUE`, as of aqrun; repeatable")
+	f.StringVar(&threads, "threads", anyThreads, "`MODE` of threads: single, many, or all")
 	f.BoolVar(&goroutines, "goroutines", false, "ranks are goroutines of one process: no pinning, no floors")
-	f.StringVar(&model, "model", "", "ranks run in virtual time on this conduit's model, or CONDUIT/MODEL: no floors")
-	f.StringVar(&o.format, "format", "osu", "format of the report: "+strings.Join(bench.Formats(), ", "))
-	f.StringSliceVar(&o.ops, "op", nil, fmt.Sprintf("operations to measure, of %v (default all)", o.verb.ops))
-	f.IntSliceVar(&o.sizes, "sizes", o.verb.sizes, "payload sizes in bytes")
-	f.IntVar(&o.samples, "samples", 10, "samples of each point; one in virtual time, unless given, as they are all alike")
-	f.BoolVar(&quick, "quick", false, "a few samples of a few points")
-	if o.verb.np != nil {
-		f.IntSliceVarP(&o.np, "np", "n", nil, "numbers of ranks; of am: for exchange (default up to 4 for each CPU)")
-	}
-	if o.verb.name == "am" {
-		f.IntSliceVar(&o.ranks, "ranks", []int{2, 16, 64}, "numbers of ranks for poll and startup")
-	}
+	f.StringVar(&model, "model", "", "ranks run in virtual time on the model `NAME`, a conduit or CONDUIT/MODEL: no floors")
+	f.Var(&o.sizes, "sizes", "`LIST` of payload sizes in bytes, or with a unit: 8,64K,1M")
+	f.IntVar(&o.samples, "samples", 10, "`NUMBER` of samples of each point; one in virtual time, unless given, as they are all alike")
+	f.BoolVar(&quick, "quick", false, "a few samples of a few points, where no other option says how many")
 	if o.verb.result != nil {
-		f.StringVar(&o.write, "write", "", "also write the table to this file; one that exists is where the choices come from that are not measured")
+		f.StringVar(&o.write, "write", "", "write the table to this `FILE` instead of standard output; one that exists is where the choices come from that are not measured")
 	}
-	if err := f.Parse(args); err != nil {
-		return err
+	enc, err := f.parse(args, stdout)
+	if err != nil {
+		return nil, err
 	}
-	if f.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", f.Arg(0))
-	}
+	return enc, o.resolve(profile, threads, mpi, model, goroutines, quick)
+}
+
+// resolve checks the options, and decides what they leave open.
+func (o *options) resolve(profile, threads, mpi, model string, goroutines, quick bool) error {
+	f := o.common
 	if mpi != "" {
 		if f.Changed("conduit") && o.conduit != "mpi" || f.Changed("profile") && profile != mpi || goroutines || model != "" {
 			return fmt.Errorf("--mpi %s means --conduit mpi --profile %s, live, with processes; another option contradicts that", mpi, mpi)
@@ -97,12 +89,12 @@ func (o *options) parse(args []string, stdout io.Writer) error {
 		}
 		model, profile = c, own
 	}
-	o.place(goroutines, model)
 	if goroutines && model != "" {
 		return fmt.Errorf("--goroutines and --model exclude each other")
 	}
+	o.place(goroutines, model)
 	if o.weight = 1; quick {
-		o.hasten(f)
+		o.hasten()
 	}
 	if o.mode == spawner.Modelled && !f.Changed("samples") {
 		o.samples = 1
@@ -117,23 +109,34 @@ func (o *options) parse(args []string, stdout io.Writer) error {
 }
 
 // hasten measures less, where no option says otherwise.
-func (o *options) hasten(f *pflag.FlagSet) {
-	o.weight, o.samples = 0.3, min(o.samples, 3)
-	if !f.Changed("sizes") {
+func (o *options) hasten() {
+	o.weight = 0.3
+	if !o.Changed("samples") {
+		o.samples = 3
+	}
+	if !o.Changed("sizes") {
 		o.sizes = o.verb.quick
 	}
-	if o.ranks != nil && !f.Changed("ranks") {
-		o.ranks = []int{2, 16}
+	if !o.Changed("np") {
+		o.loose = []int{2, 16}
 	}
 }
 
-// prepare reads the table that a new one is made of.
+// prepare reads the table that a new one is made of, and sees that there is room for that.
 func (o *options) prepare() (err error) {
 	if len(o.profiles)*len(o.threads) > 1 {
 		return fmt.Errorf("a table is of one profile and one kind of threads; give --profile one of %v and --threads single or many", o.profiles)
 	}
-	o.table, err = tune.Read(o.write)
-	return err
+	if o.table, err = tune.Read(o.write); err != nil {
+		return err
+	}
+	if o.write != "" {
+		return writable(o.write)
+	}
+	if o.format != bench.Formats()[0] {
+		return fmt.Errorf("standard output has the report, which in the format %s holds no table; give --write FILE", o.format)
+	}
+	return nil
 }
 
 // place decides where the ranks run.
@@ -142,8 +145,8 @@ func (o *options) place(goroutines bool, model string) {
 	if err != nil {
 		cpus = nil
 	}
-	if o.verb.np != nil && len(o.np) == 0 {
-		o.np = o.verb.np(max(1, len(cpus)))
+	if o.loose = o.np; !o.Changed("np") && o.verb.np != nil {
+		o.np, o.loose = o.verb.np(max(1, len(cpus))), []int{2, 16, 64}
 	}
 	switch {
 	case model != "":
@@ -200,23 +203,36 @@ func (o *options) choose(profile, threads string) error {
 
 // check refuses what cannot be measured.
 func (o *options) check() error {
-	for _, op := range o.ops {
-		if !slices.Contains(o.verb.ops, op) {
-			return fmt.Errorf("unknown operation %q; known: %v", op, o.verb.ops)
-		}
-		if op == am.Startup && o.mode == spawner.Modelled {
-			return fmt.Errorf("operation %s takes no virtual time; measure it without --model", op)
-		}
+	if slices.Contains(o.ops, am.Startup) && o.mode == spawner.Modelled {
+		return fmt.Errorf("operation %s takes no virtual time; measure it without --model", am.Startup)
 	}
 	switch {
 	case o.samples < 1:
 		return fmt.Errorf("--samples %d; want at least 1", o.samples)
 	case slices.ContainsFunc(o.sizes, func(n int) bool { return n < 1 || n > runner.MaxSize || n%o.verb.multiple != 0 }):
-		return fmt.Errorf("--sizes %v; want 1 to %d bytes, multiples of %d", o.sizes, runner.MaxSize, o.verb.multiple)
-	case slices.ContainsFunc(o.ranks, func(n int) bool { return n < 1 || n > mostRanks }):
-		return fmt.Errorf("--ranks %v; want 1 to %d", o.ranks, mostRanks)
-	case slices.ContainsFunc(o.np, func(n int) bool { return n < 2 || n > mostNP }):
-		return fmt.Errorf("-n %v; want 2 to %d ranks", o.np, mostNP)
+		return fmt.Errorf("--sizes %s; want 1 to %d bytes, multiples of %d", &o.sizes, runner.MaxSize, o.verb.multiple)
+	}
+	if !o.Changed("np") {
+		return nil
+	}
+	return o.checkRanks()
+}
+
+// checkRanks wants numbers of ranks that all operations can have which do not always have two.
+func (o *options) checkRanks() error {
+	pairs := true
+	for _, op := range o.ops {
+		least, most := o.verb.bounds(op)
+		if least == most {
+			continue
+		}
+		pairs = false
+		if slices.ContainsFunc(o.np, func(n int) bool { return n < least || n > most }) {
+			return fmt.Errorf("-n %v; %s wants %d to %d ranks", o.np, op, least, most)
+		}
+	}
+	if pairs && !slices.Equal(o.np, []int{2}) {
+		return fmt.Errorf("-n %v; always of 2 ranks: %s", o.np, strings.Join(o.ops, ", "))
 	}
 	return nil
 }

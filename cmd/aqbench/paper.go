@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -62,11 +63,11 @@ func (o *paperOptions) parse(args []string, stdout io.Writer) (err error) {
 		listExperiments(stdout)
 		fmt.Fprintf(stdout, "\n%s\nexit status: 0 all numbers are within their tolerances and all claims hold, 1 something failed, 2 misuse, %d a number deviates or a claim does not hold\n", f.FlagUsages(), deviates)
 	}
-	name := f.String("machine", "d339-2003", "SCI machine: "+strings.Join(paper.SCIMachines(), ", ")+", or the path of a machine file")
-	seed := f.Uint64("seed", 0, "seed of the model's random numbers")
+	name := f.String("machine", "d339-2003", "`NAME` of an SCI machine: "+strings.Join(paper.SCIMachines(), ", ")+", or the path of a machine file")
+	seed := f.Uint64("seed", 0, "`NUMBER` that seeds the model's random numbers")
 	full := f.Bool("full", false, "all sizes and repetitions; takes a while")
-	f.StringVar(&o.svg, "svg", "", "write the figures as SVG: the first to a name that ends in .svg, or all into a directory")
-	f.StringVar(&o.csv, "csv", "", "also write numbers and points as CSV to this file")
+	f.StringVar(&o.svg, "svg", "", "write the figures as SVG to `PATH`: the first to a name that ends in .svg, or all into a directory")
+	f.StringVar(&o.csv, "csv", "", "also write numbers and points as CSV to this `FILE`")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -80,6 +81,29 @@ func (o *paperOptions) parse(args []string, stdout io.Writer) (err error) {
 		return err
 	}
 	o.setting.Seed, o.setting.Full = *seed, *full
+	return o.checkOutputs()
+}
+
+// checkOutputs fails if a file cannot be written. It makes the directory of figures.
+func (o *paperOptions) checkOutputs() error {
+	var files []string
+	if o.csv != "" {
+		files = append(files, o.csv)
+	}
+	switch {
+	case strings.HasSuffix(o.svg, paper.SVGSuffix):
+		files = append(files, o.svg)
+	case o.svg != "":
+		if err := os.MkdirAll(o.svg, 0o777); err != nil {
+			return err
+		}
+		files = append(files, filepath.Join(o.svg, "a figure"))
+	}
+	for _, path := range files {
+		if err := writable(path); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -121,7 +145,8 @@ func (o *paperOptions) run(stdout, stderr io.Writer) (failures []string, err err
 		defer func() { err = errors.Join(err, file.Close()) }()
 		table = paper.NewCSV(file)
 	}
-	for _, e := range o.experiments {
+	for i, e := range o.experiments {
+		fmt.Fprintf(stderr, "aqbench paper: experiment %d of %d: %s\n", i+1, len(o.experiments), e.Name)
 		lines, err := o.one(e, table, stdout, stderr)
 		if err != nil {
 			return failures, fmt.Errorf("%s: %w", e.Name, err)

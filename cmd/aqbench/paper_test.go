@@ -64,14 +64,30 @@ func TestPaperDeviates(t *testing.T) {
 	}
 }
 
-// TestPaperFails wants status 1 where a file cannot be written.
-func TestPaperFails(t *testing.T) {
-	missing := filepath.Join(t.TempDir(), "missing", "file")
-	for _, args := range [][]string{{"--csv", missing}, {"--svg", missing + paper.SVGSuffix}} {
-		status, _, errs := aqbench(t, append([]string{"paper", "sci-short"}, args...)...)
-		if status != 1 || !strings.Contains(errs, "missing") {
-			t.Errorf("%v: status %d: %s", args, status, errs)
+// TestOutputs wants a file that cannot be written found before anything is measured, and one
+// that exists left alone.
+func TestOutputs(t *testing.T) {
+	dir := t.TempDir()
+	missing := filepath.Join(dir, "missing", "file")
+	kept := filepath.Join(dir, "kept")
+	if err := os.WriteFile(kept, []byte("as it was"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"paper", "sci-short", "--csv", missing},
+		{"paper", "sci-short", "--csv", dir},
+		{"paper", "sci-short", "--csv", kept, "--svg", missing + paper.SVGSuffix},
+		{"paper", "sci-short", "--csv", kept, "--svg", kept},
+		{"tune", "--model", "loopback", "--op", "barrier", "-n", "2", "--write", missing},
+		{"tune", "--model", "loopback", "--op", "barrier", "-n", "2", "--write", dir},
+	} {
+		status, out, errs := aqbench(t, args...)
+		if status != 2 || out != "" || !strings.Contains(errs, dir) || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%v: status %d: %s%s", args, status, out, errs)
 		}
+	}
+	if text, err := os.ReadFile(kept); string(text) != "as it was" {
+		t.Errorf("%q, %v", text, err)
 	}
 }
 

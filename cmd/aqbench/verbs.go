@@ -22,15 +22,18 @@ type verb struct {
 	sizes       []int // payload bytes by default
 	quick       []int // with --quick
 	multiple    int   // of which sizes must be multiples
-	np          func(cpus int) []int
-	parts       func(o *options, p runner.Plan) []part
-	peers       func(conduit string) string // which other implementations are compared with; nil: none
-	method      string                      // of a sample: what stands around it
-	// result prints what is made of the measurements, which go to standard error then; nil:
-	// they are the result.
+	// np returns the usual numbers of ranks, and bounds how many an operation may have; pairs
+	// have neither: they are of two ranks.
+	np     func(cpus int) []int
+	bounds func(op string) (least, most int)
+	ranks  string // what the help says of both
+	parts  func(o *options, p runner.Plan) []part
+	peers  func(conduit string) string // which other implementations are compared with; nil: none
+	method string                      // of a sample: what stands around it
+	// result writes what is made of the measurements; nil: nothing is.
 	result func(o *options, stdout io.Writer) error
 	// own is all of a verb that measures no job, and so has none of the above but its name.
-	own func(ctx context.Context, args []string, stdout io.Writer) error
+	own func(ctx context.Context, args []string, stdout, stderr io.Writer) error
 }
 
 // between is the method of verbs whose samples have references.
@@ -41,8 +44,8 @@ var powers = []int{8, 32, 128, 512, 2 << 10, 8 << 10, 32 << 10, 128 << 10, 512 <
 
 // part is what is measured under one header.
 type part struct {
-	ranks int
-	cpus  []int // of these ranks; nil: not pinned
+	ranks []int // numbers of them
+	cpus  []int // of ranks of one number; nil: not pinned
 	run   func(ctx context.Context, report func(*bench.Series) error) error
 }
 
@@ -50,15 +53,18 @@ var verbs = []verb{
 	{
 		name: "am", about: "active messages: latency, flood rate, bandwidth, empty polls, start-up, exchanges",
 		ops: am.Ops(), sizes: []int{8, 512, 4096, 65536, 1 << 20}, quick: []int{8, 65536}, multiple: 1,
-		np:    func(cpus int) []int { return []int{4 * cpus} },
+		np: func(cpus int) []int { return []int{max(2, 4*cpus)} }, bounds: amBounds,
+		ranks: "default 2,16,64 for poll and startup, 4 for each CPU for exchange; the others have 2",
 		parts: amParts, method: between,
 		peers: tools,
 	},
 	{
 		name: "rma", about: "one-sided: puts, gets, values, fetch-and-add, barrier of two ranks",
 		ops: rma.Ops(), sizes: []int{8, 64, 512, 4096, 65536, 1 << 20, 4 << 20}, quick: []int{8, 65536}, multiple: 1,
+		bounds: func(string) (int, int) { return 2, 2 },
+		ranks:  "always 2",
 		parts: func(_ *options, p runner.Plan) []part {
-			return []part{{2, p.Spread(2), func(ctx context.Context, report func(*bench.Series) error) error {
+			return []part{{[]int{2}, p.Spread(2), func(ctx context.Context, report func(*bench.Series) error) error {
 				return rma.Run(ctx, p, report)
 			}}}
 		},
@@ -68,14 +74,14 @@ var verbs = []verb{
 	{
 		name: "coll", about: "collectives: barrier, broadcast, all-reduce, all-to-all",
 		ops: coll.Ops(), sizes: []int{8, 65536, 1 << 20}, quick: []int{8, 65536}, multiple: coll.Element,
-		np:    collRanks,
+		np: collRanks, bounds: collBounds, ranks: collDefault,
 		parts: collParts, method: between,
 		peers: coll.Describe,
 	},
 	{
 		name: "tune", about: "every algorithm of every collective, and the table of choices that this makes",
 		ops: tune.Ops(), sizes: powers, quick: []int{8, 8 << 10, 128 << 10}, multiple: tune.Element,
-		np:    collRanks,
+		np: collRanks, bounds: collBounds, ranks: collDefault,
 		parts: tuneParts, method: "in turn with those of the other algorithms",
 		result: writeTable,
 	},
@@ -89,21 +95,50 @@ func tools(conduit string) string { return runner.Describe(against.Tools(against
 // collRanks are two and four ranks, and four for each CPU.
 func collRanks(cpus int) []int { return slices.Compact([]int{2, 4, max(4, 4*cpus)}) }
 
-// amParts puts what two ranks do, or ranks that are not pinned, before the exchanges.
+const collDefault = "default 2,4 and 4 for each CPU"
+
+func collBounds(string) (least, most int) { return 2, mostNP }
+
+// amBounds: what is measured on one rank needs no other.
+func amBounds(op string) (least, most int) {
+	switch {
+	case am.OfPair(op):
+		return 2, 2
+	case op == am.Exchange:
+		return 2, mostNP
+	}
+	return 1, mostRanks
+}
+
+// amParts puts what two ranks do first, then what ranks do that are not pinned, and then the
+// exchanges.
 func amParts(o *options, p runner.Plan) []part {
 	measure := func(ops []string, n int) func(context.Context, func(*bench.Series) error) error {
-		q := am.Plan{Plan: p, Ranks: o.ranks, N: n}
+		q := am.Plan{Plan: p, Ranks: o.loose, N: n}
 		q.Ops = ops
 		return func(ctx context.Context, report func(*bench.Series) error) error { return am.Run(ctx, q, report) }
 	}
-	var parts []part
-	few := slices.DeleteFunc(slices.Clone(p.Ops), func(op string) bool { return op == am.Exchange })
-	if len(few) > 0 {
-		parts = append(parts, part{2, p.Spread(2), measure(few, 0)})
+	var pairs, loose, exchange []string
+	for _, op := range p.Ops {
+		switch {
+		case am.OfPair(op):
+			pairs = append(pairs, op)
+		case op == am.Exchange:
+			exchange = append(exchange, op)
+		default:
+			loose = append(loose, op)
+		}
 	}
-	if len(few) < len(p.Ops) {
+	var parts []part
+	if len(pairs) > 0 {
+		parts = append(parts, part{[]int{2}, p.Spread(2), measure(pairs, 0)})
+	}
+	if len(loose) > 0 {
+		parts = append(parts, part{o.loose, nil, measure(loose, 0)})
+	}
+	if len(exchange) > 0 {
 		for _, n := range o.np {
-			parts = append(parts, part{n, p.Spread(n), measure([]string{am.Exchange}, n)})
+			parts = append(parts, part{[]int{n}, p.Spread(n), measure(exchange, n)})
 		}
 	}
 	return parts
@@ -112,7 +147,7 @@ func amParts(o *options, p runner.Plan) []part {
 func collParts(o *options, p runner.Plan) []part {
 	var parts []part
 	for _, n := range o.np {
-		parts = append(parts, part{n, p.Spread(n), func(ctx context.Context, report func(*bench.Series) error) error {
+		parts = append(parts, part{[]int{n}, p.Spread(n), func(ctx context.Context, report func(*bench.Series) error) error {
 			return coll.Run(ctx, p, n, report)
 		}})
 	}
@@ -122,18 +157,19 @@ func collParts(o *options, p runner.Plan) []part {
 func tuneParts(o *options, p runner.Plan) []part {
 	var parts []part
 	for _, n := range o.np {
-		parts = append(parts, part{n, p.Spread(n), func(ctx context.Context, report func(*bench.Series) error) error {
+		parts = append(parts, part{[]int{n}, p.Spread(n), func(ctx context.Context, report func(*bench.Series) error) error {
 			return o.tuner.Run(ctx, p, n, report)
 		}})
 	}
 	return parts
 }
 
-// writeTable prints the table of choices and writes it to the file that is asked for.
+// writeTable writes the table of choices to the file that is asked for, or prints it.
 func writeTable(o *options, stdout io.Writer) error {
 	text := o.tuner.Table(o.table).File()
-	if _, err := io.WriteString(stdout, text); err != nil || o.write == "" {
-		return err
+	if o.write != "" {
+		return os.WriteFile(o.write, []byte(text), 0o666)
 	}
-	return os.WriteFile(o.write, []byte(text), 0o666)
+	_, err := io.WriteString(stdout, "\n"+text)
+	return err
 }

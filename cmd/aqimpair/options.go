@@ -7,6 +7,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/impair"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/impair/tunnel"
+	"github.com/aqueduct-go/aqueduct/internal/cli"
 	"github.com/spf13/pflag"
 )
 
@@ -60,6 +61,8 @@ func parse(args []string) (*options, error) {
 	switch {
 	case !fs.Changed("nodes"):
 		return nil, errors.New("the number of nodes is missing; give it with -n")
+	case fs.Changed("link") && strings.TrimSpace(link) == "":
+		return nil, errors.New("--link needs a value")
 	case len(o.command) == 0 || o.command[0] == "":
 		return nil, errors.New("the command is missing")
 	}
@@ -78,10 +81,12 @@ func (o *options) flags(link *string) *pflag.FlagSet {
 	fs := pflag.NewFlagSet("aqimpair", pflag.ContinueOnError)
 	fs.SetInterspersed(false)
 	fs.Usage = func() {}
-	fs.IntVarP(&o.network.Nodes, "nodes", "n", 0, "")
+	fs.VarP((*cli.Int)(&o.network.Nodes), "nodes", "n", "")
 	fs.StringVar(link, "link", "", "")
-	fs.Uint64Var(&o.network.Seed, "seed", 0, "")
-	fs.IntVar(&o.network.MTU, "mtu", tunnel.DefaultMTU, "")
+	fs.Var((*cli.Seed)(&o.network.Seed), "seed", "")
+	o.network.MTU = tunnel.DefaultMTU
+	fs.Var((*cli.Int)(&o.network.MTU), "mtu", "")
 	fs.BoolVar(&o.report, "report", false, "")
+	cli.OnlyOnce(fs)
 	return fs
 }

@@ -23,7 +23,7 @@ func conduits(args []string, stdout, stderr io.Writer) int {
 	for _, d := range core.Drivers() {
 		available := "yes"
 		if d.Check != nil {
-			if err := d.Check(nil); err != nil {
+			if err := d.Check(nil, nil); err != nil {
 				available = "no: "
 				if len(d.Models) > 0 {
 					available = "models only: "

@@ -21,6 +21,7 @@ import (
 	"syscall"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	_ "github.com/aqueduct-go/aqueduct/internal/stdfd"
 	"github.com/aqueduct-go/aqueduct/spawner"
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/aqueduct-go/aqueduct"
 	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi/libmpitest"
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/spawner"
@@ -81,6 +82,18 @@ var roles = map[string]func(){
 		boot := join()
 		check(boot.Barrier())
 		hangHere()
+	},
+	"stuck": func() { // rank 0 waits for rank 1
+		aqueduct.Run(func(job *core.Job) error {
+			ep, err := job.Attach(core.AttachSpec{})
+			if err != nil {
+				return err
+			}
+			if job.Rank() == 1 {
+				hangHere()
+			}
+			return ep.Barrier()
+		})
 	},
 	"crowd": func() { // rank 1 has more goroutines than fit into a pipe
 		boot := join()
@@ -251,6 +264,7 @@ func TestExitStatus(t *testing.T) {
 		{[]string{"/"}, 126, "cannot be executed"},
 		{[]string{"-x", "AQUEDUCT_RANK=1", "true"}, 2, "set by the launcher"},
 		{[]string{"--wdir", "/no/such/place", "true"}, 125, "working directory"},
+		{[]string{"--output-dir", "/dev/null/x", "true"}, 125, "output directory: mkdir /dev/null: not a directory"},
 		{[]string{"--timeout", "0.05", "sleep", "1000"}, 124, "time limit of 50ms"},
 	} {
 		status, out, errs := output(t, "", append([]string{"-n", "2"}, c.args...)...)
@@ -260,6 +274,8 @@ func TestExitStatus(t *testing.T) {
 	}
 }
 
+// At the time limit aqrun says where the ranks are, and then every rank prints its goroutines, without
+// those by which it hears from aqrun.
 func TestTimeout(t *testing.T) {
 	status, _, errs := output(t, "hang", "-n", "2", "--timeout", "2s", self(t))
 	if status != 124 {
@@ -268,6 +284,32 @@ func TestTimeout(t *testing.T) {
 	for r := range 2 {
 		if want := fmt.Sprintf("[%d] github.com/aqueduct-go/aqueduct/cmd/aqrun.hangHere", r); !strings.Contains(errs, want) {
 			t.Errorf("no stack of rank %d:\n%s", r, errs)
+		}
+		if want := fmt.Sprintf("\n  rank %d has joined the job\n", r); !strings.Contains(errs, want) {
+			t.Errorf("nothing says %q:\n%s", want, errs)
+		}
+	}
+	for _, own := range []string{"spawner.(*client)", "dumpOnQuit", "os/signal"} {
+		if strings.Contains(errs, own) {
+			t.Errorf("a goroutine of the launcher's, %s, is printed:\n%s", own, errs)
+		}
+	}
+}
+
+// Of ranks in calls of the library the table says what they wait for, whatever kind they are.
+func TestTimeoutTable(t *testing.T) {
+	for _, kind := range []string{"--conduit=sci", "--goroutines"} {
+		status, _, errs := output(t, "stuck", "-n", "2", kind, "--timeout", "1s", self(t))
+		if status != 124 {
+			t.Errorf("%s: status %d, want 124", kind, status)
+		}
+		for _, want := range []string{
+			"rank 0 waits for barrier 1 of the Core API since ", "rank 1 has not polled for ", "rank 0 with rank 1: 1 requests and 0 replies sent, 0 messages received",
+			"SIGQUIT: goroutines of ", "cmd/aqrun.hangHere",
+		} {
+			if !strings.Contains(errs, want) {
+				t.Errorf("%s: nothing says %q:\n%s", kind, want, errs)
+			}
 		}
 	}
 }
@@ -296,8 +338,16 @@ func TestMisuse(t *testing.T) {
 		{"-n 2 --model= true", "--model needs a value"},
 		{"-n 2 --conduit loopback --profile nosuch true", `no profile "nosuch"; it has [default native]`},
 		{"-n 2 --model loopback/nosuch true", `no model "nosuch"; it has [default native]`},
+		{"-n 2 --model sci/d33 true", `no machine is called "d33"; there are d339 (which is d339-2003), d339-2003, ntb, scale, or give`},
 		{"-n 2 --model sci --conduit loopback true", "contradict"},
+		{"-n 2 --segment 5IB true", "is not like 65536"},
 		{"-n 2 --model loopback/default --profile other true", "contradict"},
+		{"-n 2 --mpi= true", "--mpi needs a value"},
+		{"-n 2 --verbose=maybe true", "want true or false"},
+		{"-n 2 --bind-to= true", "--bind-to needs a value"},
+		{"-n 2 --model loopback --seed -1 true", "want a whole number from 0 to 2^64-1"},
+		{"-n 2 -x A=1 -x A=2 true", `-x A is given two values, "1" and "2"`},
+		{"-n 2 -x PATH -x PATH=/bin true", "-x PATH is given two values"},
 		{"-n 2 --seed 1 true", "--seed is for jobs in virtual time"},
 		{"-n 2 --lose 1@1ms --goroutines true", "--lose is for jobs in virtual time"},
 		{"-n 2 --trace t true", "--trace is for jobs in virtual time"},
@@ -310,7 +360,8 @@ func TestMisuse(t *testing.T) {
 		{"-n 2 --udp-security= true", "--udp-security needs a value"},
 		{"-n 2 --conduit sci --udp-security none true", "not for sci"},
 		{"-n 2 --model loopback --insecure true", "runs live only"},
-		{"-n 2 --udp-security none true", "say --conduit udp too"},
+		{"-n 2 --mpi auto --insecure true", "--insecure is for conduit udp, not for mpi"},
+		{"-n 2 --udp-security none --profile x true", `conduit udp has no profile "x"`},
 		{"-n 2 --conduit udp --udp-security none --set security=auth true", "given two values"},
 		{"-n 2 --set medium=1024 --set medium=2048 true", "given two values"},
 		{"-n 2 --model udp true", `conduit "udp" has no model`},
@@ -456,10 +507,16 @@ func TestPaths(t *testing.T) {
 }
 
 func TestUDPOptions(t *testing.T) {
-	status, out, errs := output(t, "", "-n", "1", "--conduit", "udp", "--insecure", "--udp-security", "none", "--set", "depth=3",
-		"sh", "-c", "echo $AQUEDUCT_SETTINGS")
-	if want := "depth=3,security=none,insecure=yes\n"; status != 0 || out != want {
-		t.Errorf("status %d, %q, want %q\n%s", status, out, want, errs)
+	t.Setenv(spawner.EnvConduit, "sci") // which the options win over
+	for args, want := range map[string]string{
+		"--conduit udp --insecure --udp-security none --set depth=3": "udp depth=3,security=none,insecure=yes\n",
+		"--udp-security encrypt":                                     "udp security=encrypt\n",
+		"--insecure":                                                 "udp insecure=yes\n",
+	} {
+		status, out, errs := output(t, "", append(append([]string{"-n", "1"}, strings.Fields(args)...), "sh", "-c", "echo $AQUEDUCT_CONDUIT $AQUEDUCT_SETTINGS")...)
+		if status != 0 || out != want {
+			t.Errorf("%s: status %d, %q, want %q\n%s", args, status, out, want, errs)
+		}
 	}
 }
 
@@ -618,8 +675,30 @@ func TestReaderGoesAway(t *testing.T) {
 	}
 	r.Close()
 	cmd.Wait()
-	if got := cmd.ProcessState.ExitCode(); got != 125 || !strings.Contains(errs.String(), "broken pipe") {
-		t.Errorf("status %d\n%s", got, errs.String())
+	if got := cmd.ProcessState.ExitCode(); got != 128+int(unix.SIGPIPE) || errs.Len() > 0 {
+		t.Errorf("status %d, want that of SIGPIPE and no message\n%s", got, errs.String())
+	}
+}
+
+// Output that goes nowhere because its descriptor is closed is lost like any other.
+func TestClosedOutput(t *testing.T) {
+	const self = ": write /dev/stdout: bad file descriptor"
+	for _, c := range []struct {
+		args, says string
+		status     int
+	}{
+		{"-n 2 echo hi >&-", "aqueduct: writing the job's output failed: standard output" + self, 125},
+		{"-n 2 sh -c 'echo hi >&2' 2>&-", "", 125},
+		{"-n 2 true >&- 2>&-", "", 0},
+		{"-n 2 cat <&-", "", 0},
+		{"conduits >&-", "aqrun" + self, 125},
+		{"--version >&-", "aqrun" + self, 125},
+	} {
+		cmd := exec.Command("sh", "-c", `exec 3>&1; "$0" `+c.args+`; echo $? >&3`, aqrun)
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.HasPrefix(string(out), c.says) || !strings.HasSuffix("\n"+string(out), fmt.Sprintf("\n%d\n", c.status)) {
+			t.Errorf("aqrun %s: %v, want %q and status %d:\n%s", c.args, err, c.says, c.status, out)
+		}
 	}
 }
 

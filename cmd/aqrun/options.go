@@ -12,6 +12,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/cli"
 	"github.com/aqueduct-go/aqueduct/spawner"
 	"github.com/spf13/pflag"
 )
@@ -28,15 +29,16 @@ The job:
       --profile NAME    profile of the conduit
       --mpi LIBRARY     conduit mpi over openmpi, mpich or auto, the first that there is; the
                         library's own mpiexec starts the ranks
-      --segment SIZE    memory that a rank registers by default: 65536, 64MB, 1.5GB, 50%
+      --segment SIZE    memory that a rank registers: 65536, 64MB, 1.5GB, 50%; wins over what
+                        PROGRAM asks for; default 64MB if that asks for nothing
       --goroutines      run the ranks as goroutines of one process
       --model NAME      run the ranks in virtual time on a model: CONDUIT for its default,
                         CONDUIT/MODEL, or CONDUIT/PATH for a machine file; 'list' lists them
       --set KEY=VALUE   further setting of the conduit; repeatable
-      --udp-security M  conduit udp: none, auth (default) or encrypt; short for
-                        --set security=M
-      --insecure        conduit udp: permit none beyond the loopback; short for
-                        --set insecure=yes
+      --udp-security M  conduit udp with security none, auth (default) or encrypt; short for
+                        --conduit udp --set security=M
+      --insecure        conduit udp, security none permitted beyond the loopback; short for
+                        --conduit udp --set insecure=yes
   -x VAR[=VALUE]        set VAR for the ranks, or insist that it is set; repeatable; not
                         what other options set
       --wdir DIR        working directory of the ranks; a relative PROGRAM is looked up there
@@ -66,7 +68,7 @@ The end:
 
 Status: that of the first rank that failed; 128 + N if signal N killed it or ended the job;
 124 on timeout; 125 aqrun failed, or could not write the output; 126 PROGRAM cannot be
-executed; 127 PROGRAM not found; 2 misuse. SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and
+executed; 127 PROGRAM not found; 141 the reader of the output went away; 2 misuse. SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and
 SIGQUIT are passed to all ranks; a second SIGINT or SIGTERM kills them.
 `
 
@@ -117,7 +119,7 @@ func (o *options) flags() *pflag.FlagSet {
 	fs.StringArrayVar(&o.set, "set", nil, "")
 	fs.StringVar(&o.udpSecurity, "udp-security", "", "")
 	fs.BoolVar(&o.insecure, "insecure", false, "")
-	fs.Uint64Var(&o.seed, "seed", 0, "")
+	fs.Var((*cli.Seed)(&o.seed), "seed", "")
 	fs.StringArrayVar(&o.lose, "lose", nil, "")
 	fs.StringVar(&o.trace, "trace", "", "")
 	fs.BoolVar(&o.report, "model-report", false, "")
@@ -132,11 +134,7 @@ func (o *options) flags() *pflag.FlagSet {
 	fs.Var(&o.grace, "grace", "")
 	fs.BoolVar(&o.dryRun, "dry-run", false, "")
 	fs.BoolVar(&o.version, "version", false, "")
-	fs.VisitAll(func(f *pflag.Flag) {
-		if !slices.Contains(repeatable, f.Name) {
-			f.Value = &once{Value: f.Value}
-		}
-	})
+	cli.OnlyOnce(fs, repeatable...)
 	return fs
 }
 
@@ -151,6 +149,9 @@ func parse(args []string) (*options, error) {
 		return o, nil
 	}
 	o.command = fs.Args()
+	if err := checkEmpty(fs); err != nil {
+		return nil, err
+	}
 	if err := o.takeMPI(); err != nil {
 		return nil, err
 	}
@@ -160,13 +161,18 @@ func parse(args []string) (*options, error) {
 	return o, o.checkConduit()
 }
 
+// checkEmpty refuses options whose value is the empty text.
+func checkEmpty(fs *pflag.FlagSet) (err error) {
+	fs.Visit(func(f *pflag.Flag) {
+		if f.Value.String() == "" {
+			err = fmt.Errorf("--%s needs a value", f.Name)
+		}
+	})
+	return err
+}
+
 // check refuses missing, impossible and conflicting options.
 func (o *options) check(fs *pflag.FlagSet) error {
-	for _, name := range []string{"conduit", "profile", "segment", "model", "trace", "wdir", "output-dir"} {
-		if f := fs.Lookup(name); f.Changed && f.Value.String() == "" {
-			return fmt.Errorf("--%s needs a value", name)
-		}
-	}
 	inProcess := o.goroutines || o.model != ""
 	conduit, profile := core.CutModel(o.model)
 	switch {
@@ -196,7 +202,7 @@ func (o *options) check(fs *pflag.FlagSet) error {
 	if err := o.checkModel(fs); err != nil {
 		return err
 	}
-	if err := o.checkUDP(fs); err != nil {
+	if err := o.takeUDP(fs); err != nil {
 		return err
 	}
 	if o.segment != "" {
@@ -229,17 +235,22 @@ const mpiConduit = "mpi"
 
 // resolveEnv gives every -x VAR its value.
 func (o *options) resolveEnv() error {
+	values := map[string]string{}
 	for i, s := range o.env {
-		if name, _, ok := strings.Cut(s, "="); name == "" {
+		name, value, ok := strings.Cut(s, "=")
+		if name == "" {
 			return fmt.Errorf("-x %q: want VAR or VAR=value", s)
-		} else if ok {
-			continue
 		}
-		v, ok := os.LookupEnv(s)
 		if !ok {
-			return fmt.Errorf("-x %s: it is not set here; give it as -x %s=value", s, s)
+			if value, ok = os.LookupEnv(name); !ok {
+				return fmt.Errorf("-x %s: it is not set here; give it as -x %[1]s=value", name)
+			}
 		}
-		o.env[i] = s + "=" + v
+		if old, given := values[name]; given && old != value {
+			return fmt.Errorf("-x %s is given two values, %q and %q; give one", name, old, value)
+		}
+		values[name] = value
+		o.env[i] = name + "=" + value
 	}
 	return nil
 }
@@ -269,8 +280,9 @@ func (o *options) checkModel(fs *pflag.FlagSet) error {
 	return nil
 }
 
-// checkUDP refuses options of conduit udp where they mean nothing, and makes settings of them.
-func (o *options) checkUDP(fs *pflag.FlagSet) error {
+// takeUDP takes the options of conduit udp as what they stand for, or refuses them where they
+// mean nothing.
+func (o *options) takeUDP(fs *pflag.FlagSet) error {
 	for _, name := range []string{"udp-security", "insecure"} {
 		switch {
 		case !fs.Changed(name):
@@ -284,17 +296,14 @@ func (o *options) checkUDP(fs *pflag.FlagSet) error {
 	case "none", "auth", "encrypt":
 		o.set = append(o.set, "security="+o.udpSecurity)
 	case "":
-		if fs.Changed("udp-security") {
-			return errors.New("--udp-security needs a value")
-		}
 	default:
 		return fmt.Errorf("--udp-security %q: want none, auth or encrypt", o.udpSecurity)
 	}
 	if o.insecure {
 		o.set = append(o.set, "insecure=yes")
 	}
-	if (o.insecure || o.udpSecurity != "") && o.conduit == "" && os.Getenv("AQUEDUCT_CONDUIT") != "udp" {
-		return errors.New("--udp-security and --insecure are for conduit udp; say --conduit udp too")
+	if o.insecure || o.udpSecurity != "" {
+		o.conduit = "udp"
 	}
 	return o.checkSettings()
 }
@@ -355,7 +364,7 @@ func (o *options) checkConduit() error {
 	case d.Check == nil:
 		return nil
 	}
-	if err := d.Check(nil); err != nil {
+	if err := d.Check(nil, nil); err != nil {
 		return fmt.Errorf("conduit %s is not available here: %w", name, err)
 	}
 	return nil
@@ -462,22 +471,6 @@ func (o *options) further() []string {
 		set("AQUEDUCT_MODEL_REPORT", "1")
 	}
 	return more
-}
-
-// once is the value of an option that may be given again only with the same text.
-type once struct {
-	pflag.Value
-	first string
-	given bool
-}
-
-// Set implements pflag.Value.
-func (v *once) Set(s string) error {
-	if v.given && s != v.first {
-		return fmt.Errorf("it was given before as %q", v.first)
-	}
-	v.first, v.given = s, true
-	return v.Value.Set(s)
 }
 
 // count is a number of ranks.

@@ -26,17 +26,18 @@ func init() {
 		Summary:  "ranks of one process; modelled: fixed latency and rate",
 		Profiles: []string{"default", "native"},
 		Models:   []string{"default", "native"},
-		Check: func(boot core.Bootstrap) error {
-			if _, ok := boot.(core.ProcessSharer); boot != nil && !ok && boot.Size() > 1 {
-				return fmt.Errorf("loopback joins ranks of one process only; these %d ranks are processes", boot.Size())
+		Check: func(boot core.Bootstrap, group []core.Rank) error {
+			if _, ok := boot.(core.ProcessSharer); boot != nil && !ok && len(group) > 1 {
+				return fmt.Errorf("loopback joins ranks of one process only; these %d ranks are processes; start them by aqrun --goroutines, or choose another conduit", len(group))
 			}
 			return nil
 		},
 		New: func(profile string) core.Conduit {
+			c := new(conduit)
 			if profile == "native" {
-				return newNative()
+				c.mover = &engine{c: c}
 			}
-			return new(conduit)
+			return c
 		},
 	})
 }
@@ -44,7 +45,7 @@ func init() {
 // conduit is one rank's end.
 type conduit struct {
 	params
-	ep    *core.Endpoint
+	port  *core.Port
 	rank  core.Rank
 	nodes []*node // by rank; all ranks have the same table
 	self  *node
@@ -55,7 +56,7 @@ type conduit struct {
 	// underway counts, by destination, this rank's requests whose exchange is not over.
 	underway sparse.Table[count]
 
-	segment *shm.Region
+	segment *shm.Region // nil if the segment is somebody else's
 }
 
 // node is what the ranks of a job share about one of them.
@@ -72,16 +73,22 @@ type node struct {
 	closed bool       // modelled: the memory is no more
 }
 
+// Plan implements core.Conduit.
+func (c *conduit) Plan(a *core.Attachment) (core.Plan, error) {
+	p, err := parseParams(a.Settings)
+	return core.Plan{MaxSegment: p.maxSegment}, err
+}
+
 // Attach implements core.Conduit.
 func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	shared, ok := a.Boot.(core.ProcessSharer)
-	if !ok && a.Boot.Size() > 1 {
+	if !ok && len(a.Group) > 1 {
 		return nil, fmt.Errorf("loopback joins ranks of one process only; choose another conduit")
 	}
 	if c.params, err = parseParams(a.Settings); err != nil {
 		return nil, err
 	}
-	c.ep, c.rank = a.Endpoint, a.Boot.Rank()
+	c.port, c.rank = a.Port, a.Boot.Rank()
 	c.self = &node{bell: &c.bell, proc: a.Proc}
 	c.underway.Init(a.Boot.Size())
 	if a.Proc == nil {
@@ -109,8 +116,9 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	if err := a.Boot.Barrier(); err != nil {
 		return nil, err
 	}
-	if a.Segment == 0 {
-		return nil, nil
+	if a.Segment == 0 || a.Memory != nil {
+		c.self.memory = a.Memory
+		return a.Memory, nil
 	}
 	if c.model != nil {
 		c.segment, err = all.region(a)
@@ -122,21 +130,6 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	}
 	c.self.memory = c.segment.Bytes()
 	return c.self.memory, nil
-}
-
-// Limits implements core.Conduit.
-func (c *conduit) Limits() core.Limits {
-	return core.Limits{
-		MaxMediumRequest: maxMedium, MaxMediumReply: maxMedium,
-		MaxLongRequest: maxLong, MaxLongReply: maxLong,
-		Ordered: true,
-	}
-}
-
-// MaxSegment implements core.SegmentLimiter.
-func (c *conduit) MaxSegment(settings map[string]string) (int, error) {
-	p, err := parseParams(settings)
-	return p.maxSegment, err
 }
 
 // Sleeper implements core.Conduit.

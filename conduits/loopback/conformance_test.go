@@ -1,6 +1,7 @@
 package loopback_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,12 @@ import (
 	_ "github.com/aqueduct-go/aqueduct/conduits/loopback"
 )
 
+func init() {
+	core.Register(coretest.Checked("loopback"))
+	core.Register(coretest.Adverse("loopback"))
+	core.Register(coretest.Lent("loopback"))
+}
+
 func TestConformance(t *testing.T) {
 	// One request under way per pair, and ranks that sleep at the first opportunity: whatever
 	// loses credits or wake-ups shows here.
@@ -17,40 +24,33 @@ func TestConformance(t *testing.T) {
 		Conduit: "loopback", Threads: core.Many, Sleep: 1,
 		Settings: map[string]string{"depth": "1"},
 	}
-	for _, c := range []struct {
-		name string
-		l    coretest.Launcher
-		cfg  core.Config
-	}{
-		{"many", coretest.Goroutines, core.Config{Conduit: "loopback", Threads: core.Many}},
-		{"single", coretest.Goroutines, core.Config{Conduit: "loopback", Threads: core.Single}},
-		{"narrow", coretest.Goroutines, narrow},
-		{"model", coretest.Model, core.Config{Conduit: "loopback", Seed: 1}},
-		{"native/many", coretest.Goroutines, core.Config{Conduit: "loopback", Profile: "native", Sleep: 1}},
-		{"native/model", coretest.Model, core.Config{Conduit: "loopback", Profile: "native", Seed: 1}},
-	} {
-		t.Run(c.name, func(t *testing.T) { coretest.Run(t, c.l, c.cfg) })
-	}
+	one, model := coretest.Goroutines, coretest.Model
+	coretest.Suite(t, coretest.Cases(),
+		coretest.Kind{Name: "many", Launcher: one, Config: core.Config{Conduit: "loopback", Threads: core.Many}, Factors: "live many"},
+		coretest.Kind{Name: "single", Launcher: one, Config: core.Config{Conduit: "loopback", Threads: core.Single}, Factors: "live single"},
+		coretest.Kind{Name: "narrow", Launcher: one, Config: narrow, Factors: "live many"},
+		coretest.Kind{Name: "model", Launcher: model, Config: core.Config{Conduit: "loopback", Seed: 1}, Factors: "model"},
+		coretest.Kind{Name: "native/many", Launcher: one, Config: core.Config{Conduit: "loopback", Profile: "native", Sleep: 1}, Factors: "live many"},
+		coretest.Kind{Name: "native/model", Launcher: model, Config: core.Config{Conduit: "loopback", Profile: "native", Seed: 1}, Factors: "model"},
+		coretest.Kind{Name: "checked/many", Launcher: one, Config: core.Config{Conduit: "checked-loopback", Profile: "native"}, Factors: "checked live"},
+		coretest.Kind{Name: "checked/model", Launcher: model, Config: core.Config{Conduit: "checked-loopback", Profile: "native", Seed: 1}, Factors: "checked model"},
+		coretest.Kind{Name: "adverse/many", Launcher: one, Config: core.Config{Conduit: "adverse-loopback", Profile: "native", Sleep: 1}, Factors: "adverse live"},
+		coretest.Kind{Name: "adverse/model", Launcher: model, Config: core.Config{Conduit: "adverse-loopback", Profile: "native", Seed: 1}, Factors: "adverse model"},
+		coretest.Kind{Name: "lent", Launcher: one, Config: core.Config{Conduit: "lent-loopback", Threads: core.Single}, Factors: "lent"},
+	)
 }
 
 // TestOneSided runs the cases of one-sided operations where there is little room for them, and
 // small and large ones are declined.
 func TestOneSided(t *testing.T) {
 	scarce := map[string]string{"operations": "1", "native-least": "9", "native-most": "1000"}
-	for _, c := range []struct {
-		name string
-		l    coretest.Launcher
-		cfg  core.Config
-	}{
-		{"single", coretest.Goroutines, core.Config{Threads: core.Single}},
-		{"narrow", coretest.Goroutines, core.Config{Threads: core.Many, Sleep: 1, Settings: scarce}},
-		{"narrow/model", coretest.Model, core.Config{Settings: scarce}},
-	} {
-		c.cfg.Conduit, c.cfg.Profile = "loopback", "native"
-		for _, x := range coretest.Cases() {
-			if strings.Contains(x.Name, "one-sided") {
-				t.Run(c.name+"/"+x.Name, func(t *testing.T) { coretest.RunCase(t, c.l, c.cfg, x) })
-			}
-		}
+	kind := func(name string, l coretest.Launcher, cfg core.Config) coretest.Kind {
+		cfg.Conduit, cfg.Profile = "loopback", "native"
+		return coretest.Kind{Name: name, Launcher: l, Config: cfg}
 	}
+	some := slices.DeleteFunc(coretest.Cases(), func(c *coretest.Case) bool { return !strings.Contains(c.Name, "one-sided") })
+	coretest.Suite(t, some,
+		kind("single", coretest.Goroutines, core.Config{Threads: core.Single}),
+		kind("narrow", coretest.Goroutines, core.Config{Threads: core.Many, Sleep: 1, Settings: scarce}),
+		kind("narrow/model", coretest.Model, core.Config{Settings: scarce}))
 }

@@ -17,12 +17,12 @@ type faulty struct {
 	kept   *core.Op // a message that is held back
 }
 
-func (f *faulty) Limits() core.Limits {
-	l := f.Conduit.Limits()
+func (f *faulty) Powers() core.Powers {
+	p := f.Conduit.Powers()
 	if f.limits != nil {
-		f.limits(&l)
+		f.limits(&p.Limits)
 	}
-	return l
+	return p
 }
 
 func (f *faulty) Commit(op *core.Op) {
@@ -131,11 +131,17 @@ func TestSuiteNoticesFaults(t *testing.T) {
 type meddler struct {
 	core.Conduit
 	core.Putter
-	core.Getter
 	core.Atomics
 	put    func(*meddler, *core.Transfer) core.Result // instead of Put
 	atomic func(*meddler, *core.Atomic) core.Result   // instead of Atomic
 	none   core.Completion                            // what nobody waits for
+}
+
+func (m *meddler) Powers() core.Powers {
+	p := m.Conduit.Powers()
+	m.Putter, m.Atomics = p.Putter, p.Atomics
+	p.Putter, p.Atomics = m, m
+	return p
 }
 
 func (m *meddler) Put(t *core.Transfer) core.Result {
@@ -225,8 +231,7 @@ func TestSuiteNoticesMeddling(t *testing.T) {
 	for _, x := range meddlings {
 		name := "loopback with " + x.name
 		core.Register(core.Driver{Name: name, New: func(string) core.Conduit {
-			c := sound.New("native")
-			m := &meddler{Conduit: c, Putter: c.(core.Putter), Getter: c.(core.Getter), Atomics: c.(core.Atomics)}
+			m := &meddler{Conduit: sound.New("native")}
 			x.wrong(m)
 			return m
 		}})

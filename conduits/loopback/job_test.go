@@ -71,17 +71,23 @@ func TestLoss(t *testing.T) {
 type detecting struct {
 	core.Conduit
 	notices bool
-	ep      *core.Endpoint
+	port    *core.Port
 }
 
 func (d *detecting) Attach(a *core.Attachment) ([]byte, error) {
-	d.ep = a.Endpoint
+	d.port = a.Port
 	return d.Conduit.Attach(a)
+}
+
+func (d *detecting) Powers() core.Powers {
+	p := d.Conduit.Powers()
+	p.LossDetector = d
+	return p
 }
 
 func (d *detecting) Lost() {
 	if d.notices {
-		d.ep.Fail(&core.ExitError{Status: 137, Reason: "link to rank 1 is dead"})
+		d.port.Fail(&core.ExitError{Status: core.StatusLost, Reason: "link to rank 1 is dead"})
 	}
 }
 

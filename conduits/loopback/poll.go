@@ -32,13 +32,13 @@ func (c *conduit) handle(m *message) {
 	}
 	replied := false
 	if hdr.Kind() == core.Long {
-		if w, ok := c.ep.Window(m.off, uint64(m.n)); ok {
+		if w, ok := core.Window(c.self.memory, m.off, uint64(m.n)); ok {
 			copy(w, data[:m.n])
 		}
 		m.read()
-		replied = c.ep.DispatchLong(src, hdr, &m.args, m.off, uint64(m.n), 0)
+		replied = c.port.DispatchLong(src, hdr, &m.args, c.self.memory, m.off, uint64(m.n), 0)
 	} else {
-		replied = c.ep.Dispatch(src, hdr, &m.args, data[:m.n], 0)
+		replied = c.port.Dispatch(src, hdr, &m.args, data[:m.n], 0)
 		m.read()
 	}
 	underway := m.underway

@@ -47,6 +47,20 @@ func TestMaxSegment(t *testing.T) {
 	}
 }
 
+// apart is the bootstrap of two ranks that share no process.
+type apart struct{ core.Bootstrap }
+
+// TestProcesses asks whether ranks that are processes can use the conduit: no, and what to do.
+func TestProcesses(t *testing.T) {
+	d, err := core.DriverByName("loopback")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Check(apart{}, []core.Rank{0, 1}); err == nil || !strings.Contains(err.Error(), "these 2 ranks are processes; start them by aqrun --goroutines") {
+		t.Errorf("error %v", err)
+	}
+}
+
 // TestSettings has what is wrong with a setting told.
 func TestSettings(t *testing.T) {
 	for setting, want := range map[string]string{
@@ -58,7 +72,7 @@ func TestSettings(t *testing.T) {
 		"latency=-1s":      "out of range",
 		"rate=0":           "out of range",
 		"depth=0":          "out of range 1 to",
-		"depht=1":          "unknown; known are depth, latency, rate, max-segment, operations, native-least, native-most",
+		"depht=1":          `attach conduit loopback: loopback: setting depht="1": unknown; known are depth, latency, rate, max-segment, operations, native-least, native-most`,
 	} {
 		key, value, _ := strings.Cut(setting, "=")
 		cfg := core.Config{Conduit: "loopback", Settings: map[string]string{key: value}}

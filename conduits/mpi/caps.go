@@ -2,11 +2,21 @@ package mpi
 
 import "github.com/aqueduct-go/aqueduct/core"
 
-// Limits implements core.Conduit. Order is not claimed: the packet of a large message may
+// Powers implements core.Conduit. Order is not claimed: the packet of a large message may
 // come long before its payload does.
-func (c *conduit) Limits() core.Limits {
-	return core.Limits{
-		MaxMediumRequest: c.medium, MaxMediumReply: c.medium,
-		MaxLongRequest: c.long, MaxLongReply: c.long,
+func (c *conduit) Powers() core.Powers {
+	p := core.Powers{
+		Limits: core.Limits{
+			MaxMediumRequest: c.medium, MaxMediumReply: c.medium,
+			MaxLongRequest: c.long, MaxLongReply: c.long,
+		},
+		Collectives: c,
 	}
+	if c.network.Reaches {
+		p.Reacher = c
+	}
+	if c.spinner != nil {
+		p.Spinner = c
+	}
+	return p
 }

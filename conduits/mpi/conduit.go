@@ -90,13 +90,9 @@ func driver(name string) core.Driver {
 			}
 			return profiles, models
 		},
-		Check: func(boot core.Bootstrap) error { return check(networksOf(name), boot) },
+		Check: func(boot core.Bootstrap, _ []core.Rank) error { return check(networksOf(name), boot) },
 		New: func(profile string) core.Conduit {
-			n := find(networksOf(name), profile)
-			if n.Reaches {
-				return &reaching{conduit{network: *n}}
-			}
-			return &conduit{network: *n}
+			return &conduit{network: *find(networksOf(name), profile)}
 		},
 		FileSetting: func(key, value string) bool {
 			return slices.ContainsFunc(networksOf(name), func(n Network) bool { return n.FileSetting != nil && n.FileSetting(key, value) })
@@ -155,7 +151,7 @@ type conduit struct {
 	network Network
 	mu      shm.Biased // of which the rank is the owner
 
-	ep      *core.Endpoint
+	port    *core.Port
 	rank    core.Rank
 	group   []core.Rank
 	proc    *vtime.Proc // nil live
@@ -181,6 +177,7 @@ type conduit struct {
 
 	joint   joint
 	service service
+	memory  []byte                 // the segment
 	reach   func(core.Rank) []byte // Segment.Reach; nil: there is none
 
 	exact   bool   // packets' receives are posted for each rank apart
@@ -235,6 +232,12 @@ type incoming struct {
 	waiting matching.Queue[uint32] // late Mediums without a buffer
 }
 
+// Plan implements core.Conduit.
+func (c *conduit) Plan(a *core.Attachment) (core.Plan, error) {
+	_, _, err := parseParams(a.Settings)
+	return core.Plan{Reach: c.network.Reaches}, err
+}
+
 // Attach implements core.Conduit.
 func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	n := c.network
@@ -247,12 +250,12 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 			return nil, fmt.Errorf("mpi: profile %s cannot be used: %w", n.Name, err)
 		}
 	}
-	c.ep, c.rank, c.group, c.proc = a.Endpoint, a.Boot.Rank(), a.Group, a.Proc
+	c.port, c.rank, c.group, c.proc = a.Port, a.Boot.Rank(), a.Group, a.Proc
 	if _, process := a.Boot.(core.ProcessSharer); process {
 		c.kind = shm.Local
 	}
 	c.peers, c.polls = make([]*peer, a.Boot.Size()), 1
-	if c.t, err = n.Open(&Spec{Boot: a.Boot, Group: a.Group, Proc: a.Proc, Settings: rest}); err != nil {
+	if c.t, err = n.Open(&Spec{Boot: a.Boot, Group: a.Group, Proc: a.Proc, Settings: rest, Log: a.Port.Log()}); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -268,8 +271,10 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	if err := c.allocate(); err != nil {
 		return nil, err
 	}
-	if segment, err = c.segment(a.Segment); err != nil {
-		return nil, err
+	if c.memory = a.Memory; c.memory == nil {
+		if c.memory, err = c.segment(a.Segment); err != nil {
+			return nil, err
+		}
 	}
 	if a.Threads == core.Single && a.Proc == nil {
 		c.mu.Bias()
@@ -284,7 +289,7 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 		}
 	}
 	c.progress()
-	return segment, nil
+	return c.memory, nil
 }
 
 // unclosed keeps conduits whose transports have failed to close, and so may still use their memory.

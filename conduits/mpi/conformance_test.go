@@ -36,31 +36,23 @@ var scarce = map[string]string{
 	"depth": "1", "packet": "512", "packets": "2", "receives": "1", "stages": "1", "mediums": "1", "medium": "512", "long": "8192",
 }
 
-// configurations are what the suites run over.
-var configurations = []struct {
-	name string
-	l    coretest.Launcher
-	cfg  core.Config
-}{
-	{"many", coretest.Goroutines, core.Config{Profile: "prompt", Threads: core.Many}},
-	{"single", coretest.Goroutines, core.Config{Profile: "prompt", Threads: core.Single, Settings: map[string]string{"pack": "off"}}},
-	{"unruly", coretest.Goroutines, core.Config{Profile: "unruly", Threads: core.Many, Sleep: 1}},
-	{"exact", coretest.Goroutines, core.Config{Profile: "exact", Threads: core.Many}},
-	{"reaching", coretest.Goroutines, core.Config{Profile: "reaching", Threads: core.Many}},
-	{"packed", coretest.Goroutines, core.Config{Profile: "async", Threads: core.Single, Settings: map[string]string{"pack": "all"}}},
-	{"narrow", coretest.Goroutines, core.Config{Profile: "narrow", Threads: core.Many, Settings: scarce}},
-	{"model", coretest.Model, core.Config{Profile: "model", Seed: 1}},
-	{"model-packed", coretest.Model, core.Config{Profile: "model", Seed: 1, Settings: map[string]string{"pack": "all"}}},
-	{"model-narrow", coretest.Model, core.Config{Profile: "model", Seed: 1, Settings: scarce}},
+// kinds are what the suite runs over.
+var kinds = []coretest.Kind{
+	{Name: "many", Launcher: coretest.Goroutines, Config: core.Config{Profile: "prompt", Threads: core.Many}, Factors: "live many"},
+	{Name: "single", Launcher: coretest.Goroutines, Config: core.Config{Profile: "prompt", Threads: core.Single, Settings: map[string]string{"pack": "off"}}, Factors: "live single"},
+	{Name: "unruly", Launcher: coretest.Goroutines, Config: core.Config{Profile: "unruly", Threads: core.Many, Sleep: 1}, Factors: "live many"},
+	{Name: "exact", Launcher: coretest.Goroutines, Config: core.Config{Profile: "exact", Threads: core.Many}, Factors: "live many"},
+	{Name: "reaching", Launcher: coretest.Goroutines, Config: core.Config{Profile: "reaching", Threads: core.Many}, Factors: "live many"},
+	{Name: "packed", Launcher: coretest.Goroutines, Config: core.Config{Profile: "async", Threads: core.Single, Settings: map[string]string{"pack": "all"}}, Factors: "live single"},
+	{Name: "narrow", Launcher: coretest.Goroutines, Config: core.Config{Profile: "narrow", Threads: core.Many, Settings: scarce}, Factors: "live many"},
+	{Name: "model", Launcher: coretest.Model, Config: core.Config{Profile: "model", Seed: 1}, Factors: "model"},
+	{Name: "model-packed", Launcher: coretest.Model, Config: core.Config{Profile: "model", Seed: 1, Settings: map[string]string{"pack": "all"}}, Factors: "model"},
+	{Name: "model-narrow", Launcher: coretest.Model, Config: core.Config{Profile: "model", Seed: 1, Settings: scarce}, Factors: "model"},
 }
 
 func TestConformance(t *testing.T) {
-	for _, c := range configurations {
-		c.cfg.Conduit = name
-		t.Run(c.name, func(t *testing.T) {
-			for _, x := range coretest.Cases() {
-				t.Run(x.Name, func(t *testing.T) { coretest.RunCase(t, c.l, c.cfg, x) })
-			}
-		})
+	for i := range kinds {
+		kinds[i].Config.Conduit = name
 	}
+	coretest.Suite(t, coretest.Cases(), kinds...)
 }

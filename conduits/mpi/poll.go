@@ -14,7 +14,7 @@ import (
 // somebody may wait for.
 func (c *conduit) Poll(budget int) int { return c.poll(budget, false) }
 
-// Spin implements core.Spinner. Over a transport that is no Spinner it is Poll.
+// Spin implements core.Spinner, over a transport that is a Spinner.
 func (c *conduit) Spin(budget int) int { return c.poll(budget, true) }
 
 // poll is Poll, or Spin.
@@ -24,7 +24,7 @@ func (c *conduit) poll(budget int, spin bool) int {
 	c.lock() // not deferred: a handler that panics leaves it unlocked
 	shm.Publish32(&c.polls, c.polls+1)
 	c.flush()
-	if spin && c.spinner != nil && !c.broken {
+	if spin && !c.broken {
 		c.filed(c.spinner.Spin(c.posts, c.done[:]))
 	} else {
 		c.progress()
@@ -255,7 +255,7 @@ func (c *conduit) deliver(p *peer, r *record, args *[core.MaxArgs]uint32) bool {
 		return false
 	}
 	if r.hdr.Kind() == core.Long {
-		if w, ok := c.ep.Window(r.off, uint64(r.n)); ok {
+		if w, ok := core.Window(c.memory, r.off, uint64(r.n)); ok {
 			copy(w, r.data)
 			c.proc.Charge(c.copying(len(r.data)))
 		}
@@ -266,7 +266,7 @@ func (c *conduit) deliver(p *peer, r *record, args *[core.MaxArgs]uint32) bool {
 
 // deliverPlaced runs the handler of a Long whose sender has stored the payload where it goes.
 func (c *conduit) deliverPlaced(p *peer, r *record, args *[core.MaxArgs]uint32) bool {
-	window, inside := c.ep.Window(r.off, uint64(r.n))
+	window, inside := core.Window(c.memory, r.off, uint64(r.n))
 	if p.near == nil || r.hdr.Kind() != core.Long || !inside {
 		c.fault(p.rank, "a %v whose %d bytes are said to be in place at %d", r.hdr, r.n, r.off)
 		return false
@@ -281,9 +281,9 @@ func (c *conduit) dispatch(p *peer, hdr core.Header, args *[core.MaxArgs]uint32,
 	c.unlock()
 	var replied bool
 	if hdr.Kind() == core.Long {
-		replied = c.ep.DispatchLong(p.rank, hdr, args, off, uint64(len(data)), 0)
+		replied = c.port.DispatchLong(p.rank, hdr, args, c.memory, off, uint64(len(data)), 0)
 	} else {
-		replied = c.ep.Dispatch(p.rank, hdr, args, data, 0)
+		replied = c.port.Dispatch(p.rank, hdr, args, data, 0)
 	}
 	c.lock()
 	if !hdr.Reply() && !replied {
@@ -295,7 +295,7 @@ func (c *conduit) dispatch(p *peer, hdr core.Header, args *[core.MaxArgs]uint32,
 // Long's in its place in the segment, a Medium's as soon as there is a buffer.
 func (c *conduit) expect(p *peer, r *record) {
 	kind, n := r.hdr.Kind(), int(r.n)
-	window, inside := c.ep.Window(r.off, uint64(n))
+	window, inside := core.Window(c.memory, r.off, uint64(n))
 	switch {
 	case r.tag < firstTag || r.tag > MaxTag || n == 0 || kind != core.Medium && kind != core.Long:
 		c.fault(p.rank, "a %v with a payload of %d bytes under tag %d", r.hdr, n, r.tag)
@@ -358,5 +358,5 @@ func (c *conduit) fault(from core.Rank, format string, args ...any) {
 // fail ends the job; the transport is not used any more.
 func (c *conduit) fail(err error) {
 	c.broken = true
-	c.ep.Fail(err)
+	c.port.Fail(err)
 }

@@ -2,13 +2,10 @@ package mpi
 
 import "github.com/aqueduct-go/aqueduct/core"
 
-// reaching is the conduit over a network whose ranks may reach each other's segments as memory. What
-// they then move by load and store wakes nobody who sleeps, as over every conduit: core.WaitSilent
+// Reach implements core.Reacher, over a network whose ranks may reach each other's segments as memory.
+// What they then move by load and store wakes nobody who sleeps, as over every conduit: core.WaitSilent
 // looks for itself.
-type reaching struct{ conduit }
-
-// Reach implements core.Reacher.
-func (c *reaching) Reach(rank core.Rank) ([]byte, error) {
+func (c *conduit) Reach(rank core.Rank) ([]byte, error) {
 	if c.reach == nil {
 		return nil, nil
 	}

@@ -1,6 +1,8 @@
 package mpi
 
 import (
+	"log/slog"
+
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
@@ -30,6 +32,7 @@ type Spec struct {
 	Boot     core.Bootstrap
 	Group    []core.Rank       // the ranks that will exchange messages, ascending
 	Proc     *vtime.Proc       // the rank's process under the model; nil live
+	Log      *slog.Logger      // for what people should know
 	Settings map[string]string // those that the engine does not know; Open refuses what it does not know either
 }
 

@@ -6,18 +6,53 @@ import (
 	"github.com/aqueduct-go/aqueduct/core"
 )
 
-// Limits implements core.Conduit.
-func (c *live) Limits() core.Limits {
-	return core.Limits{
-		MaxMediumRequest: maxMedium, MaxMediumReply: maxMedium,
-		MaxLongRequest: math.MaxInt32, MaxLongReply: math.MaxInt32,
-		Ordered: true,
+// Plan implements core.Conduit.
+func (c *live) Plan(a *core.Attachment) (core.Plan, error) {
+	_, err := parseParams(a.Settings)
+	return core.Plan{Footprint: c.footprint(len(a.Group)), Reach: true}, err
+}
+
+// Powers implements core.Conduit.
+func (c *live) Powers() core.Powers {
+	return core.Powers{
+		Limits: core.Limits{
+			MaxMediumRequest: maxMedium, MaxMediumReply: maxMedium,
+			MaxLongRequest: math.MaxInt32, MaxLongReply: math.MaxInt32,
+			Ordered: true,
+		},
+		Reacher: c,
 	}
 }
 
-// Limits implements core.Conduit. Two requests to a peer may be under way, and the scan of
+// Plan implements core.Conduit.
+func (c *paper) Plan(a *core.Attachment) (core.Plan, error) {
+	if _, err := parseParams(a.Settings); err != nil {
+		return core.Plan{}, err
+	}
+	most, err := c.maxSegment()
+	return core.Plan{Footprint: c.footprint(len(a.Group)), MaxSegment: most}, err
+}
+
+// Powers implements core.Conduit.
+func (c *paper) Powers() core.Powers {
+	p := core.Powers{Limits: c.limits()}
+	if c.model != nil {
+		p.LossDetector = c
+	}
+	return p
+}
+
+// Powers implements core.Conduit: those of the published layout, and what the adapter does without
+// the target's processor.
+func (c *modelled) Powers() core.Powers {
+	p := c.paper.Powers()
+	p.Putter, p.Atomics = c, c
+	return p
+}
+
+// limits returns the sizes of messages. Two requests to a peer may be under way, and the scan of
 // the flags takes them in order of slot, not of sending.
-func (c *paper) Limits() core.Limits {
+func (c *paper) limits() core.Limits {
 	long := stagingSize
 	if c.model != nil {
 		long = min(long, int(c.model.profile.Limit.Segment))

@@ -64,12 +64,18 @@ func init() {
 }
 
 // check tells whether the ranks can share memory.
-func check(boot core.Bootstrap) error {
+func check(boot core.Bootstrap, group []core.Rank) error {
 	if boot == nil {
 		return nil
 	}
-	if len(boot.Local()) != boot.Size() {
-		return fmt.Errorf("sci joins ranks of one host; %d of %d ranks are on another", boot.Size()-len(boot.Local()), boot.Size())
+	local, far := boot.Local(), 0
+	for _, r := range group {
+		if _, near := slices.BinarySearch(local, r); !near {
+			far++
+		}
+	}
+	if far > 0 {
+		return fmt.Errorf("sci joins ranks of one host; %d of %d ranks are on another", far, len(group))
 	}
 	_, process := boot.(core.ProcessSharer)
 	_, descriptors := boot.(core.DescriptorSharer)
@@ -91,7 +97,7 @@ type base struct {
 	hosts   *hosts // how ranks and nodes are numbered
 	provide func(sisci.SegmentID, sisci.NodeID)
 
-	ep     *core.Endpoint
+	port   *core.Port
 	dev    *sisci.Device
 	arena  *shm.Region
 	bell   int // -1: none yet
@@ -100,6 +106,7 @@ type base struct {
 	fenced bool                // publish with a full barrier, since not every rank has membarrier
 	seg    int                 // size of this rank's segment
 	long   *sisci.LocalSegment // that segment; nil if it has no bytes
+	own    []byte              // its memory
 	sizes  []int
 	fds    []int          // peers' descriptors, to be closed
 	shared []*sharedArena // all arenas, when the ranks share a process
@@ -145,6 +152,9 @@ func segmentID(node sisci.NodeID, index int) sisci.SegmentID {
 // the control segment. It returns the memory of the command segments, of the control segment,
 // and of the long segment.
 func (b *base) open(a *core.Attachment, made, command, control int) (commands [][]byte, flags, segment []byte, err error) {
+	if a.Memory != nil {
+		return nil, nil, nil, fmt.Errorf("sci: peers map what the adapter exports: %w", core.ErrOwnSegment)
+	}
 	if b.params, err = parseParams(a.Settings); err != nil {
 		return nil, nil, nil, err
 	}
@@ -157,7 +167,7 @@ func (b *base) open(a *core.Attachment, made, command, control int) (commands []
 	if b.fences && b.machine != "" {
 		return nil, nil, nil, errors.New("sci: setting publish: modelled machines know no fences; what they store arrives in order")
 	}
-	b.ep, b.group, b.sizes, b.seg = a.Endpoint, a.Group, a.Sizes, a.Segment
+	b.port, b.group, b.sizes, b.seg = a.Port, a.Group, a.Sizes, a.Segment
 	n := len(a.Group)
 	layout := b.layout(n, command, control)
 	layout.Memory += a.Segment
@@ -185,6 +195,7 @@ func (b *base) open(a *core.Attachment, made, command, control int) (commands []
 		if b.long, segment, err = b.offer(segmentID(self, n+longIndex), a.Segment); err != nil {
 			return nil, nil, nil, err
 		}
+		b.own = segment
 	}
 	if b.model != nil {
 		return commands, flags, segment, a.Boot.Barrier() // all segments can be connected
@@ -290,10 +301,10 @@ func (b *base) unreached(p *remote, why any) {
 		b.failLost(p)
 		return
 	}
-	b.ep.Fail(fmt.Errorf("sci: rank %d: cannot send to rank %d: %v", b.group[b.me], p.rank, why))
+	b.port.Fail(fmt.Errorf("sci: rank %d: cannot send to rank %d: %v", b.group[b.me], p.rank, why))
 }
 
 // fault ends the job because of what a peer wrote.
 func (b *base) fault(p *remote, format string, args ...any) {
-	b.ep.Fail(fmt.Errorf("sci: rank %d: message from rank %d: %s", b.group[b.me], p.rank, fmt.Sprintf(format, args...)))
+	b.port.Fail(fmt.Errorf("sci: rank %d: message from rank %d: %s", b.group[b.me], p.rank, fmt.Sprintf(format, args...)))
 }

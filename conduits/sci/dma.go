@@ -57,7 +57,7 @@ func (c *modelled) putByDMA(t *core.Transfer, peer *remote, long *sisci.RemoteMa
 	}
 	if d.queue == nil {
 		if err := c.openDMA(d); err != nil {
-			c.ep.Fail(fmt.Errorf("sci: rank %d: make memory for DMA: %w", c.group[c.me], err))
+			c.port.Fail(fmt.Errorf("sci: rank %d: make memory for DMA: %w", c.group[c.me], err))
 			return c.fail()
 		}
 	}
@@ -97,8 +97,7 @@ func (c *modelled) freeDMA() *dmaPut {
 // copied.
 func (c *modelled) source(d *dmaPut, p *put) {
 	skew := p.off & (dmaUnit - 1)
-	own, _ := c.ep.Window(0, uint64(c.seg))
-	if at, ok := within(own, p.mem); ok && at&(dmaUnit-1) == skew {
+	if at, ok := within(c.own, p.mem); ok && at&(dmaUnit-1) == skew {
 		d.src, d.at = c.long, at
 		return
 	}

@@ -111,17 +111,17 @@ func content(id uint32, n int) []byte {
 }
 
 func TestFaultyNetwork(t *testing.T) {
+	some := coretest.Groups("message", "reply", "order", "flood", "negotiation", "context", "allocation")
+	var kinds []coretest.Kind
 	for _, threads := range []core.Threads{core.Single, core.Many} {
-		t.Run(threads.String(), func(t *testing.T) {
+		t.Run("stress/"+threads.String(), func(t *testing.T) {
 			coretest.RunCase(t, spawntest.Processes, faulty(threads), faultStress)
-			for _, c := range coretest.Cases() {
-				switch group, _, _ := strings.Cut(c.Name, "/"); group {
-				case "message", "reply", "order", "flood", "negotiation", "context", "allocation":
-					t.Run(c.Name, func(t *testing.T) { coretest.RunCase(t, coretest.Goroutines, faulty(threads), c) })
-				}
-			}
+		})
+		kinds = append(kinds, coretest.Kind{
+			Name: threads.String(), Launcher: coretest.Goroutines, Config: faulty(threads), Only: some, Factors: "threads",
 		})
 	}
+	coretest.Suite(t, coretest.Cases(), kinds...)
 }
 
 // Messages are lost as little to ranks that sleep.

@@ -48,7 +48,7 @@ func (c *paper) admit(id sisci.SegmentID, from sisci.NodeID) {
 		err = c.makeCommands(id, p)
 	}
 	if err != nil {
-		c.ep.Fail(fmt.Errorf("sci: rank %d: make the command segment of rank %d: %w", c.group[c.me], p.rank, err))
+		c.port.Fail(fmt.Errorf("sci: rank %d: make the command segment of rank %d: %w", c.group[c.me], p.rank, err))
 	}
 }
 

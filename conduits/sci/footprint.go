@@ -2,14 +2,14 @@ package sci
 
 import "github.com/aqueduct-go/aqueduct/internal/shm"
 
-// Footprint implements core.Footprinter: all of a node's arena but its long segment.
-func (c *live) Footprint(n int) int {
+// footprint is all of a node's arena but its long segment.
+func (c *live) footprint(n int) int {
 	return c.layout(n, layoutFor(pageStagger-1).size, hintBytes(n)).Size()
 }
 
-// Footprint implements core.Footprinter: all of a node's arena but its long segment. On a
+// footprint is all of a node's arena but its long segment. On a
 // machine whose ranks connect at the first use it is what an idle rank has.
-func (c *paper) Footprint(n int) int {
+func (c *paper) footprint(n int) int {
 	if l, err := c.layOut(n); err == nil && l.firstUse {
 		return shm.PageSize
 	}

@@ -20,7 +20,8 @@ func footprint(profile string, n int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return drv.New(profile).(core.Footprinter).Footprint(n), nil
+	p, err := drv.New(profile).Plan(&core.Attachment{Group: make([]core.Rank, n)})
+	return p.Footprint, err
 }
 
 // footprintCase compares that with the shared memory that there is.

@@ -100,8 +100,8 @@ func (b *base) newSite(a *core.Attachment) *site {
 // Lost implements core.LossDetector: this rank's node crashes.
 func (c *paper) Lost() { c.model.host.Machine().Lose(c.model.host.ID()) }
 
-// MaxSegment implements core.SegmentLimiter.
-func (c *paper) MaxSegment(map[string]string) (int, error) {
+// maxSegment returns the bytes of the largest segment.
+func (c *paper) maxSegment() (int, error) {
 	if c.machine == "" {
 		return 1 << 32, nil // what a header can address
 	}
@@ -142,11 +142,8 @@ func (b *base) lost(p *remote) bool {
 
 // failLost ends the job because a peer's node is lost.
 func (b *base) failLost(p *remote) {
-	b.ep.Fail(&core.ExitError{Status: lostStatus, Reason: fmt.Sprintf("sci: rank %d: the node of rank %d is lost", b.group[b.me], p.rank)})
+	b.port.Fail(&core.ExitError{Status: core.StatusLost, Reason: fmt.Sprintf("sci: rank %d: the node of rank %d is lost", b.group[b.me], p.rank)})
 }
-
-// lostStatus is the status of a job that has lost a rank, as if that had been killed.
-const lostStatus = 128 + 9
 
 // layOut returns the layout of the control segment for n senders.
 func (c *paper) layOut(n int) (controlLayout, error) {

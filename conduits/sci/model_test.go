@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,23 +35,15 @@ func unreliable(t *testing.T) string {
 // The conformance suite over every machine, and what sends most over one that loses packets.
 // Each case runs twice, and the traces are compared.
 func TestModel(t *testing.T) {
-	run := func(name, machine string, groups ...string) {
-		for _, c := range coretest.Cases() {
-			group, _, _ := strings.Cut(c.Name, "/")
-			if len(groups) > 0 && !slices.Contains(groups, group) {
-				continue
-			}
-			t.Run(name+"/"+c.Name, func(t *testing.T) { coretest.RunCase(t, coretest.Model, on(machine), c) })
-		}
+	kind := func(name, machine string, groups ...string) coretest.Kind {
+		return coretest.Kind{Name: name, Launcher: coretest.Model, Config: on(machine), Only: coretest.Groups(groups...), Factors: "machine"}
 	}
 	if shm.RaceEnabled { // which has little to find among coroutines that take turns
-		run("d339", "d339", "message", "reply")
+		coretest.Suite(t, coretest.Cases(), kind("d339", "d339", "message", "reply"))
 		return
 	}
-	for _, machine := range []string{"d339", "scale", "ntb"} {
-		run(machine, machine)
-	}
-	run("unreliable", unreliable(t), "message", "reply", "order", "negotiation", "barrier", "one-sided")
+	coretest.Suite(t, coretest.Cases(), kind("d339", "d339"), kind("scale", "scale"), kind("ntb", "ntb"),
+		kind("unreliable", unreliable(t), "message", "reply", "order", "negotiation", "barrier", "one-sided"))
 }
 
 // exchange runs a ping-pong of n round trips on a modelled machine and returns half of the time

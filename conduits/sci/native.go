@@ -124,7 +124,7 @@ func (c *modelled) Put(t *core.Transfer) core.Result {
 
 // putOwn is a put to the rank's own segment: its processor copies.
 func (c *modelled) putOwn(t *core.Transfer) core.Result {
-	if w, ok := c.ep.Window(t.Off, uint64(len(t.Mem))); ok {
+	if w, ok := core.Window(c.own, t.Off, uint64(len(t.Mem))); ok {
 		c.model.copied(copy(w, t.Mem))
 	}
 	return core.Completed

@@ -136,15 +136,15 @@ func (c *live) take(p *livePeer, l lane, budget int) int {
 		}
 		switch hdr.Kind() {
 		case core.Long:
-			r.answered = c.ep.DispatchLong(p.rank, hdr, &s.args, s.aux, word>>32, 0)
+			r.answered = c.port.DispatchLong(p.rank, hdr, &s.args, c.own, s.aux, word>>32, 0)
 		case core.Medium:
 			data, ok := c.payload(p, r, s, word)
 			if !ok {
 				return n
 			}
-			r.answered = c.ep.Dispatch(p.rank, hdr, &s.args, data, 0)
+			r.answered = c.port.Dispatch(p.rank, hdr, &s.args, data, 0)
 		default:
-			r.answered = c.ep.Dispatch(p.rank, hdr, &s.args, nil, 0)
+			r.answered = c.port.Dispatch(p.rank, hdr, &s.args, nil, 0)
 		}
 		r.tail++
 		if r.tail-r.returned >= creditEvery || r.pay-r.payKnown >= payEvery {

@@ -178,19 +178,19 @@ func (c *paper) dispatch(p *paperPeer, m *command, hdr core.Header, number int) 
 	switch hdr.Kind() {
 	case core.Long:
 		off := uint64(m.pointer)
-		if w, ok := c.ep.Window(off, uint64(n)); ok && byDMA(n) {
+		if w, ok := core.Window(c.own, off, uint64(n)); ok && byDMA(n) {
 			head, tail := ragged(off, n)
 			copy(w[:head], m.payload[:head])
 			copy(w[n-tail:], m.payload[head:head+tail])
 			c.model.copied(head + tail)
 		}
-		return c.ep.DispatchLong(p.rank, hdr, &m.args, off, uint64(n), uint64(number))
+		return c.port.DispatchLong(p.rank, hdr, &m.args, c.own, off, uint64(n), uint64(number))
 	case core.Medium:
 		if n > paperMedium {
 			c.fault(p.remote, "a Medium of %d bytes", n)
 			return false
 		}
-		return c.ep.Dispatch(p.rank, hdr, &m.args, m.payload[:n:n], uint64(number))
+		return c.port.Dispatch(p.rank, hdr, &m.args, m.payload[:n:n], uint64(number))
 	}
-	return c.ep.Dispatch(p.rank, hdr, &m.args, nil, uint64(number))
+	return c.port.Dispatch(p.rank, hdr, &m.args, nil, uint64(number))
 }

@@ -60,7 +60,7 @@ func (c *paper) stage(l lane, op *core.Op) []byte {
 	s := &c.staging[l]
 	if s.mem == nil {
 		if err := c.openStaging(l); err != nil {
-			c.ep.Fail(fmt.Errorf("sci: rank %d: make memory for DMA: %w", c.group[c.me], err))
+			c.port.Fail(fmt.Errorf("sci: rank %d: make memory for DMA: %w", c.group[c.me], err))
 			return make([]byte, op.Len)
 		}
 	}

@@ -25,7 +25,7 @@ func (b *base) wake(i int) {
 func (b *base) ring(i int, nap uint32) {
 	if atomic.CompareAndSwapUint32(&b.asleep[i], nap, 0) {
 		if err := b.nodes[i].door.Trigger(); err != nil {
-			b.ep.Fail(err)
+			b.port.Fail(err)
 		}
 	}
 }
@@ -42,7 +42,7 @@ func (b *base) announce() {
 	if b.fenced {
 		shm.Fence()
 	} else if err := shm.Membarrier(); err != nil {
-		b.ep.Fail(err)
+		b.port.Fail(err)
 	}
 }
 

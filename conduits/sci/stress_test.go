@@ -1,7 +1,6 @@
 package sci_test
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -77,7 +76,8 @@ var sleepStress = &coretest.Case{
 	Name:  "sci/sleep-stress",
 	Rule:  "no message is lost between ranks that go to sleep",
 	Ranks: []int{2},
-	Needs: coretest.Processes,
+	Needs: coretest.Processes, Apart: true, // counts what its processes do
+	Config: func(cfg *core.Config) { cfg.Threads = core.Single },
 	Body: func(t *coretest.T) error {
 		const onMessage, onDone = 128, 129
 		total := stressMessages()
@@ -132,7 +132,7 @@ var roomStress = &coretest.Case{
 	Name:  "sci/room-stress",
 	Rule:  "no return of room is lost on contexts that wait for it together, while their rank sleeps",
 	Ranks: []int{2},
-	Needs: coretest.Processes | coretest.Threads,
+	Needs: coretest.Processes | coretest.Threads, Apart: true,
 	Body: func(t *coretest.T) error {
 		const onMessage, width = 128, 4
 		each, returned := stressMessages()/width, 64 // messages whose room is returned at once
@@ -179,24 +179,20 @@ func stressMessages() int {
 	if n, err := strconv.Atoi(os.Getenv("AQ_STRESS_MESSAGES")); err == nil && n > 0 {
 		return n
 	}
-	return 100_000
+	return 20_000
 }
 
 func TestSleepStress(t *testing.T) {
+	var kinds []coretest.Kind
 	for _, profile := range []string{"live", "paper"} {
 		for _, publish := range []string{"store", "fence"} {
-			for _, c := range []*coretest.Case{sleepStress, roomStress} {
-				threads := core.Single
-				if c == roomStress {
-					threads = core.Many
-				}
-				t.Run(fmt.Sprintf("%s/%s/%s", profile, publish, c.Name), func(t *testing.T) {
-					coretest.RunCase(t, spawntest.Processes, core.Config{
-						Conduit: "sci, dozing", Profile: profile, Threads: threads, Sleep: 1,
-						Settings: map[string]string{"forced-scan": "off", "publish": publish},
-					}, c)
-				})
-			}
+			kinds = append(kinds, coretest.Kind{
+				Name: profile + "/" + publish, Launcher: spawntest.Processes, Config: core.Config{
+					Conduit: "sci, dozing", Profile: profile, Sleep: 1,
+					Settings: map[string]string{"forced-scan": "off", "publish": publish},
+				},
+			})
 		}
 	}
+	coretest.Suite(t, []*coretest.Case{sleepStress, roomStress}, kinds...)
 }

@@ -19,7 +19,6 @@ package udp
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -41,11 +40,11 @@ func init() {
 // endpointNumber is the number of a rank's endpoint in its bundle, which has no other.
 const endpointNumber = 0
 
-// conduit is one rank's end. mu guards all of it but while a handler runs; ep and rank never
+// conduit is one rank's end. mu guards all of it but while a handler runs; port and rank never
 // change.
 type conduit struct {
 	params
-	ep    *core.Endpoint
+	port  *core.Port
 	rank  core.Rank
 	ranks int // of the job
 	group []core.Rank
@@ -66,11 +65,17 @@ type conduit struct {
 	seen       uint64        // events of the bundle before the last poll looked
 	last       time.Duration // when a poll read the clock last
 	empty      uint          // polls that brought nothing
-	segment    *shm.Region
-	memory     []byte // of segment
+	segment    *shm.Region   // nil if the memory is somebody else's
+	memory     []byte        // the segment
 
 	service *service
 	attention
+}
+
+// Plan implements core.Conduit.
+func (c *conduit) Plan(a *core.Attachment) (core.Plan, error) {
+	_, err := parseParams(a.Settings)
+	return core.Plan{}, err
 }
 
 // Attach implements core.Conduit.
@@ -81,7 +86,7 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	if a.Threads == core.Single {
 		c.mu.Bias()
 	}
-	c.ep, c.rank, c.ranks, c.group = a.Endpoint, a.Boot.Rank(), a.Boot.Size(), a.Group
+	c.port, c.rank, c.ranks, c.group = a.Port, a.Boot.Rank(), a.Boot.Size(), a.Group
 	c.start()
 	addr, err := chooseAddress(c.address, c.device, len(a.Boot.Local()) == a.Boot.Size())
 	if err != nil {
@@ -105,7 +110,7 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	if err := c.meet(a); err != nil {
 		return nil, err
 	}
-	if a.Segment > 0 {
+	if c.memory = a.Memory; a.Segment > 0 && c.memory == nil {
 		if c.segment, err = shm.NewRegion(a.Segment, shm.Local); err != nil {
 			return nil, err
 		}
@@ -163,20 +168,11 @@ const datagramsKept = 8
 // report tells people what they should know about how the job communicates.
 func (c *conduit) report() {
 	if c.security == seal.None {
-		fmt.Fprintf(os.Stderr, "udp: security=none: datagrams at %v are neither authenticated nor encrypted\n", c.sock.local.Addr())
+		c.port.Log().Warn("udp: security=none: datagrams are neither authenticated nor encrypted", "address", c.sock.local.Addr())
 	}
 	if got := c.sock.got[receiving]; got < c.params.socket.buffer {
-		fmt.Fprintf(os.Stderr, "udp: the kernel keeps %d KB of what arrives at most, %d KB were asked for; raise net.core.rmem_max if transfers are slow\n",
-			got>>10, c.params.socket.buffer>>10)
-	}
-}
-
-// Limits implements core.Conduit. Nothing is claimed about order: a message that was lost and
-// sent again is passed by others.
-func (c *conduit) Limits() core.Limits {
-	return core.Limits{
-		MaxMediumRequest: c.am.MaxMedium, MaxMediumReply: c.am.MaxMedium,
-		MaxLongRequest: c.am.MaxBulk, MaxLongReply: c.am.MaxBulk,
+		c.port.Log().Warn("udp: the kernel keeps less of what arrives than was asked for; raise net.core.rmem_max if transfers are slow",
+			"kept_kb", got>>10, "asked_kb", c.params.socket.buffer>>10)
 	}
 }
 

@@ -28,24 +28,19 @@ var small = map[string]string{
 	"depth": "3", "window": "4", "packets": "8", "receive": "4", "datagram": "1400", "gather": "1ms", "gso": "off", "gro": "off",
 }
 
-// configurations have each setting, way to start ranks, way to wait and number of threads at
-// least once; all combinations would take long and say little more.
-var configurations = []struct {
-	name string
-	l    coretest.Launcher
-	cfg  core.Config
-}{
-	{"processes", spawntest.Processes, core.Config{Threads: core.Many}},
-	{"unprotected", spawntest.Processes, core.Config{Threads: core.Single, Sleep: 1, Settings: map[string]string{"security": "none"}}},
-	{"ipv6", coretest.Goroutines, core.Config{Threads: core.Many, Settings: map[string]string{"address": "::1"}}},
-	{"encrypt", coretest.Goroutines, core.Config{Threads: core.Single, Sleep: 1, Settings: map[string]string{"security": "encrypt", "datagram": "1400"}}},
-	{"small", coretest.Goroutines, core.Config{Threads: core.Many, Settings: small}},
-	{"scarce", coretest.Goroutines, core.Config{Threads: core.Single, Sleep: 1, Settings: scarce}},
+// kinds have each setting, way to start ranks, way to wait and number of threads at least once.
+var kinds = []coretest.Kind{
+	{Name: "processes", Launcher: spawntest.Processes, Config: core.Config{Threads: core.Many}, Factors: "processes many"},
+	{Name: "unprotected", Launcher: spawntest.Processes, Config: core.Config{Threads: core.Single, Sleep: 1, Settings: map[string]string{"security": "none"}}, Factors: "processes single"},
+	{Name: "ipv6", Launcher: coretest.Goroutines, Config: core.Config{Threads: core.Many, Settings: map[string]string{"address": "::1"}}, Factors: "goroutines many"},
+	{Name: "encrypt", Launcher: coretest.Goroutines, Config: core.Config{Threads: core.Single, Sleep: 1, Settings: map[string]string{"security": "encrypt", "datagram": "1400"}}, Factors: "goroutines single"},
+	{Name: "small", Launcher: coretest.Goroutines, Config: core.Config{Threads: core.Many, Settings: small}, Factors: "goroutines many"},
+	{Name: "scarce", Launcher: coretest.Goroutines, Config: core.Config{Threads: core.Single, Sleep: 1, Settings: scarce}, Factors: "goroutines single"},
 }
 
 func TestConformance(t *testing.T) {
-	for _, c := range configurations {
-		c.cfg.Conduit = "udp"
-		t.Run(c.name, func(t *testing.T) { coretest.Run(t, c.l, c.cfg) })
+	for i := range kinds {
+		kinds[i].Config.Conduit = "udp"
 	}
+	coretest.Suite(t, coretest.Cases(), kinds...)
 }

@@ -272,7 +272,7 @@ func TestGone(t *testing.T) {
 				}
 			}
 		})
-		if err == nil || !strings.Contains(err.Error(), "rank 1 (") || !strings.Contains(err.Error(), "is gone") || core.StatusOf(err) != lostStatus {
+		if err == nil || !strings.Contains(err.Error(), "rank 1 (") || !strings.Contains(err.Error(), "is gone") || core.StatusOf(err) != core.StatusLost {
 			t.Errorf("%s: %v", addr, err)
 		}
 	}
@@ -480,7 +480,7 @@ func TestGoneUnasked(t *testing.T) {
 		if err := me.buried(me.now()); err != nil {
 			return fmt.Errorf("too early: %w", err)
 		}
-		if err := me.buried(me.now() + time.Hour); core.StatusOf(err) != lostStatus {
+		if err := me.buried(me.now() + time.Hour); core.StatusOf(err) != core.StatusLost {
 			return fmt.Errorf("after a poll: %v", err)
 		}
 		return nil

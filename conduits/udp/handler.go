@@ -21,9 +21,9 @@ func (h handler) Arrived(m *am2.Message) (replied bool) {
 	src, hdr := core.Rank(m.Index), core.Header(m.Header)
 	c.mu.Leave()
 	if hdr.Kind() == core.Long {
-		replied = c.ep.DispatchLong(src, hdr, m.Args, m.Offset, uint64(m.Len), 0)
+		replied = c.port.DispatchLong(src, hdr, m.Args, c.memory, m.Offset, uint64(m.Len), 0)
 	} else {
-		replied = c.ep.Dispatch(src, hdr, m.Args, m.Data, 0)
+		replied = c.port.Dispatch(src, hdr, m.Args, m.Data, 0)
 	}
 	c.mu.Enter()
 	return replied
@@ -32,7 +32,7 @@ func (h handler) Arrived(m *am2.Message) (replied bool) {
 // reject ends the job because of a message that no rank sends.
 func (c *conduit) reject(m *am2.Message) {
 	c.mu.Leave()
-	c.ep.Fail(fmt.Errorf("udp: rank %d: message from %v: header %#x is none of core's", c.rank, m.Remote().Addr, m.Header))
+	c.port.Fail(fmt.Errorf("udp: rank %d: message from %v: header %#x is none of core's", c.rank, m.Remote().Addr, m.Header))
 	c.mu.Enter()
 }
 
@@ -42,11 +42,8 @@ const maxHeader = 1<<16 - 1
 // Place implements am2.Handler. A range outside the segment has no place; core ends the job
 // when the message arrives.
 func (h handler) Place(m *am2.Message) []byte {
-	size := uint64(len(h.c.memory))
-	if m.Offset > size || uint64(m.Len) > size-m.Offset {
-		return nil
-	}
-	return h.c.memory[m.Offset : m.Offset+uint64(m.Len)]
+	place, _ := core.Window(h.c.memory, m.Offset, uint64(m.Len))
+	return place
 }
 
 // Returned implements am2.Handler: a message that cannot be delivered fails the job, unless its
@@ -64,7 +61,7 @@ func (c *conduit) lose(m *am2.Message, reason am2.Reason) {
 	}
 	err := c.lossOf(p, reason)
 	c.mu.Leave()
-	c.ep.Fail(err)
+	c.port.Fail(err)
 	c.mu.Enter()
 }
 

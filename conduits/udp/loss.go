@@ -58,8 +58,5 @@ func (c *conduit) buried(now time.Duration) error {
 	}
 	p := c.dead
 	c.dead = nil
-	return &core.ExitError{Status: lostStatus, Reason: fmt.Sprintf("udp: rank %d (%v) is gone: its host says that nobody receives there; has its process died?", p.rank, p.addr)}
+	return &core.ExitError{Status: core.StatusLost, Reason: fmt.Sprintf("udp: rank %d (%v) is gone: its host says that nobody receives there; has its process died?", p.rank, p.addr)}
 }
-
-// lostStatus is that of a job one of whose processes was killed, as a shell would say it.
-const lostStatus = 128 + int(unix.SIGKILL)

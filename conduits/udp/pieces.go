@@ -2,8 +2,6 @@ package udp
 
 import (
 	"encoding/binary"
-	"fmt"
-	"os"
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
@@ -38,8 +36,8 @@ func pieceSize(v6 bool) int { return (payloadOf(v6, 0) - pieceHead) &^ (alignmen
 func (c *conduit) narrow(p *peer) {
 	if !c.toldNarrow {
 		c.toldNarrow = true
-		fmt.Fprintf(os.Stderr, "udp: rank %d: long datagrams to rank %d (%v) do not get through; they go in pieces, which is slower; if you know what the path takes, say so by the setting datagram=BYTES\n",
-			c.rank, p.rank, p.addr)
+		c.port.Log().Warn("udp: long datagrams do not get through and go in pieces, which is slower; if you know what the path takes, say so by the setting datagram=BYTES",
+			"rank", c.rank, "to", p.rank, "address", p.addr)
 	}
 	p.mtu = payloadOf(c.sock.v6, 0)
 	p.widen = c.now() + narrowFor

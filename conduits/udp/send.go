@@ -35,7 +35,7 @@ func (c *conduit) Reserve(op *core.Op) core.Result {
 
 // misfit ends the job because of a message that core should not have let through.
 func (c *conduit) misfit(op *core.Op, r am2.Result) {
-	c.ep.Fail(fmt.Errorf("udp: rank %d: message to rank %d: %v", c.rank, op.Dst, r))
+	c.port.Fail(fmt.Errorf("udp: rank %d: message to rank %d: %v", c.rank, op.Dst, r))
 }
 
 // Commit implements core.Conduit.

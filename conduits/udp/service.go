@@ -262,7 +262,7 @@ func (c *conduit) tend() time.Duration {
 	}
 	c.mu.Unlock()
 	if err != nil {
-		c.ep.Fail(err)
+		c.port.Fail(err)
 	}
 	if next == am2.Never {
 		return next
@@ -280,7 +280,7 @@ func (c *conduit) serve() time.Duration {
 	}
 	next := c.bundle.Service(c.now())
 	if c.asleep && c.bundle.Backlog() > 0 {
-		c.ep.Wake() // for what did not come by the socket, such as a message that is returned
+		c.port.Wake() // for what did not come by the socket, such as a message that is returned
 	}
 	c.served = true
 	if c.watch(!c.asleep); !c.served {

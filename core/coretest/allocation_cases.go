@@ -16,7 +16,7 @@ var allocationCases = []Case{{
 }, {
 	Name:  "allocation/one-sided",
 	Rule:  "one-sided operations allocate nothing, also where they wait for room",
-	Ranks: []int{1, 2}, Needs: Plain, Body: allocationOneSided,
+	Ranks: []int{1, 2}, Needs: Plain, When: hasOneSided, Body: allocationOneSided,
 	Config: func(cfg *core.Config) { cfg.Sleep = time.Minute },
 }}
 
@@ -99,8 +99,8 @@ func allocationMessages(t *T) error {
 
 // allocationOneSided has rank 0 count its allocations in bursts of one-sided operations.
 func allocationOneSided(t *T) error {
-	ep, skip, err := oneSided(t)
-	if skip || err != nil || t.Rank() != 0 {
+	ep, err := attach(t)
+	if err != nil || t.Rank() != 0 {
 		return err
 	}
 	dst, data, word := t.Next(), make([]byte, 200), make([]byte, 8)

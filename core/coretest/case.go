@@ -16,6 +16,12 @@ type Case struct {
 	Rule  string // what must hold, with its source; shown when it does not
 	Ranks []int  // the sizes of job to run it at
 	Needs Offer  // what the job must offer for the case to make sense
+	// When, unless nil, tells the case from those that make no sense over a conduit. It is asked once
+	// for each kind of job, on both ranks of one, and reads from the endpoint what the conduit has.
+	When func(*T, *core.Endpoint) bool
+	// Apart says that the case does not share its processes with others: it counts on all that
+	// happens in them being its own.
+	Apart bool
 
 	// Config, when not nil, changes the configuration that the suite runs with.
 	Config func(*core.Config)
@@ -87,6 +93,34 @@ func (o *Outcome) Says(words ...string) error {
 	return errors.Join(errs...)
 }
 
+// Alone reports whether the case has processes of its own: because it says so, or may end them.
+func (c *Case) Alone() bool { return c.Apart || c.Want != nil || c.Needs&(Kills|Unwinding) != 0 }
+
+// probeName is the name of the case that asks others whether they apply.
+const probeName = "probe/applies"
+
+// apartMark begins a line that names a case which does not apply.
+const apartMark = "coretest: does not apply: "
+
+// probeCase asks the cases whether they apply.
+func probeCase(cases []*Case) *Case {
+	return &Case{
+		Name: probeName, Rule: "a job can tell which cases apply",
+		Body: func(t *T) error {
+			ep, err := t.Attach(core.AttachSpec{Segment: "4096"})
+			if err != nil {
+				return err
+			}
+			for _, c := range cases {
+				if c.When != nil && !c.When(t, ep) && t.Rank() == 0 {
+					t.side.print(apartMark + c.Name + "\n")
+				}
+			}
+			return ep.Barrier()
+		},
+	}
+}
+
 // Judge returns nil if the outcome of the case's job is what the rule demands.
 func (c *Case) Judge(o *Outcome) error {
 	if strings.Contains(o.Output, brokenMark) {
@@ -134,9 +168,22 @@ func Cases() []*Case {
 	return all
 }
 
+// Groups returns a function that reports whether a case belongs to one of the groups, to any if none
+// is named. The group is what its name begins with.
+func Groups(names ...string) func(*Case) bool {
+	return func(c *Case) bool {
+		group, _, _ := strings.Cut(c.Name, "/")
+		return len(names) == 0 || slices.Contains(names, group)
+	}
+}
+
 // find returns the case of that name, from the suite or from extra.
 func find(name string, extra []*Case) *Case {
-	for _, c := range slices.Concat(Cases(), extra) {
+	all := slices.Concat(Cases(), extra)
+	if name == probeName {
+		return probeCase(all)
+	}
+	for _, c := range all {
 		if c.Name == name {
 			return c
 		}

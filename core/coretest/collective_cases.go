@@ -10,27 +10,27 @@ import (
 	"github.com/aqueduct-go/aqueduct/core"
 )
 
-// The cases of collective operations of the network are skipped over conduits that have none. What
-// a conduit declines is left out.
+// The cases of collective operations are for conduits whose network has some. What a conduit
+// declines is left out.
 var collectiveCases = []Case{{
 	Name:  "collective/operations",
 	Rule:  "every operation does what its definition says, for every root, size and alignment, in place or not",
-	Ranks: []int{1, 2, 3, 4}, Body: eachOperation,
+	Ranks: []int{1, 2, 3, 4}, When: hasCollectives, Body: eachOperation,
 }, {
 	Name:  "collective/reductions",
 	Rule:  "elements of every type are combined by every operator that a conduit takes: integers modulo 2ⁿ",
-	Ranks: []int{1, 2, 3, 4}, Body: eachReduction,
+	Ranks: []int{1, 2, 3, 4}, When: hasCollectives, Body: eachReduction,
 }, {
 	Name:  "collective/groups",
 	Rule:  "in a job of several groups each has its own operations",
-	Ranks: []int{4, 5},
+	Ranks: []int{4, 5}, When: hasCollectives,
 	Body: func(t *T) error {
 		var group []core.Rank
 		for r := t.Rank() % 2; int(r) < t.Size(); r += 2 {
 			group = append(group, r)
 		}
-		ep, skip, err := collectives(t, core.AttachSpec{Segment: "4096", Group: group})
-		if skip || err != nil {
+		ep, err := t.Attach(core.AttachSpec{Segment: "4096", Group: group})
+		if err != nil {
 			return err
 		}
 		return plainOperations(t, ep, 100)
@@ -38,19 +38,19 @@ var collectiveCases = []Case{{
 }, {
 	Name:  "collective/ahead",
 	Rule:  "a rank may begin thousands of operations before its peers begin the first, and each is told once",
-	Ranks: []int{2, 4}, Body: collectivesAhead,
+	Ranks: []int{2, 4}, When: hasCollectives, Body: collectivesAhead,
 }, {
 	Name:  "collective/messages",
 	Rule:  "operations under way and floods of messages do not hinder each other",
-	Ranks: []int{2, 4}, Body: collectivesAndMessages,
+	Ranks: []int{2, 4}, When: hasCollectives, Body: collectivesAndMessages,
 }, {
 	Name:  "collective/contexts",
 	Rule:  "goroutines may begin operations, in an order that they agree on, and wait for them at once",
-	Ranks: []int{2, 3}, Needs: Threads, Body: collectivesOfContexts,
+	Ranks: []int{2, 3}, Needs: Threads, When: hasCollectives, Body: collectivesOfContexts,
 }, {
 	Name:  "collective/refusals",
 	Rule:  "buffers that do not fit, strange roots and operators, and calls in handlers are refused and begin nothing",
-	Ranks: []int{2, 3}, Config: lenient, Body: collectivesRefused,
+	Ranks: []int{2, 3}, Config: lenient, When: hasCollectives, Body: collectivesRefused,
 }, {
 	Name:  "collective/off",
 	Rule:  "with Config.NoNative there are no collective operations of the network",
@@ -68,12 +68,12 @@ var collectiveCases = []Case{{
 }, {
 	Name:  "collective/killed",
 	Rule:  "nobody hangs in an operation that a dead peer does not begin",
-	Ranks: []int{2, 4}, Needs: Kills, Want: endsWith(killed),
+	Ranks: []int{2, 4}, Needs: Kills, When: hasCollectives, Want: endsWith(killed),
 	Body: func(t *T) error { return killWhile(t, whileCollecting) },
 }, {
 	Name:  "collective/exit",
 	Rule:  "Exit ends a job while operations are under way",
-	Ranks: []int{2, 3}, Want: endsWith(3),
+	Ranks: []int{2, 3}, When: hasCollectives, Want: endsWith(3),
 	Body: func(t *T) error {
 		ep, err := ready(t)
 		if err != nil {
@@ -87,20 +87,11 @@ var collectiveCases = []Case{{
 }, {
 	Name:  "collective/return",
 	Rule:  "ranks may return while operations are under way that all have begun",
-	Ranks: []int{1, 3}, Body: collectivesLeft,
+	Ranks: []int{1, 3}, When: hasCollectives, Body: collectivesLeft,
 }}
 
-// collectives attaches, and skips the case if the conduit has no collective operations.
-func collectives(t *T, spec core.AttachSpec) (ep *core.Endpoint, skip bool, err error) {
-	if ep, err = t.Attach(spec); err != nil {
-		return nil, true, err
-	}
-	if ep.MaxNativeCollective() == 0 {
-		t.Skipf("the conduit has no collective operations")
-		return nil, true, nil
-	}
-	return ep, false, nil
-}
+// hasCollectives reports whether the network of the conduit has collective operations.
+func hasCollectives(_ *T, ep *core.Endpoint) bool { return ep.MaxNativeCollective() != 0 }
 
 // collect carries out an operation, and reports whether the conduit took it.
 func collect(t *T, c *core.Context, x core.Collective) (taken bool, err error) {
@@ -114,8 +105,8 @@ func collect(t *T, c *core.Context, x core.Collective) (taken bool, err error) {
 }
 
 func eachOperation(t *T) error {
-	ep, skip, err := collectives(t, core.AttachSpec{Segment: "4096"})
-	if skip || err != nil {
+	ep, err := t.Attach(core.AttachSpec{Segment: "4096"})
+	if err != nil {
 		return err
 	}
 	for _, n := range []int{0, 1, 2, 7, 8, 64, 1000, 4095, 4096, 65536, 200001} {
@@ -237,8 +228,8 @@ func combine(typ core.ElementType, op core.AtomicOp, dst, src []byte) {
 }
 
 func eachReduction(t *T) error {
-	ep, skip, err := collectives(t, core.AttachSpec{Segment: "4096"})
-	if skip || err != nil {
+	ep, err := t.Attach(core.AttachSpec{Segment: "4096"})
+	if err != nil {
 		return err
 	}
 	for typ := core.ElementInt32; typ <= core.ElementUint64; typ <<= 1 {
@@ -292,8 +283,8 @@ func reductions(t *T, ep *core.Endpoint, typ core.ElementType, op core.AtomicOp,
 // collectivesAhead has rank 0 begin all before the others begin any.
 func collectivesAhead(t *T) error {
 	told := 0
-	ep, skip, err := collectives(t, core.AttachSpec{Segment: "4096", Handlers: handlers(func(*core.Token, []uint32, []byte) { told++ })})
-	if skip || err != nil {
+	ep, err := t.Attach(core.AttachSpec{Segment: "4096", Handlers: handlers(func(*core.Token, []uint32, []byte) { told++ })})
+	if err != nil {
 		return err
 	}
 	const size = 800
@@ -348,7 +339,7 @@ func collectivesAhead(t *T) error {
 // collectivesAndMessages sends round in both directions while operations of all kinds are under way.
 func collectivesAndMessages(t *T) error {
 	asked, told := 0, 0
-	ep, skip, err := collectives(t, core.AttachSpec{Segment: fmt.Sprint(segment), Handlers: handlers(
+	ep, err := t.Attach(core.AttachSpec{Segment: fmt.Sprint(segment), Handlers: handlers(
 		func(tok *core.Token, args []uint32, data []byte) {
 			asked++
 			if err := checkPayload(data, args[0], len(data)); err != nil {
@@ -359,7 +350,7 @@ func collectivesAndMessages(t *T) error {
 			}
 		},
 		func(*core.Token, []uint32, []byte) { told++ })})
-	if skip || err != nil {
+	if err != nil {
 		return err
 	}
 	var done core.Completion
@@ -409,8 +400,8 @@ func collectivesAndMessages(t *T) error {
 // collectivesOfContexts has goroutines take turns to begin an operation, and wait for it beside the
 // others.
 func collectivesOfContexts(t *T) error {
-	ep, skip, err := collectives(t, core.AttachSpec{Segment: "4096"})
-	if skip || err != nil {
+	ep, err := t.Attach(core.AttachSpec{Segment: "4096"})
+	if err != nil {
 		return err
 	}
 	const goroutines = 4
@@ -454,12 +445,12 @@ func collectivesRefused(t *T) error {
 	var ep *core.Endpoint
 	called := 0
 	var done core.Completion
-	ep, skip, err := collectives(t, core.AttachSpec{Segment: "4096", Handlers: handlers(func(*core.Token, []uint32, []byte) {
+	ep, err := t.Attach(core.AttachSpec{Segment: "4096", Handlers: handlers(func(*core.Token, []uint32, []byte) {
 		_, err := ep.CollectiveNative(core.Collective{Op: core.CollectiveBarrier, Done: &done})
 		refused(t, "CollectiveNative in a handler", err)
 		called++
 	})})
-	if skip || err != nil {
+	if err != nil {
 		return err
 	}
 	n, outside := t.Size(), core.Rank(t.Size())

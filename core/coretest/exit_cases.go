@@ -10,7 +10,7 @@ import (
 var exitCases = []Case{{
 	Name:  "exit/zero",
 	Rule:  "Exit(0) of any rank ends the job well, whatever the others do (gasnet_exit)",
-	Ranks: []int{1, 3}, Body: func(t *T) error { return exitWhile(t, 0, whileWaiting) },
+	Ranks: []int{1, 3}, Apart: true, Body: func(t *T) error { return exitWhile(t, 0, whileWaiting) },
 }, {
 	Name:  "exit/status",
 	Rule:  "Exit ends the job with its status",
@@ -62,7 +62,7 @@ var exitCases = []Case{{
 }, {
 	Name:  "exit/in-reply-handler",
 	Rule:  "a reply handler may call Exit(0)",
-	Ranks: []int{1, 2}, Body: func(t *T) error {
+	Ranks: []int{1, 2}, Apart: true, Body: func(t *T) error {
 		ep, err := attach(t, func(tok *core.Token, _ []uint32, _ []byte) { tok.ReplyShort(answer) },
 			func(*core.Token, []uint32, []byte) { t.Exit(0) })
 		if err != nil {
@@ -159,8 +159,8 @@ var exitCases = []Case{{
 	Ranks: []int{1, 3}, Body: func(*T) error { return nil },
 }, {
 	Name:  "exit/one-unattached",
-	Rule:  "a rank that leaves without attaching while others attach fails the job, with a message about it",
-	Ranks: []int{2, 3}, Want: endsWith(1, "rank"),
+	Rule:  "a rank that leaves without attaching while others attach fails the job, which says so",
+	Ranks: []int{2, 3}, Want: endsWith(1, "rank 0 has returned before it called Attach, which rank 1 has called"),
 	Body: func(t *T) error {
 		if t.Rank() == 0 {
 			return nil

@@ -133,7 +133,7 @@ func floodLargest(t *T) error {
 	if err != nil {
 		return err
 	}
-	n := t.Times(200)
+	n := t.Times(max(20, min(200, 1<<20/ep.Limits().MaxMediumRequest))) // the largest are of different sizes
 	for i := range n {
 		for dst := range core.Rank(t.Size()) {
 			if err := ep.RequestMedium(dst, request, pattern(uint32(i), ep.Limits().MaxMediumRequest), uint32(i)); err != nil {

@@ -112,7 +112,7 @@ func immediateAllToAll(t *T) error {
 	if err != nil {
 		return err
 	}
-	n := t.Times(1000)
+	n := t.Times(300)
 	for i := range n {
 		m := core.Message{Kind: kinds[i%3], Handler: request, Off: uint64(t.Rank()) * 64, Immediate: true}
 		if m.Kind != core.Short {

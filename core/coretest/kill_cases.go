@@ -7,7 +7,7 @@ import (
 )
 
 // killed is the status of a process that SIGKILL ended.
-const killed = 128 + 9
+const killed = core.StatusLost
 
 var killCases = []Case{{
 	Name:  "kill/peers-wait",

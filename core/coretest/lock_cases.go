@@ -76,7 +76,7 @@ func lockExclusion(t *T) error {
 		return err
 	}
 	const width = 3
-	n := t.Times(1000)
+	n := t.Times(250)
 	err = together(ep, width, func(i int, c *core.Context) error {
 		for round := range n {
 			if round%2 == 0 {

@@ -30,8 +30,8 @@ func integer[E int32 | uint32 | int64 | uint64](typ core.ElementType) element[E]
 }
 
 func oneSidedOperations(t *T) error {
-	ep, skip, err := oneSided(t)
-	if skip || err != nil {
+	ep, err := attach(t)
+	if err != nil {
 		return err
 	}
 	return errors.Join(
@@ -156,20 +156,15 @@ func meaning[E number](e element[E], op core.AtomicOp, x, a, b E) uint64 {
 }
 
 func oneSidedTickets(t *T) error {
-	ep, skip, err := oneSided(t)
-	if skip || err != nil {
+	ep, err := attach(t)
+	if err != nil {
 		return err
-	}
-	const op = core.AtomicAdd << core.FetchShift
-	if ep.NativeOps(core.ElementUint64)&op == 0 {
-		t.Skipf("the conduit does not fetch and add")
-		return nil
 	}
 	rounds := t.Times(200)
 	got := make([]byte, 8*rounds)
 	var done core.Completion
 	for i := range rounds {
-		if _, err := ep.AtomicNative(0, 0, core.ElementUint64, op, 1, 0, got[8*i:8*i+8], &done); err != nil {
+		if _, err := ep.AtomicNative(0, 0, core.ElementUint64, fetchAdd, 1, 0, got[8*i:8*i+8], &done); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ var orderCases = []Case{{
 	Name:  "order/per-pair",
 	Rule:  "if the conduit claims it, the requests of one context to one rank arrive in order, and so do the replies, whatever their categories (Limits.Ordered)",
 	Ranks: []int{1, 2, 4}, Body: orderPerPair,
+	When: func(_ *T, ep *core.Endpoint) bool { return ep.Limits().Ordered },
 }, {
 	Name:  "order/exactly-once",
 	Rule:  "every message is delivered exactly once, in whatever order (GASNet-1, Active Messages)",
@@ -59,10 +60,6 @@ func orderPerPair(t *T) error {
 	}, func(tok *core.Token, args []uint32, _ []byte) { tell(tok, args) })
 	if err != nil {
 		return err
-	}
-	if !ep.Limits().Ordered {
-		t.Skipf("the conduit does not claim order")
-		return nil
 	}
 	rnd := t.Rand()
 	n := t.Times(1000)

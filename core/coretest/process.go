@@ -22,13 +22,23 @@ type order struct {
 	Case   string
 	Config core.Config // without Log
 	Dir    string
+	Orders string // a socket from which further orders come; the rest is empty then
 }
 
 // Env returns the variables that make a process, which runs this test binary, a rank of
 // the launch.
 func (l *Launch) Env() []string {
-	o := order{Case: l.Case.Name, Config: l.Config, Dir: l.Dir}
+	return l.order().env()
+}
+
+// order makes the order for the ranks of the launch.
+func (l *Launch) order() *order {
+	o := &order{Case: l.Case.Name, Config: l.Config, Dir: l.Dir}
 	o.Config.Log = nil
+	return o
+}
+
+func (o *order) env() []string {
 	b, err := json.Marshal(o)
 	if err != nil {
 		panic(err) // nothing in it can fail
@@ -55,18 +65,27 @@ func RankMain(connect func() (core.Bootstrap, error), extra ...*Case) {
 	os.Exit(core.StatusOf(err))
 }
 
+// TakesOrders reports whether this process is a rank that runs one case after another.
+func TakesOrders() bool {
+	var o order
+	return json.Unmarshal([]byte(os.Getenv(envOrder)), &o) == nil && o.Orders != ""
+}
+
 func runRank(text string, connect func() (core.Bootstrap, error), extra []*Case) error {
 	var o order
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		return fmt.Errorf("environment variable %s: %w", envOrder, err)
 	}
-	c := find(o.Case, extra)
-	if c == nil {
-		return fmt.Errorf("environment variable %s: no case %q", envOrder, o.Case)
-	}
 	boot, err := connect()
 	if err != nil {
 		return err
+	}
+	if o.Orders != "" {
+		return serve(o.Orders, boot, extra)
+	}
+	c := find(o.Case, extra)
+	if c == nil {
+		return fmt.Errorf("environment variable %s: no case %q", envOrder, o.Case)
 	}
 	return core.Main(boot, o.Config, func(j *core.Job) error { return run(c, j, process{o.Dir}) })
 }
@@ -74,6 +93,14 @@ func runRank(text string, connect func() (core.Bootstrap, error), extra []*Case)
 // process is the side of a rank that is a process: lines on standard output, and a
 // directory that the ranks share.
 type process struct{ dir string }
+
+func (p process) said(text string) bool {
+	all, err := os.ReadFile(filepath.Join(p.dir, saidFile))
+	return err == nil && bytes.Contains(all, []byte(text))
+}
+
+// saidFile is where the ranks find what the job has written, in the directory that they share.
+const saidFile = "said"
 
 // killMark begins a line by which a rank asks for the loss of another.
 const killMark = "coretest: kill rank "
@@ -93,9 +120,11 @@ func (p process) noted(name string) bool {
 	return err == nil
 }
 
-// Output collects what the ranks of a job of processes print. Its zero value is ready. It
-// may be written to from several goroutines, in whole lines.
+// Output collects what the ranks of a job of processes print, for T.Said too. It may be written to
+// from several goroutines, in whole lines.
 type Output struct {
+	Dir string // Launch.Dir; "": T.Said finds nothing
+
 	mu    sync.Mutex
 	text  bytes.Buffer
 	kills []core.Rank
@@ -114,7 +143,11 @@ func (o *Output) Write(p []byte) (int, error) {
 		}
 	}
 	o.carryOutLocked()
-	return o.text.Write(p)
+	o.text.Write(p) // never fails
+	if o.Dir == "" {
+		return len(p), nil
+	}
+	return len(p), os.WriteFile(filepath.Join(o.Dir, saidFile), o.text.Bytes(), 0o600)
 }
 
 // Kill gives the way to lose a rank, which must not wait for the job; it is called for

@@ -99,7 +99,7 @@ func waitIdle(t *T) error {
 	if err != nil {
 		return err
 	}
-	for i := range t.Times(2000) {
+	for i := range t.Times(500) {
 		if t.Rank() != 0 || i > 0 {
 			want := i
 			if t.Rank() != 0 {
@@ -113,7 +113,7 @@ func waitIdle(t *T) error {
 			return err
 		}
 	}
-	n := t.Times(4000)
+	n := t.Times(1000)
 	for range n {
 		if err := ep.RequestShort(t.Next(), answer); err != nil {
 			return err

@@ -27,7 +27,7 @@ func TestReadMatrix(t *testing.T) {
 
 func TestReadMatrixErrors(t *testing.T) {
 	for _, c := range []struct{ text, says string }{
-		{"", "line 0: unexpected EOF"},
+		{"", "the file is empty"},
 		{"3 3 1\n", "line 1: want the header"},
 		{"%%MatrixMarket matrix array real general\n", "line 1: want the header"},
 		{"%%MatrixMarket matrix coordinate complex general\n", "line 1: want the header"},

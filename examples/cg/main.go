@@ -32,8 +32,8 @@ func main() {
 	tolerance := flags.Float64("tolerance", 1e-10, "the norm of the residual at which to stop, relative to that of b")
 	limit := flags.Int("limit", 10000, "steps after which to give up")
 	err := flags.Parse(os.Args[1:])
-	if err == nil && (!(*tolerance > 0) || *limit < 1 || flags.NArg() > 1) {
-		err = errors.New("want --tolerance above 0, --limit of at least 1 and one file at most")
+	if err == nil && (!(*tolerance > 0 && *tolerance < 1) || *limit < 1 || flags.NArg() > 1) {
+		err = errors.New("want --tolerance between 0 and 1, --limit of at least 1 and one file at most")
 	}
 	aqueduct.Run(func(job *core.Job) error {
 		switch {
@@ -81,9 +81,9 @@ func run(job *core.Job, file string, tolerance float64, limit int) error {
 	if !(residual <= 10*tolerance+1e-13) {
 		return fmt.Errorf("cg: after %d steps the relative residual is %.3g, want %.3g", steps, residual, tolerance)
 	}
-	fmt.Printf("%d unknowns, %d entries, on %d ranks: %d steps in %v; the residual is right (below %.0e)\n",
+	_, err = fmt.Printf("%d unknowns, %d entries, on %d ranks: %d steps in %v; the residual is right (below %.0e)\n",
 		a.n, len(a.values), job.Size(), steps, took, 10*tolerance)
-	return nil
+	return err
 }
 
 // load reads the matrix from a file, or takes the built-in one.

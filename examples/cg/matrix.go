@@ -118,7 +118,15 @@ type reader struct {
 }
 
 // at says where an error is.
-func (r *reader) at(err error) error { return fmt.Errorf("line %d: %w", r.line, err) }
+func (r *reader) at(err error) error {
+	switch {
+	case r.line > 0:
+		return fmt.Errorf("line %d: %w", r.line, err)
+	case err == io.ErrUnexpectedEOF:
+		return errors.New("the file is empty")
+	}
+	return err // of reading it
+}
 
 // next returns the words of the next line that is not empty; io.ErrUnexpectedEOF after the
 // last.

@@ -67,9 +67,9 @@ func run(job *core.Job, words, updates int) error {
 	case wrong > 0:
 		return fmt.Errorf("gups: %d words of %d differ from a replay", wrong, words)
 	case me == 0:
-		fmt.Printf("%d updates of %d words on %d ranks in %v; every word is right\n", updates, words, n, took)
+		_, err = fmt.Printf("%d updates of %d words on %d ranks in %v; every word is right\n", updates, words, n, took)
 	}
-	return nil
+	return err
 }
 
 // share returns where part i of n begins.

@@ -91,8 +91,7 @@ func squares(job *core.Job) error {
 		return fmt.Errorf("MPI sums %d over %d processes; want %d over %d", value, processes, want, n)
 	}
 	if me == 0 {
-		fmt.Println(libmpi.Describe())
-		fmt.Printf("Aqueduct brought a square to each of %d ranks; MPI sums them to %d\n", n, value)
+		_, err = fmt.Printf("%s\nAqueduct brought a square to each of %d ranks; MPI sums them to %d\n", libmpi.Describe(), n, value)
 	}
-	return nil
+	return err
 }

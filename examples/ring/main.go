@@ -54,7 +54,9 @@ func ring(job *core.Job) error {
 	}
 	me, n := int(job.Rank()), job.Size()
 	next := core.Rank((me + 1) % n)
-	fmt.Printf("hello from rank %d of %d\n", me, n)
+	if _, err := fmt.Printf("hello from rank %d of %d\n", me, n); err != nil {
+		return err
+	}
 	for round := 1; round <= rounds; round++ {
 		if me == 0 {
 			if err := ep.RequestShort(next, onToken, sum); err != nil {
@@ -76,6 +78,6 @@ func ring(job *core.Job) error {
 	if want := uint32(rounds * n * (n - 1) / 2); sum != want {
 		return fmt.Errorf("the token carries %d after %d rounds; want %d", sum, rounds, want)
 	}
-	fmt.Printf("the token went round %d times and carries %d\n", rounds, sum)
-	return nil
+	_, err = fmt.Printf("the token went round %d times and carries %d\n", rounds, sum)
+	return err
 }

@@ -28,8 +28,15 @@ func main() {
 	output := flags.String("output", "", "write the sorted lines to this file, which all ranks must see")
 	err := flags.Parse(os.Args[1:])
 	in.files = flags.Args()
-	if err == nil && in.lines < 0 {
-		err = errors.New("--lines must not be negative")
+	if err == nil {
+		switch {
+		case in.lines < 0 || in.lines > 1<<32:
+			err = errors.New("want --lines from 0 to 2^32")
+		case len(in.files) > 0 && (flags.Changed("lines") || flags.Changed("seed")):
+			err = errors.New("--lines and --seed are for random lines; leave them out, or the files")
+		case flags.Changed("output") && *output == "":
+			err = errors.New("--output needs a value")
+		}
 	}
 	aqueduct.Run(func(job *core.Job) error {
 		switch {
@@ -70,7 +77,7 @@ func run(job *core.Job, in input, output string) error {
 		}
 	}
 	if job.Rank() == 0 {
-		fmt.Printf("%d lines, %d bytes, on %d ranks in %v; they are sorted and complete\n", total.Lines, total.Bytes, job.Size(), took)
+		_, err = fmt.Printf("%d lines, %d bytes, on %d ranks in %v; they are sorted and complete\n", total.Lines, total.Bytes, job.Size(), took)
 	}
-	return nil
+	return err
 }

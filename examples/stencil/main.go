@@ -25,8 +25,8 @@ func main() {
 	flags.IntVar(&s.cols, "cols", 256, "columns of the grid")
 	flags.IntVar(&s.steps, "steps", 100, "time steps")
 	err := flags.Parse(os.Args[1:])
-	if err == nil && (s.rows < 1 || s.cols < 1 || s.steps < 0 || flags.NArg() > 0) {
-		err = errors.New("want --rows and --cols of at least 1, --steps of at least 0 and no arguments")
+	if err == nil && (min(s.rows, s.cols) < 1 || max(s.rows, s.cols) > 1<<24 || s.steps < 0 || flags.NArg() > 0) {
+		err = errors.New("want --rows and --cols from 1 to 2^24, --steps of at least 0 and no arguments")
 	}
 	aqueduct.Run(func(job *core.Job) error {
 		switch {
@@ -64,6 +64,6 @@ func run(job *core.Job, s spec) error {
 	if err := s.compare(got); err != nil {
 		return err
 	}
-	fmt.Printf("%d steps of %d × %d on %d ranks in %v; the sequential grid agrees\n", s.steps, s.rows, s.cols, job.Size(), took)
-	return nil
+	_, err = fmt.Printf("%d steps of %d × %d on %d ranks in %v; the sequential grid agrees\n", s.steps, s.rows, s.cols, job.Size(), took)
+	return err
 }

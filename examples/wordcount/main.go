@@ -10,6 +10,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"os"
@@ -75,17 +76,17 @@ func run(job *core.Job) error {
 	if err != nil || job.Rank() != 0 {
 		return err
 	}
-	fmt.Printf("%d files, %d bytes, %d words, %d different, on %d ranks\n",
+	out := bufio.NewWriter(os.Stdout)
+	fmt.Fprintf(out, "%d files, %d bytes, %d words, %d different, on %d ranks\n",
 		len(files), total.bytes, total.words, total.distinct, job.Size())
 	for _, w := range mostFrequent(total.counts, o.top) {
-		fmt.Printf("%8d %s\n", total.counts[w], w)
+		fmt.Fprintf(out, "%8d %s\n", total.counts[w], w)
 	}
-	if !o.check {
-		return nil
+	if o.check {
+		if err := total.compare(files); err != nil {
+			return err
+		}
+		fmt.Fprintln(out, "the sequential count agrees")
 	}
-	if err := total.compare(files); err != nil {
-		return err
-	}
-	fmt.Println("the sequential count agrees")
-	return nil
+	return out.Flush()
 }

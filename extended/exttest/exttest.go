@@ -2,9 +2,7 @@
 // case by case, whatever conduit is below. The cases are those of package coretest, run by
 // the same launchers; a conduit's test runs them with
 //
-//	for _, c := range exttest.Cases() {
-//		t.Run(c.Name, func(t *testing.T) { coretest.RunCase(t, launcher, cfg, c) })
-//	}
+//	coretest.Suite(t, exttest.Cases(), kinds...)
 //
 // once with direct reach of peers' segments and once without (core.Config.NoReach), and over
 // a conduit with one-sided operations with those and without (core.Config.NoNative): all
@@ -22,9 +20,9 @@ func Cases() []*coretest.Case {
 	var all []*coretest.Case
 	for _, g := range [][]coretest.Case{
 		putCases, getCases, eventCases, valueCases, memsetCases, splitCases, visCases,
-		atomicCases, nativeCases, refusalCases, contextCases, allocationCases, teamCases, barrierCases,
+		atomicCases, orderCases, nativeCases, refusalCases, contextCases, allocationCases, teamCases, barrierCases,
 		collectiveCases, movementCases, reductionCases, forcedCases(), progressCases,
-		collectiveMisuseCases, disagreementCases(),
+		typedCases, collectiveMisuseCases, disagreementCases(), hangCases(),
 	} {
 		for i := range g {
 			all = append(all, &g[i])

@@ -23,34 +23,28 @@ func TestMain(m *testing.M) {
 // between processes, between goroutines, under debug checks, and in virtual time. The
 // packages below this one run it over other networks.
 func TestExtended(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		l    coretest.Launcher
-		cfg  core.Config
-	}{
-		{"sci/processes/reach", spawntest.Processes, core.Config{Conduit: "sci"}},
-		{"sci/processes/messages", spawntest.Processes, core.Config{Conduit: "sci", NoReach: true, Threads: core.Single}},
-		{"sci/goroutines/reach", coretest.Goroutines, core.Config{Conduit: "sci", Threads: core.Single, Debug: true}},
-		{"sci/paper/messages", coretest.Goroutines, core.Config{Conduit: "sci", Profile: "paper"}},
-		{"loopback/goroutines", coretest.Goroutines, core.Config{Conduit: "loopback"}},
-		{"loopback/model", coretest.Model, core.Config{Conduit: "loopback", Debug: true}},
-		{"loopback/native/goroutines", coretest.Goroutines, core.Config{Conduit: "loopback", Profile: "native"}},
-		{"loopback/native/single", coretest.Goroutines, core.Config{Conduit: "loopback", Profile: "native", Threads: core.Single, Debug: true}},
-		{"loopback/native/model", coretest.Model, core.Config{Conduit: "loopback", Profile: "native"}},
+	live, model := coretest.Goroutines, coretest.Model
+	coretest.Suite(t, exttest.Cases(), []coretest.Kind{
+		{Name: "sci/processes/reach", Launcher: spawntest.Processes, Config: core.Config{Conduit: "sci"}},
+		{Name: "sci/processes/messages", Launcher: spawntest.Processes, Config: core.Config{Conduit: "sci", NoReach: true, Threads: core.Single}},
+		{Name: "sci/goroutines/reach", Launcher: live, Config: core.Config{Conduit: "sci", Threads: core.Single, Debug: true}},
+		{Name: "sci/paper/messages", Launcher: live, Config: core.Config{Conduit: "sci", Profile: "paper"}, Factors: "sci goroutines messages"},
+		{Name: "loopback/goroutines", Launcher: live, Config: core.Config{Conduit: "loopback"}, Factors: "loopback goroutines messages"},
+		{Name: "loopback/model", Launcher: model, Config: core.Config{Conduit: "loopback", Debug: true}, Factors: "loopback model messages"},
+		{Name: "loopback/native/goroutines", Launcher: live, Config: native(nil), Factors: "loopback goroutines native"},
+		{Name: "loopback/native/single", Launcher: live, Config: core.Config{Conduit: "loopback", Profile: "native", Threads: core.Single, Debug: true}, Factors: "loopback goroutines native"},
+		{Name: "loopback/native/model", Launcher: model, Config: native(nil), Factors: "loopback model native"},
 		// Little room, transfers in many parts, and small ones and ends by messages.
-		{"loopback/native/narrow", coretest.Goroutines, core.Config{
+		{Name: "loopback/native/narrow", Launcher: live, Factors: "loopback goroutines native", Config: core.Config{
 			Conduit: "loopback", Profile: "native", Sleep: 1,
 			Settings: map[string]string{"operations": "2", "native-least": "10", "native-most": "1000"},
 		}},
-		{"loopback/native/narrow/model", coretest.Model, core.Config{
-			Conduit: "loopback", Profile: "native",
-			Settings: map[string]string{"operations": "1", "native-least": "10", "native-most": "1000"},
-		}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			for _, x := range exttest.Cases() {
-				t.Run(x.Name, func(t *testing.T) { coretest.RunCase(t, c.l, c.cfg, x) })
-			}
-		})
-	}
+		{Name: "loopback/native/narrow/model", Launcher: model, Factors: "loopback model native",
+			Config: native(map[string]string{"operations": "1", "native-least": "10", "native-most": "1000"})},
+	}...)
+}
+
+// native is a configuration over a network with operations of its own.
+func native(settings map[string]string) core.Config {
+	return core.Config{Conduit: "loopback", Profile: "native", Settings: settings}
 }

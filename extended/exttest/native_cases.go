@@ -15,7 +15,7 @@ import (
 var nativeCases = []coretest.Case{{
 	Name:  "native/no-messages",
 	Rule:  "what the network carries out itself sends no message",
-	Ranks: []int{2, 3}, Body: nativeNoMessages,
+	Ranks: []int{2, 3}, When: takesAll, Body: nativeNoMessages,
 }, {
 	Name:  "native/domains",
 	Rule:  "a domain takes one path for all its operations: the network's only if that has all of them on the type for every member",
@@ -27,19 +27,36 @@ var nativeCases = []coretest.Case{{
 }, {
 	Name:  "native/collectives",
 	Rule:  "calls of the world go to a network that has them, and send no message; other teams', and what it does not have or an algorithm is forced upon, do, beside and between them",
-	Ranks: []int{2, 3, 4}, Config: func(cfg *core.Config) { cfg.Debug = false }, Body: nativeCollectives,
+	Ranks: []int{2, 3, 4}, Config: func(cfg *core.Config) { cfg.Debug = false }, When: collects, Body: nativeCollectives,
 }, {
 	Name:  "native/collectives-allocation",
 	Rule:  "collective calls that the network carries out allocate nothing",
-	Ranks: []int{2, 3}, Needs: coretest.Plain, Config: awake, Body: nativeCollectivesAllocation,
+	Ranks: []int{2, 3}, Needs: coretest.Plain, Config: awake, When: collects, Body: nativeCollectivesAllocation,
 }, {
 	Name:  "native/off",
 	Rule:  "with Config.NoNative nothing is left to the network",
-	Ranks: []int{2}, Config: func(cfg *core.Config) { cfg.NoNative = true }, Body: nativeOff,
+	Ranks: []int{2}, Config: func(cfg *core.Config) { cfg.NoNative = true }, When: far, Body: nativeOff,
 }}
 
 // requests returns how many requests the rank has sent to another.
 func requests(ep *extended.Endpoint, dst core.Rank) uint64 { return ep.Core().Counts(dst).Requests }
+
+// large is the size of transfers that a network must take whole for takesAll.
+const large = 20000
+
+// far reports whether the memory of peers is not reached directly.
+func far(_ *coretest.T, ep *core.Endpoint) bool { return !ep.Reaches() }
+
+// takesAll reports whether the network takes puts and gets of every size.
+func takesAll(t *coretest.T, ep *core.Endpoint) bool {
+	return far(t, ep) && min(ep.MaxNativePut(), ep.MaxNativeGet()) >= large && declines(t) == 0
+}
+
+// collects reports whether the network has collective operations and has been set to carry out all
+// it can.
+func collects(t *coretest.T, ep *core.Endpoint) bool {
+	return ep.MaxNativeCollective() != 0 && t.Config().Settings["collectives"] == "native"
+}
 
 // nativeNoMessages counts the messages of calls in every form that the network can take whole.
 func nativeNoMessages(t *coretest.T) error {
@@ -47,13 +64,8 @@ func nativeNoMessages(t *coretest.T) error {
 	if err != nil {
 		return err
 	}
-	c, next, low := &ep.Context, t.Next(), ep.Core()
-	const n = 20000
-	takes := min(low.MaxNativePut(), low.MaxNativeGet()) >= n && declines(t) == 0
-	if !takes || ep.Local(next) != nil {
-		t.Skipf("the network does not take puts and gets of every size")
-		return nil
-	}
+	c, next := &ep.Context, t.Next()
+	const n = large
 	src, dst := bytes.Repeat([]byte{7}, n), make([]byte, n)
 	calls := transfers(c, next, src)
 	calls = append(calls, transfers(c, next, src[:100])...)
@@ -202,23 +214,10 @@ func worldCalls(c *extended.Context, w *extended.Team, n int) []call {
 	}
 }
 
-// collecting attaches, and skips the case unless the network has collective operations and has been
-// set to carry out all it can.
-func collecting(t *coretest.T) (ep *extended.Endpoint, skip bool, err error) {
-	if ep, err = attach(t); err != nil {
-		return nil, true, err
-	}
-	if ep.Core().MaxNativeCollective() == 0 || t.Config().Settings["collectives"] != "native" {
-		t.Skipf("not all collective operations are the network's")
-		return nil, true, nil
-	}
-	return ep, false, nil
-}
-
 // nativeCollectives counts the messages of calls.
 func nativeCollectives(t *coretest.T) error {
-	ep, skip, err := collecting(t)
-	if skip || err != nil {
+	ep, err := attach(t)
+	if err != nil {
 		return err
 	}
 	c, w := &ep.Context, ep.World()
@@ -330,8 +329,8 @@ func nativesBetween(t *coretest.T, c *extended.Context, w, back *extended.Team) 
 
 // nativeCollectivesAllocation has all ranks make the same calls, and rank 0 count.
 func nativeCollectivesAllocation(t *coretest.T) error {
-	ep, skip, err := collecting(t)
-	if skip || err != nil {
+	ep, err := attach(t)
+	if err != nil {
 		return err
 	}
 	c, w := &ep.Context, ep.World()
@@ -357,10 +356,6 @@ func nativeOff(t *coretest.T) error {
 		return err
 	}
 	c := &ep.Context
-	if ep.Local(t.Next()) != nil {
-		t.Skipf("memory is reached directly")
-		return nil
-	}
 	d, err := extended.NewDomain(c, ep.World(), extended.Uint64, extended.FAdd)
 	if err != nil {
 		return err

@@ -106,11 +106,20 @@ func atomicRefused(t *coretest.T) error {
 		return err
 	}
 	mine := other.On(t.Rank())
-	for _, p := range []pgas.Ptr[uint32]{{}, other, other.On(99), mine.Add(1 << 62), mine.Add(-1)} {
-		_, err := a.Get(c, p)
-		for i, err := range []error{err, a.Add(c, p, 1)} {
-			if usage := (*core.UsageError)(nil); !errors.As(err, &usage) {
-				t.Errorf("call %d on %v: %v", i, p, err)
+	for _, x := range []struct {
+		p    pgas.Ptr[uint32]
+		says string
+	}{
+		{pgas.Ptr[uint32]{}, fmt.Sprintf("a nil pointer, or member -1 of %v", alone)},
+		{other, fmt.Sprintf("rank %d is not in %v", t.Next(), alone)},
+		{other.On(99), fmt.Sprintf("rank 99 is not in %v", alone)},
+		{mine.Add(1 << 62), fmt.Sprintf("outside rank %d's segment", t.Rank())},
+		{mine.Add(-1), fmt.Sprintf("outside rank %d's segment", t.Rank())},
+	} {
+		_, err := a.Get(c, x.p)
+		for i, err := range []error{err, a.Add(c, x.p, 1)} {
+			if usage := (*core.UsageError)(nil); !errors.As(err, &usage) || says(err, x.says) != nil {
+				t.Errorf("call %d on %v: %v; want one that says %q", i, x.p, err, x.says)
 			}
 		}
 	}

@@ -75,23 +75,13 @@ func all() []*coretest.Case {
 
 // TestJobs runs the cases over direct reach and over messages, live and in virtual time.
 func TestJobs(t *testing.T) {
-	for _, k := range []struct {
-		name string
-		l    coretest.Launcher
-		cfg  core.Config
-	}{
-		{"sci/processes/reach", spawntest.Processes, core.Config{Conduit: "sci"}},
-		{"sci/processes/messages", spawntest.Processes, core.Config{Conduit: "sci", NoReach: true, Threads: core.Single}},
-		{"sci/goroutines/reach", coretest.Goroutines, core.Config{Conduit: "sci", Threads: core.Single}},
-		{"loopback/goroutines", coretest.Goroutines, core.Config{Conduit: "loopback"}},
-		{"loopback/model", coretest.Model, core.Config{Conduit: "loopback"}},
-	} {
-		t.Run(k.name, func(t *testing.T) {
-			for _, c := range all() {
-				t.Run(c.Name, func(t *testing.T) { coretest.RunCase(t, k.l, k.cfg, c) })
-			}
-		})
-	}
+	coretest.Suite(t, all(), []coretest.Kind{
+		{Name: "sci/processes/reach", Launcher: spawntest.Processes, Config: core.Config{Conduit: "sci"}},
+		{Name: "sci/processes/messages", Launcher: spawntest.Processes, Config: core.Config{Conduit: "sci", NoReach: true, Threads: core.Single}},
+		{Name: "sci/goroutines/reach", Launcher: coretest.Goroutines, Config: core.Config{Conduit: "sci", Threads: core.Single}},
+		{Name: "loopback/goroutines", Launcher: coretest.Goroutines, Config: core.Config{Conduit: "loopback"}, Factors: "loopback goroutines messages"},
+		{Name: "loopback/model", Launcher: coretest.Model, Config: core.Config{Conduit: "loopback"}, Factors: "loopback model messages"},
+	}...)
 }
 
 func attach(t *coretest.T) (*extended.Endpoint, *pgas.Heap, error) {

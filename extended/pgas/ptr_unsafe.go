@@ -13,7 +13,7 @@ import (
 // in the job, a core.Rank, and the byte offset. Members of teams have other ranks, which are
 // ints: extended.Team.Jobrank leads from those to these. It is a value of 16 bytes that can be compared, and may itself be an
 // element of a segment. The zero value is nil and points nowhere: using it is an error that
-// speaks of rank -1. Methods without a Context may be called in a handler.
+// says so. Methods without a Context may be called in a handler.
 type Ptr[T any] struct {
 	_     [0]*T // pointers to different types do not convert
 	off   uint64

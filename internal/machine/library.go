@@ -71,6 +71,18 @@ func (l *Library) load(name string, above []string) (*File, error) {
 	return f, f.check()
 }
 
+// known returns the names of the built-in machines, sorted, aliases with what they stand for.
+func (l *Library) known() []string {
+	names := l.Names()
+	for alias, own := range l.Aliases {
+		if slices.Contains(names, own) {
+			names = append(names, fmt.Sprintf("%s (which is %s)", alias, own))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // resolve returns what name stands for: a built-in machine's own name or a path.
 func (l *Library) resolve(name string, above []string) string {
 	if !IsPath(name) {
@@ -104,7 +116,7 @@ func (l *Library) read(name string) (string, error) {
 	}
 	text, err := fs.ReadFile(l.Builtin, name+Suffix)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
-		return "", fmt.Errorf("machine: no machine is called %q; there are %s, or give the path of a file of your own, such as ./my%s", name, strings.Join(l.Names(), ", "), Suffix)
+		return "", fmt.Errorf("machine: no machine is called %q; there are %s, or give the path of a file of your own, such as ./my%s", name, strings.Join(l.known(), ", "), Suffix)
 	}
 	if err != nil {
 		return "", fmt.Errorf("machine: %w", err)

@@ -4,6 +4,10 @@
 // something was skipped for a reason that holds one of the words (or phrases, separated by
 // commas) of the environment variable AQ_REQUIRE.
 //
+// Of the conformance suites it says how many of their combinations of case, kind of job and number of
+// ranks were run, and how to run others (see package coretest). Of a flag that is given twice, as
+// -timeout by the arguments, go test takes the second.
+//
 // The variable GO names the go command.
 package main
 
@@ -22,6 +26,9 @@ import (
 // long is how many seconds a test may take without being mentioned.
 const long = 5
 
+// combinations is what a suite says that it runs, see package coretest.
+const combinations = "runs %d of %d combinations"
+
 // event is a line of go test -json; see go doc test2json.
 type event struct {
 	Action, Package, ImportPath, Test, Output string
@@ -36,6 +43,7 @@ type report struct {
 	skipped        map[string][]string      // by reason
 	passed, failed int
 	broken         map[string]bool // packages with tests that failed
+	ran, all       int             // combinations of suites
 }
 
 func main() {
@@ -92,6 +100,12 @@ func (r *report) take(e event) {
 			r.output[k] = new(strings.Builder)
 		}
 		r.output[k].WriteString(e.Output)
+		if at := strings.Index(e.Output, combinations[:5]); at >= 0 {
+			var ran, all int
+			if n, _ := fmt.Sscanf(e.Output[at:], combinations, &ran, &all); n == 2 {
+				r.ran, r.all = r.ran+ran, r.all+all
+			}
+		}
 	case "build-output":
 		fmt.Print(e.Output)
 	case "pass", "fail", "skip":
@@ -172,6 +186,15 @@ func (r *report) summary() bool {
 			mark, refused = " [required here: a failure]", refused+len(tests)
 		}
 		fmt.Printf("  %d × %s%s, e.g. %s\n", len(tests), why, mark, tests[0])
+	}
+	if r.all > 0 {
+		fmt.Printf("\nsuites: %d of %d combinations of case, kind of job and ranks", r.ran, r.all)
+		if part := os.Getenv("AQ_TEST_PART"); part != "" {
+			fmt.Printf(", all pairs and with AQ_TEST_PART=%s a part of the rest", part)
+		} else if r.ran < r.all {
+			fmt.Print(", all pairs; AQ_TEST_PART=K/M adds the K-th of M parts of the rest, make test-full all")
+		}
+		fmt.Println()
 	}
 	fmt.Printf("\n%d passed, %d failed, %d skipped\n", r.passed, r.failed+refused, n-refused)
 	return r.failed+refused == 0

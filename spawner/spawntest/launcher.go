@@ -15,15 +15,15 @@ import (
 
 // Processes launches each rank as a process that runs this test binary again; its TestMain
 // must call coretest.RankMain with spawner.Connect.
-var Processes coretest.Launcher = processes{}
+var Processes coretest.Launcher = &processes{}
 
 // Behind is Processes with a launch prefix (see spawner.Spec.Prefix).
-func Behind(prefix ...string) coretest.Launcher { return processes{prefix: prefix} }
+func Behind(prefix ...string) coretest.Launcher { return &processes{prefix: prefix} }
 
 // Started is Processes with ranks that another launcher starts: by returns, for a number of ranks,
 // what spawner.Spec.Starter and RankVar are.
 func Started(by func(n int) (starter []string, rankVar string, err error)) coretest.Launcher {
-	return processes{by: by}
+	return &processes{by: by}
 }
 
 type processes struct {
@@ -32,40 +32,48 @@ type processes struct {
 }
 
 // Offers implements coretest.Launcher.
-func (processes) Offers() coretest.Offer {
+func (*processes) Offers() coretest.Offer {
 	return coretest.Live | coretest.Processes | coretest.Kills
 }
 
-// Launch implements coretest.Launcher.
-func (p processes) Launch(t testing.TB, l *coretest.Launch) *coretest.Outcome {
+// running is a job that has been started.
+type running struct {
+	job *spawner.Job
+	out *coretest.Output
+}
+
+// start starts a job of n ranks, with what spec says besides. dir is a directory that they share; "": none.
+func (p *processes) start(t testing.TB, n int, dir string, spec spawner.Spec) *running {
 	t.Helper()
 	prog, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out coretest.Output
-	spec := spawner.Spec{
-		N: l.Ranks, Prog: prog, Prefix: p.prefix, Env: l.Env(), Timeout: l.Timeout, Stdout: &out, Stderr: &out,
-	}
+	r := &running{out: &coretest.Output{Dir: dir}}
+	spec.N, spec.Prog, spec.Prefix, spec.Stdout, spec.Stderr = n, prog, p.prefix, r.out, r.out
 	if p.by != nil {
-		if spec.Starter, spec.RankVar, err = p.by(l.Ranks); err != nil {
+		if spec.Starter, spec.RankVar, err = p.by(n); err != nil {
 			t.Fatal(err)
 		}
 	}
-	job, err := spawner.Start(context.Background(), spec)
-	if err != nil {
+	if r.job, err = spawner.Start(context.Background(), spec); err != nil {
 		t.Fatal(err)
 	}
-	out.Kill(func(r core.Rank) { _ = job.Kill(r) })
-	status, err := job.Wait()
+	r.out.Kill(func(rank core.Rank) { _ = r.job.Kill(rank) })
+	return r
+}
+
+// Launch implements coretest.Launcher.
+func (p *processes) Launch(t testing.TB, l *coretest.Launch) *coretest.Outcome {
+	t.Helper()
+	r := p.start(t, l.Ranks, l.Dir, spawner.Spec{Env: l.Env(), Timeout: l.Timeout})
+	status, err := r.job.Wait()
+	out := r.out.String()
 	if status == 124 {
-		t.Errorf("the job did not end within %v\n%s", l.Timeout, out.String())
+		t.Errorf("the job did not end within %v\n%s", l.Timeout, out)
 	}
-	if status == 0 && err == nil {
-		return &coretest.Outcome{Output: out.String()}
+	if status != 0 && err == nil {
+		err = errors.New(strings.TrimSpace(out))
 	}
-	if err == nil {
-		err = errors.New(strings.TrimSpace(out.String()))
-	}
-	return &coretest.Outcome{Err: err, Status: status, Output: out.String()}
+	return &coretest.Outcome{Err: err, Status: status, Output: out}
 }

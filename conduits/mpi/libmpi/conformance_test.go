@@ -2,7 +2,6 @@ package libmpi_test
 
 import (
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -10,11 +9,10 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi/libmpitest"
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/coretest"
-	"github.com/aqueduct-go/aqueduct/spawner"
 )
 
 func TestMain(m *testing.M) {
-	coretest.RankMain(spawner.Connect, computing)
+	coretest.RankMain(libmpitest.Connect, computing)
 	if role, ok := os.LookupEnv(roleEnv); ok {
 		os.Unsetenv(roleEnv)
 		roles[role]()
@@ -32,32 +30,16 @@ var scarce = map[string]string{
 var traffic = []string{"message", "flood", "order", "barrier", "negotiation", "reply", "group"}
 
 func TestConformance(t *testing.T) {
-	var some, collective []*coretest.Case
-	for _, c := range coretest.Cases() {
-		switch group, _, _ := strings.Cut(c.Name, "/"); {
-		case slices.Contains(traffic, group):
-			some = append(some, c)
-		case group == "collective":
-			collective = append(collective, c)
-		}
-	}
-	for _, library := range libmpitest.Libraries {
-		for _, c := range []struct {
-			name  string
-			cfg   core.Config
-			cases []*coretest.Case
-		}{
-			{"many", core.Config{Threads: core.Many}, coretest.Cases()},
-			{"single", core.Config{Threads: core.Single, Sleep: 1, Settings: map[string]string{"pack": "off", "service": "off"}}, some},
-			{"scarce", core.Config{Threads: core.Many, Settings: scarce}, some},
-			{"collectives", core.Config{Threads: core.Many, Settings: map[string]string{"collectives": "native"}}, collective},
-			{"messages", core.Config{Threads: core.Many, Settings: map[string]string{"rma": "off"}}, some},
-			// What is longer than MPI sends eagerly must not be needed to be eager.
-			{"large-packets", core.Config{Threads: core.Many, Settings: map[string]string{"packet": "65536", "eager": "65536", "rma": "off"}}, some},
-		} {
-			t.Run(library+"/"+c.name, func(t *testing.T) { libmpitest.Run(t, library, c.cfg, c.cases) })
-		}
-	}
+	some, collective := coretest.Groups(traffic...), coretest.Groups("collective")
+	libmpitest.Suite(t, coretest.Cases(), []libmpitest.Setting{
+		{Name: "many", Config: core.Config{Threads: core.Many}},
+		{Name: "single", Config: core.Config{Threads: core.Single, Sleep: 1, Settings: map[string]string{"pack": "off", "service": "off"}}, Only: some},
+		{Name: "scarce", Config: core.Config{Threads: core.Many, Settings: scarce}, Only: some},
+		{Name: "collectives", Config: core.Config{Threads: core.Many, Settings: map[string]string{"collectives": "native"}}, Only: collective},
+		{Name: "messages", Config: core.Config{Threads: core.Many, Settings: map[string]string{"rma": "off"}}, Only: some},
+		// What is longer than MPI sends eagerly must not be needed to be eager.
+		{Name: "large-packets", Config: core.Config{Threads: core.Many, Settings: map[string]string{"packet": "65536", "eager": "65536", "rma": "off"}}, Only: some},
+	}...)
 }
 
 // Ranks that are started each for itself are not taken for a job of several.

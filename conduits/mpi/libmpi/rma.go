@@ -7,7 +7,6 @@ import "C"
 
 import (
 	"fmt"
-	"os"
 	"unsafe"
 
 	"github.com/aqueduct-go/aqueduct/conduits/mpi"
@@ -68,7 +67,7 @@ func (t *transport) unshared(made *C.aqmpi_shared) error {
 		return err
 	}
 	if made.place == 0 {
-		fmt.Fprintf(os.Stderr, "aqueduct: put and get go by messages: %v\n", err)
+		t.log.Warn("put and get go by messages", "reason", err)
 	}
 	return nil
 }

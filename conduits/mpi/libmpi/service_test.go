@@ -46,7 +46,7 @@ var computing = &coretest.Case{
 func TestService(t *testing.T) {
 	for _, library := range libmpitest.Libraries {
 		t.Run(library, func(t *testing.T) {
-			libmpitest.Run(t, library, core.Config{Threads: core.Single}, []*coretest.Case{computing})
+			coretest.RunCase(t, libmpitest.Launcher(t, library), core.Config{Conduit: "mpi", Profile: library, Threads: core.Single}, computing)
 		})
 	}
 }

@@ -94,6 +94,25 @@ type library struct {
 var the struct {
 	sync.Mutex
 	*library
+	held bool // it outlives its users
+}
+
+// Hold has MPI stay initialised, once it is, when a job ends, so that this process may take part in
+// one job after another: MPI cannot be initialised twice. The function returned is called when no
+// job follows; it finalises MPI.
+func Hold() (release func() error) {
+	the.Lock()
+	defer the.Unlock()
+	the.held = true
+	return func() error {
+		the.Lock()
+		defer the.Unlock()
+		the.held = false
+		if the.library == nil {
+			return nil
+		}
+		return the.library.finalize()
+	}
 }
 
 // probe tells whether the family's library can be opened here.
@@ -212,7 +231,13 @@ func (l *library) async() bool {
 func (l *library) done() error {
 	the.Lock()
 	defer the.Unlock()
-	if l.users--; l.users > 0 || l.owner == C.AQMPI_THEIRS {
+	l.users--
+	return l.finalize()
+}
+
+// finalize ends MPI if nothing needs it and this package has initialised it.
+func (l *library) finalize() error {
+	if l.users > 0 || the.held || l.owner == C.AQMPI_THEIRS {
 		return nil
 	}
 	l.mu.Lock()

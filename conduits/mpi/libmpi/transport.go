@@ -12,6 +12,7 @@ import "C"
 
 import (
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strconv"
@@ -24,6 +25,7 @@ import (
 // transport is one rank's end.
 type transport struct {
 	lib   *library
+	log   *slog.Logger
 	end   *C.aqmpi_end
 	eager int
 	used  bool // Progress was called
@@ -47,7 +49,7 @@ const room = 64
 // open makes a rank's end. Collective over the group; MPI is initialised by all ranks of the job
 // together.
 func open(profile string, s *mpi.Spec) (_ mpi.Transport, err error) {
-	t := &transport{ranks: len(s.Group)}
+	t := &transport{ranks: len(s.Group), log: s.Log}
 	if err := t.parse(s.Settings); err != nil {
 		return nil, err
 	}

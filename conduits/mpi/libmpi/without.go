@@ -18,5 +18,8 @@ func open(string, *mpi.Spec) (mpi.Transport, error) { return nil, errWithout }
 // Connect joins the job of the mpiexec that has started this process; here it fails.
 func Connect() (core.Bootstrap, error) { return nil, errWithout }
 
+// Hold has MPI stay initialised when a job ends; here there is none.
+func Hold() (release func() error) { return func() error { return nil } }
+
 // Describe says what MPI this process uses: here none, "".
 func Describe() string { return "" }

@@ -27,21 +27,16 @@ func on(machine string) core.Config {
 // The conformance suite, and what sends most of it over a library with the least of everything
 // and over links that fail. Each case runs twice, and the traces are compared.
 func TestConformance(t *testing.T) {
-	run := func(name, machine string, groups ...string) {
-		for _, c := range coretest.Cases() {
-			group, _, _ := strings.Cut(c.Name, "/")
-			if len(groups) > 0 && !slices.Contains(groups, group) {
-				continue
-			}
-			t.Run(name+"/"+c.Name, func(t *testing.T) { coretest.RunCase(t, coretest.Model, on(machine), c) })
-		}
+	kind := func(name, machine string, groups ...string) coretest.Kind {
+		return coretest.Kind{Name: name, Launcher: coretest.Model, Config: on(machine), Only: coretest.Groups(groups...), Factors: "machine"}
 	}
-	run("scampi", "")
-	if shm.RaceEnabled {
-		return // takes minutes, and there is nothing to find in one logical thread
+	if shm.RaceEnabled { // takes minutes, and there is nothing to find in one logical thread
+		coretest.Suite(t, coretest.Cases(), kind("scampi", ""))
+		return
 	}
-	run("scarce", variant(t, scarce), "message", "reply", "flood", "immediate", "negotiation", "barrier")
-	run("unreliable", variant(t, unreliable), "message", "reply", "negotiation", "barrier")
+	coretest.Suite(t, coretest.Cases(), kind("scampi", ""),
+		kind("scarce", variant(t, scarce), "message", "reply", "flood", "immediate", "negotiation", "barrier"),
+		kind("unreliable", variant(t, unreliable), "message", "reply", "negotiation", "barrier"))
 }
 
 // exchange runs a ping-pong of n round trips and returns half of the time of one: both ways are
@@ -307,7 +302,7 @@ func TestErrors(t *testing.T) {
 		cfg  core.Config
 		want string
 	}{
-		{on("nosuch"), "no machine is called"},
+		{on("nosuch"), `no machine is called "nosuch"; there are scampi, or give`},
 		{on("./none.machine"), "none.machine"},
 		{on(variant(t, "scampi.slots 5 count assumed for the test\n")), "scampi.slots is 5"},
 		{unknown, `setting latency="1us": unknown`},

@@ -109,19 +109,13 @@ const bad = "loss=10%,dup=5%,reorder=10%,hold=200us,corrupt=2%,truncate=1%"
 
 // TestConformance runs the suite over good links and bad ones.
 func TestConformance(t *testing.T) {
-	for _, c := range []struct {
-		name, link string
-		cfg        core.Config
-	}{
-		{"clean", "", config("security", "none", "insecure", "yes")},
-		{"bad", bad, config()},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			tun, l := network(t, c.link)
-			coretest.Run(t, l, c.cfg)
-			travelled(t, tun)
-		})
-	}
+	clean, good := network(t, "")
+	faulty, poor := network(t, bad)
+	coretest.Suite(t, coretest.Cases(),
+		coretest.Kind{Name: "clean", Launcher: good, Config: config("security", "none", "insecure", "yes"), Factors: "links"},
+		coretest.Kind{Name: "bad", Launcher: poor, Config: config(), Factors: "links"})
+	travelled(t, clean)
+	travelled(t, faulty)
 }
 
 // some are cases of each part of the extended suite. Those that go through all sizes one after
@@ -135,14 +129,16 @@ var some = []string{
 func TestExtended(t *testing.T) {
 	tun, l := network(t, bad)
 	cfg := config("security", "encrypt")
-	all := exttest.Cases()
-	for _, name := range some {
-		i := slices.IndexFunc(all, func(c *coretest.Case) bool { return c.Name == name })
-		if i < 0 {
-			t.Fatalf("there is no case %s", name)
+	var cases []*coretest.Case
+	for _, c := range exttest.Cases() {
+		if slices.Contains(some, c.Name) {
+			cases = append(cases, c)
 		}
-		t.Run(name, func(t *testing.T) { coretest.RunCase(t, l, cfg, all[i]) })
 	}
+	if len(cases) != len(some) {
+		t.Fatalf("there are only %d cases of %q", len(cases), some)
+	}
+	coretest.Suite(t, cases, coretest.Kind{Launcher: l, Config: cfg})
 	travelled(t, tun)
 }
 

@@ -26,26 +26,17 @@ func init() {
 
 // TestExtended runs the suite over networks of this process and over the modelled ScaMPI.
 func TestExtended(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		l    coretest.Launcher
-		cfg  core.Config
-	}{
-		{"goroutines", coretest.Goroutines, core.Config{Conduit: overTest, Profile: "unruly"}},
-		{"packed", coretest.Goroutines, core.Config{Conduit: overTest, Profile: "unruly", Threads: core.Single, Settings: map[string]string{"pack": "all"}}},
-		{"model", coretest.Model, core.Config{Conduit: overTest, Profile: "model", Debug: true}},
-		{"scampi", coretest.Model, core.Config{Conduit: "mpi", Profile: "scampi", Debug: true}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			for _, x := range exttest.Cases() {
-				// ScaMPI is modelled burst by burst. A quarter of a million messages take it
-				// long, and so do all algorithms of collectives, which know no network. For the
-				// race detector there is nothing in one logical thread.
-				if c.name == "scampi" && (x.Name == "event/many" || strings.HasPrefix(x.Name, "forced/") || shm.RaceEnabled) {
-					continue
-				}
-				t.Run(x.Name, func(t *testing.T) { coretest.RunCase(t, c.l, c.cfg, x) })
-			}
-		})
-	}
+	coretest.Suite(t, exttest.Cases(), []coretest.Kind{
+		{Name: "goroutines", Launcher: coretest.Goroutines, Config: core.Config{Conduit: overTest, Profile: "unruly"}, Factors: "live"},
+		{Name: "packed", Launcher: coretest.Goroutines, Factors: "live",
+			Config: core.Config{Conduit: overTest, Profile: "unruly", Threads: core.Single, Settings: map[string]string{"pack": "all"}}},
+		{Name: "model", Launcher: coretest.Model, Config: core.Config{Conduit: overTest, Profile: "model", Debug: true}, Factors: "model"},
+		{Name: "scampi", Launcher: coretest.Model, Config: core.Config{Conduit: "mpi", Profile: "scampi", Debug: true}, Factors: "model",
+			// ScaMPI is modelled burst by burst. A quarter of a million messages take it long, and so
+			// do all algorithms of collectives, which know no network. For the race detector there is
+			// nothing in one logical thread.
+			Only: func(c *coretest.Case) bool {
+				return c.Name != "event/many" && !strings.HasPrefix(c.Name, "forced/") && !shm.RaceEnabled
+			}},
+	}...)
 }

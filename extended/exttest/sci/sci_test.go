@@ -19,22 +19,16 @@ func TestExtended(t *testing.T) {
 	if shm.RaceEnabled {
 		t.Skip("the race detector has nothing to find among coroutines that take turns, and takes minutes over it")
 	}
-	for _, c := range []struct {
-		name   string
-		cfg    core.Config
-		forced bool
-	}{
-		{"d339", core.Config{Profile: "d339"}, true},
-		{"d339/messages", core.Config{Profile: "d339", NoNative: true}, false},
-		{"scale", core.Config{Profile: "scale"}, false},
-	} {
-		c.cfg.Conduit = "sci"
-		t.Run(c.name, func(t *testing.T) {
-			for _, x := range exttest.Cases() {
-				if c.forced || !strings.HasPrefix(x.Name, "forced/") {
-					t.Run(x.Name, func(t *testing.T) { coretest.RunCase(t, coretest.Model, c.cfg, x) })
-				}
-			}
-		})
+	kind := func(name, factors string, cfg core.Config) coretest.Kind {
+		cfg.Conduit = "sci"
+		k := coretest.Kind{Name: name, Launcher: coretest.Model, Config: cfg, Factors: factors}
+		if name != "d339" { // all algorithms of collectives, which know no network: once is enough
+			k.Only = func(c *coretest.Case) bool { return !strings.HasPrefix(c.Name, "forced/") }
+		}
+		return k
 	}
+	coretest.Suite(t, exttest.Cases(),
+		kind("d339", "native", core.Config{Profile: "d339"}),
+		kind("d339/messages", "messages", core.Config{Profile: "d339", NoNative: true}),
+		kind("scale", "native", core.Config{Profile: "scale"}))
 }

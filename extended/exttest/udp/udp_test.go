@@ -22,25 +22,13 @@ func TestMain(m *testing.M) {
 // TestExtended runs the suite once as jobs are by default, and once with
 // little of everything, datagrams of the size of a network's, and no help of the kernel.
 func TestExtended(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		l    coretest.Launcher
-		cfg  core.Config
-	}{
-		{"processes", spawntest.Processes, core.Config{}},
-		{"small", coretest.Goroutines, core.Config{
-			Threads: core.Single, Debug: true,
+	coretest.Suite(t, exttest.Cases(), []coretest.Kind{
+		{Name: "processes", Launcher: spawntest.Processes, Config: core.Config{Conduit: "udp"}, Factors: "udp",
+			// All algorithms of collectives, which know no network: once is enough.
+			Only: func(c *coretest.Case) bool { return !strings.HasPrefix(c.Name, "forced/") }},
+		{Name: "small", Launcher: coretest.Goroutines, Factors: "udp", Config: core.Config{
+			Conduit: "udp", Threads: core.Single, Debug: true,
 			Settings: map[string]string{"security": "encrypt", "gso": "off", "gro": "off", "datagram": "1472", "depth": "4", "window": "8"},
 		}},
-	} {
-		c.cfg.Conduit = "udp"
-		t.Run(c.name, func(t *testing.T) {
-			for _, x := range exttest.Cases() {
-				if c.name == "processes" && strings.HasPrefix(x.Name, "forced/") {
-					continue // all algorithms of collectives, which know no network: once is enough
-				}
-				t.Run(x.Name, func(t *testing.T) { coretest.RunCase(t, c.l, c.cfg, x) })
-			}
-		})
-	}
+	}...)
 }

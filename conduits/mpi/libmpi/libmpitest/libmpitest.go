@@ -2,6 +2,7 @@
 package libmpitest
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,7 +11,9 @@ import (
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi"
+	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/coretest"
+	"github.com/aqueduct-go/aqueduct/spawner"
 	"github.com/aqueduct-go/aqueduct/spawner/spawntest"
 )
 
@@ -35,11 +38,40 @@ func Main(m *testing.M) int {
 	return m.Run()
 }
 
+// lack says why the library cannot be used.
+func lack(library string) error {
+	_, _, err := libmpi.Launcher(library, 1, false)
+	return err
+}
+
+// Connect is spawner.Connect for coretest.RankMain. In processes that run one case after another it
+// has MPI outlive each.
+func Connect() (core.Bootstrap, error) {
+	boot, err := spawner.Connect()
+	if err != nil || !coretest.TakesOrders() {
+		return boot, err
+	}
+	return &holding{boot, boot.(core.DescriptorSharer), libmpi.Hold()}, nil
+}
+
+// holding is the bootstrap of such processes.
+type holding struct {
+	core.Bootstrap
+	core.DescriptorSharer
+	release func() error
+}
+
+// Close implements core.Bootstrap.
+func (h *holding) Close() error { return errors.Join(h.release(), h.Bootstrap.Close()) }
+
+// Exit implements core.Exiter.
+func (h *holding) Exit(status int) { core.ExitOf(h.Bootstrap)(status) }
+
 // Launcher launches ranks as processes through a library's own launcher; TestMain must call
-// coretest.RankMain with spawner.Connect. It skips the test where there is no such library.
+// coretest.RankMain with Connect. It skips the test where there is no such library.
 func Launcher(t testing.TB, library string) coretest.Launcher {
 	t.Helper()
-	if _, _, err := libmpi.Launcher(library, 1, false); err != nil {
+	if err := lack(library); err != nil {
 		t.Skipf("needs an MPI library: %v", err)
 	}
 	return spawntest.Started(func(n int) (argv []string, rankVar string, err error) {

@@ -8,19 +8,38 @@ import (
 	"github.com/aqueduct-go/aqueduct/core/coretest"
 )
 
-// Run runs cases over a library, several jobs at once, since most of the time goes into starting
-// them: with 2 and 4 ranks if a case is for these, else with the least number that it is for.
-func Run(t *testing.T, library string, cfg core.Config, cases []*coretest.Case) {
-	l := Launcher(t, library)
-	cfg.Conduit, cfg.Profile = "mpi", library
-	for _, c := range cases {
+// Setting is a configuration of the conduit that a suite runs with.
+type Setting struct {
+	Name   string
+	Config core.Config // but for conduit and profile
+	Only   func(*coretest.Case) bool
+}
+
+// Suite runs cases over both libraries with the settings, several jobs at once, since most of the
+// time goes into starting and ending them: with 2 and 4 ranks if a case is for these, else with the
+// least number that it is for. A library that is not there is skipped.
+func Suite(t *testing.T, cases []*coretest.Case, settings ...Setting) {
+	few := make([]*coretest.Case, len(cases))
+	for i, c := range cases {
 		c := *c
 		c.Ranks = sizes(c.Ranks)
-		t.Run(c.Name, func(t *testing.T) {
-			t.Parallel()
-			coretest.RunCase(t, l, cfg, &c)
-		})
+		few[i] = &c
 	}
+	var kinds []coretest.Kind
+	for _, library := range Libraries {
+		if lack(library) != nil {
+			t.Run(library, func(t *testing.T) { Launcher(t, library) }) // says so
+			continue
+		}
+		l := Launcher(t, library)
+		for _, s := range settings {
+			s.Config.Conduit, s.Config.Profile = "mpi", library
+			kinds = append(kinds, coretest.Kind{
+				Name: library + "/" + s.Name, Launcher: l, Config: s.Config, Only: s.Only, Factors: library, Parallel: true,
+			})
+		}
+	}
+	coretest.Suite(t, few, kinds...)
 }
 
 // sizes chooses the sizes of job to run a case at.

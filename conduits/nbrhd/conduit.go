@@ -1,0 +1,213 @@
+// Package nbrhd is the conduit that two others make up: one carries what goes to the ranks of the
+// same host, the neighbourhood of GASNet-EX, the other what goes to all others. To its user it is
+// one conduit. A profile names the two, as in "sci+udp".
+//
+// The near conduit connects the ranks of each host, the far one all ranks, of which those of the
+// own host are not used. Every message, and every one-sided operation, goes through the conduit
+// of its peer, so whatever that keeps, such as an order of messages, holds for the pair. A rank has
+// one segment: the near conduit makes it, the far one takes it on.
+//
+// A poll looks at the far conduit every farEvery times only, because a look at a socket or into a
+// library takes many times as long as one at memory.
+package nbrhd
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+func init() {
+	core.Register(core.Driver{
+		Name:     "nbrhd",
+		Summary:  "two conduits as one: near ranks by the first, far ranks by the second",
+		Profiles: []string{"sci+udp", "loopback+udp"},
+		Profile: func(name string) error {
+			_, err := parse(name)
+			return err
+		},
+		FileSetting: isFile,
+		New: func(profile string) core.Conduit {
+			p, _ := parse(profile) // it has been checked
+			c := &conduit{epoll: -1}
+			for i := range c.part {
+				c.part[i] = p[i].driver.New(p[i].profile)
+			}
+			c.names = p
+			return c
+		},
+	})
+}
+
+// Which of the two conduits.
+const (
+	near = iota
+	far
+)
+
+var sides = [...]string{near: "near", far: "far"}
+
+// farEvery is the number of polls of which one looks at the far conduit too, where a rank has
+// neighbours. A look at a socket takes some 300 ns, one at memory some 10.
+const farEvery = 8
+
+// conduit is one rank's end.
+type conduit struct {
+	names   pair
+	part    [2]core.Conduit
+	powers  [2]core.Powers
+	side    []uint8 // by rank: near or far
+	every   uint    // see farEvery
+	polls   uint    // since the far conduit was looked at
+	sleeper [2]core.Sleeper
+	epoll   int // readable when one of the two sleepers' descriptors is; -1: one of them has none
+}
+
+// to returns the conduit of a peer.
+func (c *conduit) to(r core.Rank) core.Conduit { return c.part[c.side[r]] }
+
+// Plan implements core.Conduit.
+func (c *conduit) Plan(a *core.Attachment) (core.Plan, error) {
+	var p core.Plan
+	parts, err := c.split(a)
+	if err != nil {
+		return p, err
+	}
+	for i := range c.part {
+		if check := c.names[i].driver.Check; check != nil {
+			if err := check(a.Boot, parts[i].Group); err != nil {
+				return p, fmt.Errorf("nbrhd: the %s conduit, %s, cannot be used: %w", sides[i], c.names[i].driver.Name, err)
+			}
+		}
+		q, err := c.part[i].Plan(&parts[i])
+		if err != nil {
+			return p, fmt.Errorf("nbrhd: the %s conduit: %w", sides[i], err)
+		}
+		p.Footprint += q.Footprint
+		if p.MaxSegment == 0 || q.MaxSegment > 0 && q.MaxSegment < p.MaxSegment {
+			p.MaxSegment = q.MaxSegment
+		}
+		p.Reach = p.Reach || q.Reach
+	}
+	return p, nil
+}
+
+// split returns what each of the two conduits is told.
+func (c *conduit) split(a *core.Attachment) (parts [2]core.Attachment, err error) {
+	p, settings, err := parseParams(a.Settings)
+	if err != nil {
+		return parts, err
+	}
+	local, self := a.Boot.Local(), a.Boot.Rank()
+	parts[near], parts[far] = *a, *a
+	parts[near].Group = slices.DeleteFunc(slices.Clone(a.Group), func(r core.Rank) bool {
+		_, here := slices.BinarySearch(local, r)
+		return !here || p.block > 0 && int(r)/p.block != int(self)/p.block
+	})
+	for i := range parts {
+		parts[i].Settings = settings[i]
+	}
+	return parts, nil
+}
+
+// Attach implements core.Conduit.
+func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
+	parts, err := c.split(a)
+	if err != nil {
+		return nil, err
+	}
+	c.side = slices.Repeat([]uint8{far}, a.Boot.Size())
+	for _, r := range parts[near].Group {
+		c.side[r] = near
+	}
+	if c.every = farEvery; len(parts[near].Group) == 1 {
+		c.every = 1
+	}
+	parts[near].Sizes = slices.Clone(a.Sizes)
+	for r := range parts[near].Sizes {
+		if c.side[r] == far {
+			parts[near].Sizes[r] = 0
+		}
+	}
+	if segment, err = c.part[near].Attach(&parts[near]); err != nil {
+		return nil, fmt.Errorf("nbrhd: the near conduit: %w", err)
+	}
+	if parts[far].Memory = segment; segment == nil {
+		parts[far].Memory = []byte{}
+	}
+	theirs, err := c.part[far].Attach(&parts[far])
+	if err == nil && len(theirs) > 0 && &theirs[0] != &segment[0] {
+		err = errors.Join(errors.New("it has not taken on the segment"), c.part[far].Close())
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("nbrhd: the far conduit: %w", err), c.part[near].Close())
+	}
+	for i, part := range c.part {
+		c.powers[i] = part.Powers()
+		c.sleeper[i] = part.Sleeper()
+	}
+	if err := c.openEpoll(); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return segment, nil
+}
+
+// Reserve implements core.Conduit.
+func (c *conduit) Reserve(op *core.Op) core.Result { return c.to(op.Dst).Reserve(op) }
+
+// Commit implements core.Conduit.
+func (c *conduit) Commit(op *core.Op) { c.to(op.Dst).Commit(op) }
+
+// Poll implements core.Conduit.
+func (c *conduit) Poll(budget int) int {
+	n := c.part[near].Poll(budget)
+	if c.polls++; c.polls >= c.every {
+		c.polls = 0
+		n += c.part[far].Poll(budget)
+	}
+	return n
+}
+
+// Close implements core.Conduit. The far conduit lets go of the segment before the near one does.
+func (c *conduit) Close() error {
+	err := errors.Join(c.part[far].Close(), c.part[near].Close())
+	if c.epoll >= 0 {
+		err = errors.Join(err, unix.Close(c.epoll))
+	}
+	return err
+}
+
+// pair names the two conduits.
+type pair [2]struct {
+	driver  core.Driver
+	profile string
+}
+
+// parse reads a profile: NEAR+FAR, each a conduit or CONDUIT/PROFILE.
+func parse(name string) (p pair, err error) {
+	a, b, ok := strings.Cut(name, "+")
+	if !ok || a == "" || b == "" {
+		return p, fmt.Errorf("%q is not of the form NEAR+FAR, each a conduit or CONDUIT/PROFILE", name)
+	}
+	for i, name := range [...]string{a, b} {
+		conduit, profile, _ := strings.Cut(name, "/")
+		if conduit == "nbrhd" {
+			return p, errors.New("nbrhd cannot be one of its own two conduits")
+		}
+		if p[i].driver, err = core.DriverByName(conduit); err != nil {
+			return p, err
+		}
+		if p[i].profile, err = p[i].driver.LiveProfile(profile); err != nil {
+			return p, err
+		}
+	}
+	if p[near].driver.Name == p[far].driver.Name {
+		return p, fmt.Errorf("%s cannot be both conduits", p[near].driver.Name)
+	}
+	return p, nil
+}

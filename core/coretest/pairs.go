@@ -1,0 +1,138 @@
+package coretest
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// envPart is the variable that adds to the pairs, see [Part].
+const envPart = "AQ_TEST_PART"
+
+// Part says how many of the combinations that the pairs leave out are tested besides: the K-th of
+// every M of them. The zero Part is none; 1 of 1 is all.
+type Part struct{ K, M int }
+
+// ParsePart reads a Part: "K/M" with 1 ≤ K ≤ M, or "" for none.
+func ParsePart(text string) (Part, error) {
+	if text == "" {
+		return Part{}, nil
+	}
+	k, m, ok := strings.Cut(text, "/")
+	var p Part
+	var err1, err2 error
+	p.K, err1 = strconv.Atoi(k)
+	p.M, err2 = strconv.Atoi(m)
+	if !ok || err1 != nil || err2 != nil || p.K < 1 || p.K > p.M {
+		return Part{}, fmt.Errorf("%s=%q: want K/M, the K-th of every M combinations that the pairs leave out, as 3/8; 1/1 is all", envPart, text)
+	}
+	return p, nil
+}
+
+// part reads the environment.
+func part() (Part, error) { return ParsePart(os.Getenv(envPart)) }
+
+// combination is one job of a suite, by its case, kind and size.
+type combination struct {
+	c    *Case
+	kind *Kind
+	n    int
+}
+
+// factors returns the values that the kind has of the factors in which kinds differ.
+func (k *Kind) factors() []string {
+	if k.Factors != "" {
+		return strings.Fields(k.Factors)
+	}
+	return strings.Split(k.Name, "/")
+}
+
+// pairs are what a combination covers: first those that are the case's own, of it with the size and
+// each value of the kind; then those of its group with the kind, and of values of two factors.
+func (x *combination) pairs() (own, common []string) {
+	group, _, _ := strings.Cut(x.c.Name, "/")
+	values := []string{fmt.Sprint("n=", x.n)}
+	for i, v := range x.kind.factors() {
+		values = append(values, fmt.Sprint(i, v))
+	}
+	for i, v := range values {
+		own = append(own, x.c.Name+" "+v)
+		for _, w := range values[i+1:] {
+			common = append(common, v+" "+w)
+		}
+	}
+	return own, append(common, group+" "+x.kind.Name)
+}
+
+// choose returns the combinations that are run, in their order: a few in which every case is run at
+// every size and with every value of every factor, every group of cases in every kind, and every two
+// values of different factors that a kind has are met somewhere (pairwise testing: Cohen et al., The
+// AETG System, IEEE TSE 23(7), 1997, whose greedy choice this is), and the part of the rest. The
+// choice depends on nothing but the cases, the kinds and the part.
+func choose(all []combination, p Part) []combination {
+	met := map[string]bool{}
+	used := map[*Kind]int{}
+	chosen := make([]bool, len(all))
+	fresh := func(pairs []string) (n int) {
+		for _, s := range pairs {
+			if !met[s] {
+				n++
+			}
+		}
+		return n
+	}
+	for first := 0; first < len(all); {
+		end := first
+		for end < len(all) && all[end].c == all[first].c {
+			end++
+		}
+		for {
+			type merit struct{ own, common, unused, lot int }
+			best, at := merit{}, -1
+			for i := first; i < end; i++ {
+				own, common := all[i].pairs()
+				m := merit{fresh(own), fresh(common), -used[all[i].kind], all[i].lot()}
+				if m.own == 0 && m.common == 0 || chosen[i] {
+					continue
+				}
+				if at < 0 || cmp.Or(cmp.Compare(m.own, best.own), cmp.Compare(m.common, best.common),
+					cmp.Compare(m.unused, best.unused), cmp.Compare(m.lot, best.lot)) > 0 {
+					best, at = m, i
+				}
+			}
+			if at < 0 {
+				break
+			}
+			own, common := all[at].pairs()
+			for _, s := range slices.Concat(own, common) {
+				met[s] = true
+			}
+			chosen[at] = true
+			used[all[at].kind]++
+		}
+		first = end
+	}
+	var run []combination
+	left := 0
+	for i, x := range all {
+		if !chosen[i] && p.M > 0 {
+			chosen[i] = left%p.M == p.K-1
+			left++
+		}
+		if chosen[i] {
+			run = append(run, x)
+		}
+	}
+	return run
+}
+
+// lot decides between combinations of equal merit.
+func (x *combination) lot() int {
+	h := fnv.New32a()
+	fmt.Fprint(h, x.c.Name, x.kind.Name, x.n)
+	return int(h.Sum32())
+}

@@ -1,0 +1,106 @@
+package coretest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// suite makes combinations of some cases in 2 × 2 × 2 kinds at two or three sizes.
+func suite() (all []combination) {
+	var kinds []Kind
+	for _, a := range []string{"live", "paper"} {
+		for _, b := range []string{"processes", "goroutines"} {
+			for _, c := range []string{"many", "single"} {
+				kinds = append(kinds, Kind{Name: a + "/" + b + "/" + c})
+			}
+		}
+	}
+	for i := range 20 {
+		c := &Case{Name: fmt.Sprintf("group%d/case%d", i%4, i)}
+		for k := range kinds {
+			for n := range 2 + i%2 {
+				all = append(all, combination{c, &kinds[k], n + 1})
+			}
+		}
+	}
+	return all
+}
+
+func TestPairs(t *testing.T) {
+	all := suite()
+	chosen := choose(all, Part{})
+	want, got := map[string]bool{}, map[string]bool{}
+	note := func(met map[string]bool, x combination) {
+		values := append(strings.Split(x.kind.Name, "/"), fmt.Sprint(x.n))
+		for i, v := range values {
+			met[x.c.Name+" "+v] = true
+			for _, w := range values[i+1:] {
+				met[v+" "+w] = true
+			}
+		}
+		met[x.c.Name[:6]+x.kind.Name] = true
+	}
+	for _, x := range all {
+		note(want, x)
+	}
+	for _, x := range chosen {
+		note(got, x)
+	}
+	for pair := range maps.Keys(want) {
+		if !got[pair] {
+			t.Errorf("%s is not covered", pair)
+		}
+	}
+	if len(chosen) > len(all)/5 {
+		t.Errorf("%d of %d combinations are chosen", len(chosen), len(all))
+	}
+	if again := choose(suite(), Part{}); len(again) != len(chosen) {
+		t.Errorf("%d combinations, then %d", len(chosen), len(again))
+	}
+}
+
+// The parts are disjoint but for the pairs, and together everything.
+func TestParts(t *testing.T) {
+	all := suite()
+	times := map[combination]int{}
+	for k := range 3 {
+		part := choose(all, Part{k + 1, 3})
+		if !slices.IsSortedFunc(part, func(a, b combination) int { return slices.Index(all, a) - slices.Index(all, b) }) {
+			t.Error("the order is not that of the suite")
+		}
+		for _, x := range part {
+			times[x]++
+		}
+	}
+	pairs := choose(all, Part{})
+	for _, x := range pairs {
+		if times[x] != 3 {
+			t.Errorf("%s is in %d parts, and one of the pairs", x.c.Name, times[x])
+		}
+		times[x] = 1
+	}
+	for _, x := range all {
+		if times[x] != 1 {
+			t.Errorf("%s %s n=%d is in %d parts", x.c.Name, x.kind.Name, x.n, times[x])
+		}
+	}
+	if got := choose(all, Part{1, 1}); !slices.Equal(got, all) {
+		t.Errorf("part 1/1 is %d of %d combinations", len(got), len(all))
+	}
+}
+
+func TestParsePart(t *testing.T) {
+	for text, want := range map[string]Part{"": {}, "3/8": {3, 8}, "1/1": {1, 1}} {
+		if p, err := ParsePart(text); p != want || err != nil {
+			t.Errorf("%q: %v, %v", text, p, err)
+		}
+	}
+	for _, text := range []string{"3", "0/3", "4/3", "-1/2", "a/2", "1/b", "1/2/3", "1/0"} {
+		if _, err := ParsePart(text); err == nil || !strings.Contains(err.Error(), envPart) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

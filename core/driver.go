@@ -1,0 +1,175 @@
+package core
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Driver makes a kind of conduit known by name, as database/sql drivers are.
+type Driver struct {
+	Name    string // e.g. "sci"
+	Summary string // one line for listings
+
+	// Profiles are the live variants of the conduit, the default first. A driver that names
+	// neither profiles nor models has one live variant without a name.
+	Profiles []string
+	// Profile, if not nil, says whether a name that is not in Profiles stands for a profile too:
+	// nil, or what is wrong with it.
+	Profile func(name string) error
+	// Models are its variants in virtual time, the modelled machines, the default first;
+	// none if it has no model. A name may also be in Profiles: the mode of the job decides.
+	Models []string
+	// Model, if not nil, says whether a name that is not in Models stands for a model too,
+	// such as the path of a user's machine file: nil, or what is wrong with it. It is called
+	// once per job, before the ranks start; New reads the machine again.
+	Model func(name string) error
+	// FileSetting, if not nil, says whether the value of a setting is the path of a file. A
+	// relative one begins where the job was started, wherever its ranks then are.
+	FileSetting func(key, value string) bool
+
+	// Variants, if not nil, returns what Profiles and Models are to be, for a conduit of which
+	// several packages are variants. It is called when the driver is looked up.
+	Variants func() (profiles, models []string)
+
+	// Check returns nil if the conduit can connect the ranks of group, of the job of boot; nil: it
+	// always can. When it is only listed boot is nil, and what counts is whether a live profile
+	// can be used here.
+	Check func(boot Bootstrap, group []Rank) error
+	// New makes a rank's end. profile has been checked: under a model (Attachment.Proc is
+	// not nil) it is one of Models or accepted by Model, live one of Profiles or accepted by Profile; it is "" only
+	// if the driver names none.
+	New func(profile string) Conduit
+}
+
+// LiveProfile returns the live profile that name stands for, where "" is the default, or
+// an error that lists what there is.
+func (d *Driver) LiveProfile(name string) (string, error) {
+	switch {
+	case len(d.Profiles) == 0 && len(d.Models) > 0:
+		return "", fmt.Errorf("core: conduit %s runs in virtual time only; its models: %v", d.Name, d.Models)
+	case name == "" && len(d.Profiles) > 0:
+		return d.Profiles[0], nil
+	case name == "" || slices.Contains(d.Profiles, name):
+		return name, nil
+	case slices.Contains(d.Models, name):
+		return "", fmt.Errorf("core: profile %q of conduit %s is a model; run it with --model %[2]s/%[1]s", name, d.Name)
+	case d.Profile != nil:
+		if err := d.Profile(name); err != nil {
+			return "", fmt.Errorf("core: profile %q of conduit %s: %w", name, d.Name, err)
+		}
+		return name, nil
+	}
+	return "", fmt.Errorf("core: conduit %s has no profile %q; it has %v", d.Name, name, d.Profiles)
+}
+
+// ModelProfile returns the modelled profile that name stands for, where "" is the default,
+// or an error that lists what there is. It may read a file.
+func (d *Driver) ModelProfile(name string) (string, error) {
+	switch {
+	case len(d.Models) == 0:
+		return "", fmt.Errorf("core: conduit %q has no model; %s", d.Name, modelled())
+	case name == "":
+		return d.Models[0], nil
+	case slices.Contains(d.Models, name):
+		return name, nil
+	case slices.Contains(d.Profiles, name):
+		return "", fmt.Errorf("core: profile %q of conduit %s runs live only; its models: %v", name, d.Name, d.Models)
+	case d.Model == nil:
+		return "", fmt.Errorf("core: conduit %s has no model %q; it has %v", d.Name, name, d.Models)
+	}
+	if err := d.Model(name); err != nil {
+		return "", fmt.Errorf("core: model %s/%s: %w", d.Name, name, err)
+	}
+	return name, nil
+}
+
+// modelled tells which models there are.
+func modelled() string {
+	var names []string
+	for _, d := range Drivers() {
+		for _, m := range d.Models {
+			names = append(names, d.Name+"/"+m)
+		}
+	}
+	if len(names) == 0 {
+		return "none has"
+	}
+	return "there are " + strings.Join(names, ", ")
+}
+
+var drivers struct {
+	sync.Mutex
+	m map[string]Driver
+}
+
+// Register makes a conduit available under d.Name. It is meant for init functions and
+// panics if the name is empty or taken.
+func Register(d Driver) {
+	drivers.Lock()
+	defer drivers.Unlock()
+	if d.Name == "" || d.New == nil {
+		panic("core: Register needs a name and a constructor")
+	}
+	if _, dup := drivers.m[d.Name]; dup {
+		panic("core: conduit " + d.Name + " registered twice")
+	}
+	if drivers.m == nil {
+		drivers.m = make(map[string]Driver)
+	}
+	drivers.m[d.Name] = d
+}
+
+// Drivers returns the registered conduits in order of name.
+func Drivers() []Driver {
+	drivers.Lock()
+	defer drivers.Unlock()
+	var ds []Driver
+	for _, d := range drivers.m {
+		ds = append(ds, d.complete())
+	}
+	slices.SortFunc(ds, func(a, b Driver) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	return ds
+}
+
+// DriverByName returns the conduit registered under name, or an error that lists the
+// names there are.
+func DriverByName(name string) (Driver, error) {
+	drivers.Lock()
+	d, ok := drivers.m[name]
+	names := slices.Sorted(maps.Keys(drivers.m))
+	drivers.Unlock()
+	switch {
+	case !ok && strings.Contains(name, "/"):
+		return Driver{}, fmt.Errorf("core: %q is no conduit; a model is CONDUIT, CONDUIT/MODEL or CONDUIT/PATH, with a conduit of %v", name, names)
+	case !ok:
+		return Driver{}, fmt.Errorf("core: unknown conduit %q; known: %v", name, names)
+	}
+	return d.complete(), nil
+}
+
+// complete asks for the variants.
+func (d Driver) complete() Driver {
+	if d.Variants != nil {
+		d.Profiles, d.Models = d.Variants()
+	}
+	return d
+}
+
+// CutModel cuts "sci/d339", as users name a model, into conduit and profile; the profile may
+// be a path ("sci/./my.machine"), and is "" for the conduit's default. What lacks one of the
+// two beside a slash ("sci/") is left whole, as a conduit that nobody finds.
+func CutModel(model string) (conduit, profile string) {
+	conduit, profile, cut := strings.Cut(model, "/")
+	if cut && (conduit == "" || profile == "") {
+		return model, ""
+	}
+	return conduit, profile
+}
