@@ -137,6 +137,8 @@ func (ep *Endpoint) open() error {
 	}
 	if ep.proc != nil {
 		ep.idler = ep.powers.Idler
+	} else {
+		ep.spinner = ep.powers.Spinner
 	}
 	if j.cfg.NoNative {
 		ep.powers.Putter, ep.powers.Getter, ep.powers.Atomics, ep.powers.Collectives = nil, nil, nil, nil

@@ -24,6 +24,7 @@ const pollBudget = 32
 const (
 	hotPolls   = 64
 	pausePolls = 16
+	spinPolls  = 8 // of the former, for which a Spin stands
 )
 
 // idleTimes are the times after which an idle wait changes its behaviour.
@@ -94,11 +95,21 @@ func (c *Context) Poll() error {
 // It returns how much happened.
 func (ep *Endpoint) poll() int {
 	shm.Signal32(&ep.polls, ep.polls+1)
-	n := ep.conduit.Poll(pollBudget)
+	return ep.conduit.Poll(pollBudget) + ep.carryOn()
+}
+
+// spin is poll by a Spinner.
+func (ep *Endpoint) spin() int {
+	shm.Signal32(&ep.polls, ep.polls+1)
+	return ep.spinner.Spin(pollBudget) + ep.carryOn()
+}
+
+// carryOn has the layer above carry on if it asked for that, and returns how much it did.
+func (ep *Endpoint) carryOn() (n int) {
 	if ep.kicked {
 		c := ep.poller
 		c.restricted |= advancing
-		n += ep.advance(&ep.carrier)
+		n = ep.advance(&ep.carrier)
 		c.restricted &^= advancing
 	}
 	return n
@@ -154,8 +165,16 @@ func (c *Context) waitSingle(what string, cond func() bool) (crowded bool, err e
 	hot := ep.idle.hot
 	for {
 		n := 0
-		for ; n == 0 && hot > 0; hot-- {
-			if n = ep.poll(); c.silent && cond() {
+		for n == 0 && hot > 0 {
+			// A spin would keep a peer's store, and the layer above, from being noticed.
+			if ep.spinner != nil && hot >= spinPolls && !c.silent && !ep.kicked {
+				n = ep.spin()
+				hot -= spinPolls
+				continue
+			}
+			n = ep.poll()
+			hot--
+			if c.silent && cond() {
 				return false, nil
 			}
 		}

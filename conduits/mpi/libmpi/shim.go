@@ -4,6 +4,7 @@ package libmpi
 
 /*
 #cgo LDFLAGS: -ldl
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -55,6 +56,9 @@ static int aqmpi_init(const aqmpi_table *t, int want, int *level, int *owner)
 	return result;
 }
 
+// aqmpi_linked reports whether the program is linked with an MPI library, or has opened one for all to see.
+static int aqmpi_linked(void) { return dlsym(RTLD_DEFAULT, "MPI_Init_thread") != NULL; }
+
 static const aqmpi_table *aqmpi_load(const char *path, int global, const char **why)
 {
 	// UCX, when it is opened, writes jumps over the beginnings of mmap, munmap, brk and others in the C library, and
@@ -93,7 +97,8 @@ type library struct {
 	rank, size int // among the processes that MPI has started together
 	level      C.int
 	owner      C.int
-	users      int // ends and bootstraps that are open
+	alone      bool // the program does not call MPI
+	users      int  // ends and bootstraps that are open
 	// shared is set once there is a second user. A user that is joined by another is in no call
 	// then: a bootstrap comes before the ends, and a rank has one conduit.
 	shared atomic.Bool
@@ -184,15 +189,20 @@ func start(f *family) (*library, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &library{family: f}
+	l := &library{family: f, alone: !beside.Load() && C.aqmpi_linked() == 0}
+	// Calls of this package do not overlap. MPI's own locks, which every call pays for, are for
+	// programs that call MPI as well.
+	want := C.int(C.AQMPI_MULTIPLE)
+	if l.alone {
+		want = C.AQMPI_SERIALIZED
+	}
 	if l.table, err = load(path, true); err != nil {
 		return nil, err
 	}
-	// The service calls MPI when it likes, also while the program does so itself.
-	if C.aqmpi_init(l.table, C.AQMPI_MULTIPLE, &l.level, &l.owner) != 0 {
+	if C.aqmpi_init(l.table, want, &l.level, &l.owner) != 0 {
 		return nil, l.failure()
 	}
-	if l.level < C.AQMPI_SERIALIZED {
+	if l.level < C.AQMPI_SERIALIZED && !l.async() {
 		return nil, fmt.Errorf("%s, but goroutines move between threads, which needs MPI_THREAD_SERIALIZED; let whoever initialises MPI ask for that", l)
 	}
 	var rank, size C.int
@@ -224,6 +234,11 @@ func Describe() string {
 		return ""
 	}
 	return the.library.String()
+}
+
+// async reports whether this package may call MPI at any time, from any thread, if its own calls do not overlap.
+func (l *library) async() bool {
+	return l.level == C.AQMPI_MULTIPLE || l.alone && l.owner == C.AQMPI_OURS
 }
 
 // done ends a use. With the last one MPI is finalised if this package has initialised it.
