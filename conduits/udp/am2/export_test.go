@@ -5,8 +5,8 @@ import "fmt"
 // Leaks returns what a bundle still holds though nothing is under way.
 func Leaks(b *Bundle) error {
 	if b.used != [lanes]int{replies: b.kept} || b.staged != [lanes]int{} || b.bytes != [lanes]int{} ||
-		b.waiting != [lanes]int{} || b.arriving != 0 || b.inUse != b.kept {
-		return fmt.Errorf("packets %v, stages %v, %v bytes of %v waiting, %d assemblies, %d in use",
+		b.waiting != [lanes]int{} || b.arriving != [kinds]int{} || b.inUse != b.kept {
+		return fmt.Errorf("packets %v, stages %v, %v bytes of %v waiting, %v assemblies, %d in use",
 			b.used, b.staged, b.bytes, b.waiting, b.arriving, b.inUse)
 	}
 	if b.blocks.used != 0 || b.compact.used != 0 || b.packs.used != 0 || b.mediums.used != 0 {
@@ -60,4 +60,16 @@ func PacketBytes(b *Bundle) (n int) {
 		n += p.used * p.size
 	}
 	return n
+}
+
+// PathState describes what a bundle knows of its paths.
+func PathState(b *Bundle) (s string) {
+	for _, pr := range b.peers {
+		if pa := pr.path; pa != nil {
+			ch := pr.channels
+			ol := &ch.out[requests]
+			s += fmt.Sprintf("mode %d.%d bw %.2f MB/s rate %.2f window %d in flight %d (%d) min %v srtt %v extra %.0f reorders %d room %d limited %v base %d seq %d; ", pa.mode, pa.phase, pa.most()*1e3, pa.rate*1e3, pa.window, pr.inFlight, pr.flight, pa.minRTT, pr.rtt.smoothed, max(pa.extra[0], pa.extra[1]), pa.reorders, ol.room, pa.limited > 0, ol.base, ol.seq)
+		}
+	}
+	return s
 }
