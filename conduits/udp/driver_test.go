@@ -217,6 +217,7 @@ func TestReplayedTraffic(t *testing.T) {
 		am2.PutKind(head, 5)      // a probe
 		am2.PutNumber(head, 1000) // not used yet; those before stay valid
 		am2.PutIncarnations(head, me.incarnation, victim.incarnation)
+		head[20] = 9 // from an endpoint that is not there: it tells nothing of the other
 		p.seal.Tag(am2.Number(head), head, nil, nil)
 		me.mu.Unlock()
 		changed := bytes.Clone(head)
