@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/impair"
@@ -99,12 +97,13 @@ func paths(args []string, stdout io.Writer) error {
 	if err != nil {
 		return failure{statusUsage, err}
 	}
-	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	head := "rtt\trate MB/s\tloss\treorder\tudp\tcubic\tbbr\tof best\t"
+	head := []string{"rtt", "MB/s", "loss", "reorder", "udp", "cubic", "bbr", "of best"}
 	if o.share {
-		head = "rtt\trate MB/s\tloss\treorder\tof udp, udp\tof udp, cubic\tof udp, bbr\t"
+		head = []string{"rtt", "MB/s", "loss", "reorder", "by udp", "by cubic", "by bbr"}
 	}
-	fmt.Fprintln(w, head)
+	if err := row(stdout, head); err != nil {
+		return failure{statusSelf, err}
+	}
 	for _, rate := range o.rates {
 		for _, rtt := range o.rtts {
 			for _, loss := range o.losses {
@@ -121,8 +120,7 @@ func paths(args []string, stdout io.Writer) error {
 					if err != nil {
 						return failure{statusSelf, err}
 					}
-					fmt.Fprintf(w, "%v\t%g\t%s\t%s\t%s\t\n", rtt, rate, loss, reorder, strings.Join(figures, "\t"))
-					if err := w.Flush(); err != nil {
+					if err := row(stdout, append([]string{rtt.String(), fmt.Sprint(rate), loss, reorder}, figures...)); err != nil {
 						return failure{statusSelf, err}
 					}
 				}
@@ -130,6 +128,16 @@ func paths(args []string, stdout io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// row prints a line of the table.
+func row(w io.Writer, cells []string) error {
+	var line strings.Builder
+	for _, c := range cells {
+		fmt.Fprintf(&line, "%9s", c)
+	}
+	_, err := fmt.Fprintln(w, line.String())
+	return err
 }
 
 // point is a path to be measured.
@@ -205,9 +213,6 @@ func (p point) run(d time.Duration, streams ...kind) (rates []float64, err error
 	took := time.Since(start).Seconds()
 	for i, f := range flows {
 		rates = append(rates, float64(f.bytes.Load()-before[i])/took)
-	}
-	if os.Getenv("AQIMPAIR_REPORT") != "" {
-		fmt.Fprintf(os.Stderr, "aqimpair: %v\n", tun.Stats())
 	}
 	return rates, nil
 }

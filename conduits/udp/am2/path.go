@@ -26,9 +26,9 @@ const (
 	shortest = time.Millisecond
 	// leastPackets is the least window, in packets.
 	leastPackets = 4
-	// longestBurst is what may be sent at once after a pause, or because the driver was late, in
-	// time at the path's rate; it is more on a long path, whose queues are as long.
-	longestBurst = time.Millisecond
+	// leastBurst is what may be sent at once because the driver was late, in time at the path's
+	// rate; a quarter of a longer round trip may.
+	leastBurst = time.Millisecond
 	// quantum is for how long packets are held back together, so that one system call sends some.
 	quantum = 250 * time.Microsecond
 )
@@ -123,7 +123,7 @@ func (pa *path) sending(now time.Duration, p *packet, size, inFlight int) {
 	}
 	p.snapshot = snapshot{pa.delivered, pa.deliveredAt, pa.firstSent, true, pa.limited > 0}
 	if pa.rate > 0 {
-		pa.next = max(pa.next, now-max(longestBurst, pa.trip()/16)) + time.Duration(float64(size)/pa.rate)
+		pa.next = max(pa.next, now-max(leastBurst, pa.trip()/4)) + time.Duration(float64(size)/pa.rate)
 	}
 }
 
