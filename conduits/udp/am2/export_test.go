@@ -61,15 +61,3 @@ func PacketBytes(b *Bundle) (n int) {
 	}
 	return n
 }
-
-// PathState describes what a bundle knows of its paths.
-func PathState(b *Bundle) (s string) {
-	for _, pr := range b.peers {
-		if pa := pr.path; pa != nil {
-			ch := pr.channels
-			ol := &ch.out[requests]
-			s += fmt.Sprintf("mode %d.%d bw %.2f MB/s rate %.2f window %d in flight %d (%d) min %v srtt %v extra %.0f reorders %d room %d limited %v base %d seq %d; ", pa.mode, pa.phase, pa.most()*1e3, pa.rate*1e3, pa.window, pr.inFlight, pr.flight, pa.minRTT, pr.rtt.smoothed, max(pa.extra[0], pa.extra[1]), pa.reorders, ol.room, pa.limited > 0, ol.base, ol.seq)
-		}
-	}
-	return s
-}

@@ -12,6 +12,7 @@ const (
 	probeGain   = 1.25
 	drainGain   = 0.75
 	windowGain  = 2
+	giveWay     = 0.7
 	cyclePhases = 8
 
 	fullGrowth = 1.25 // by which the bandwidth grows in a round trip of startup,
@@ -79,6 +80,8 @@ type path struct {
 	minRTTAt  time.Duration
 	probeEnd  time.Duration // of probeRTT; 0: the queues are not empty yet
 	saved     int           // the window before time-outs; 0: no time-out
+	ceiling   int           // of the window, since queues overflowed; 0: none
+	reduced   time.Duration // when that was lowered last
 
 	extra      [2]float64    // bytes acknowledged ahead of the bandwidth, largest, as bandwidth is
 	epoch      time.Duration // since when acknowledgements are compared to the bandwidth
@@ -102,7 +105,7 @@ type snapshot struct {
 func newPath(now time.Duration, window int) *path {
 	return &path{
 		window: window, least: window * leastPackets / firstPackets,
-		minRTT: Never, minRTTAt: now, lossRound: -1, earlyAt: -1,
+		minRTT: Never, minRTTAt: now, lossRound: -1, earlyAt: -1, reduced: -1,
 	}
 }
 
@@ -167,6 +170,9 @@ func (pa *path) update(now time.Duration, pr *peer) {
 		if pa.saved > 0 {
 			pa.window, pa.saved = max(pa.window, pa.saved), 0
 		}
+		if pa.ceiling > 0 {
+			pa.ceiling += pa.least / leastPackets
+		}
 	}
 	if s.taken {
 		pa.sample(now, s, round)
@@ -176,7 +182,7 @@ func (pa *path) update(now time.Duration, pr *peer) {
 		pa.grown()
 	}
 	pa.step(now, inFlight)
-	pa.probe(now, round, inFlight)
+	pa.probe(now, pr.rtt.latest, inFlight)
 	pa.limit(pr.rtt.smoothed)
 	pa.newly, pa.best.taken, pa.rested = 0, false, false
 }
@@ -254,7 +260,7 @@ func (pa *path) cruise(now time.Duration) {
 }
 
 // probe measures the round trip anew when that was long ago, with little under way.
-func (pa *path) probe(now time.Duration, round bool, inFlight int) {
+func (pa *path) probe(now, rtt time.Duration, inFlight int) {
 	if now-pa.minRTTAt > leastRTTFor && pa.mode != probeRTT && !pa.rested && pa.full {
 		pa.mode, pa.probeEnd = probeRTT, 0
 		pa.saved = max(pa.saved, pa.window)
@@ -265,8 +271,8 @@ func (pa *path) probe(now time.Duration, round bool, inFlight int) {
 	switch {
 	case pa.probeEnd == 0 && inFlight <= pa.lowered():
 		pa.probeEnd = now + min(probeRTTFor, 4*pa.trip())
-		pa.minRTT = Never // the least of this probe counts
-	case pa.probeEnd != 0 && now >= pa.probeEnd && pa.minRTT != Never:
+		pa.minRTT = rtt // the least of this probe counts
+	case pa.probeEnd != 0 && now >= pa.probeEnd:
 		pa.minRTTAt = now
 		pa.cruise(now)
 	}
@@ -295,7 +301,10 @@ func (pa *path) limit(rtt time.Duration) {
 	if rate := 0.99 * gain * bw; pa.full || rate > pa.rate {
 		pa.rate = rate
 	}
-	target := int(wide*pa.product() + max(pa.extra[0], pa.extra[1]))
+	target := int(wide*pa.product() + min(max(pa.extra[0], pa.extra[1]), pa.product()/4))
+	if pa.ceiling > 0 && pa.full {
+		target = min(target, max(pa.ceiling, int(probeGain*pa.product())))
+	}
 	switch {
 	case pa.full:
 		pa.window = min(pa.window+pa.newly, target)
@@ -308,9 +317,16 @@ func (pa *path) limit(rtt time.Duration) {
 	}
 }
 
-// lost notes that a packet was lost.
-func (pa *path) lost(now, rtt time.Duration) {
+// lost notes that a packet was lost that was sent at a time, when round trips took as long as they
+// do now. If that is long, queues overflow: then others may share them who give way, and so does
+// this path, as CUBIC would (RFC 9438, section 4.6), but for what it needs without any queue.
+// What is lost while queues are short says nothing.
+func (pa *path) lost(now, sent, rtt, latest time.Duration, inFlight int) {
 	pa.lossy = true
+	if pa.full && latest > pa.minRTT+pa.trip()/2 && sent > pa.reduced {
+		pa.reduced = now
+		pa.ceiling = int(giveWay * float64(min(inFlight, pa.window)))
+	}
 	if now-pa.lossRound < rtt {
 		return
 	}
@@ -320,8 +336,11 @@ func (pa *path) lost(now, rtt time.Duration) {
 	}
 }
 
-// silent notes that nothing has come from the peer for more than one time-out: little is sent
-// until something comes.
+// silentAfter is how many time-outs in a row may be bad luck (RFC 9002, section 7.6.1).
+const silentAfter = 3
+
+// silent notes that nothing has come from the peer for more time-outs: little is sent until
+// something comes.
 func (pa *path) silent() {
 	pa.saved = max(pa.saved, pa.window)
 	pa.window = pa.least

@@ -175,7 +175,7 @@ func (ch *channel) timeOut(now time.Duration, l lane) {
 	rto := pr.rtt.timeout(&pr.b.cfg, int(pr.backoff))
 	if now-pr.timedAt >= rto { // for all channels of the peer once
 		pr.timedAt = now
-		if pr.backoff++; pr.backoff > 1 && pr.path != nil && pr.rtt.smoothed != 0 {
+		if pr.backoff++; pr.backoff > silentAfter && pr.path != nil && pr.rtt.smoothed != 0 {
 			pr.path.silent()
 		}
 	}
@@ -221,7 +221,7 @@ func (ch *channel) detect(now time.Duration, l lane) {
 			return
 		}
 		if pr.path != nil {
-			pr.path.lost(now, pr.rtt.smoothed)
+			pr.path.lost(now, p.sent, pr.rtt.smoothed, pr.rtt.latest, pr.inFlight)
 		}
 		ol.lose(p)
 	}
