@@ -25,7 +25,7 @@ by up to 1 ms. 'of best' is udp's rate as part of the better of the two TCPs. Ne
       --loss SHARES        of packets, each way (default 0%,1%; full: 0%,0.1%,1%,10%)
       --reorder SHARES     likewise             (default 0%,1%; full: 0%,1%,5%)
       --rate MEGABYTES     a second             (default 10; full: 10,100)
-      --time TIME          of each measurement  (default 5s, and ten round trips before it)
+      --time TIME          of each measurement  (default 5s, after 1s or 15 round trips)
       --share              two streams at a time instead: the rate of udp as part of both
                            beside another udp, TCP with cubic, and TCP with bbr
   -h, --help               print this
@@ -97,57 +97,69 @@ func paths(args []string, stdout io.Writer) error {
 	if err != nil {
 		return failure{statusUsage, err}
 	}
-	head := []string{"rtt", "MB/s", "loss", "reorder", "udp", "cubic", "bbr", "of best"}
+	points, err := o.points()
+	if err != nil {
+		return failure{statusUsage, err}
+	}
+	head, measure := []string{"udp", "cubic", "bbr", "of best"}, point.alone
 	if o.share {
-		head = []string{"rtt", "MB/s", "loss", "reorder", "by udp", "by cubic", "by bbr"}
+		head, measure = []string{"by udp", "by cubic", "by bbr"}, point.beside
 	}
-	if err := row(stdout, head); err != nil {
-		return failure{statusSelf, err}
+	if err := row(stdout, "rtt", "MB/s", "loss", "reorder", head); err != nil {
+		return err
 	}
+	for _, p := range points {
+		figures, err := measure(p, o.time)
+		if err != nil {
+			return err
+		}
+		if err := row(stdout, p.rtt.String(), fmt.Sprint(p.rate), p.loss, p.reorder, figures); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// points returns the paths to be measured.
+func (o *pathsOptions) points() (all []point, err error) {
 	for _, rate := range o.rates {
 		for _, rtt := range o.rtts {
 			for _, loss := range o.losses {
 				for _, reorder := range o.reorders {
 					p, err := newPoint(rate, rtt, loss, reorder)
 					if err != nil {
-						return failure{statusUsage, err}
+						return nil, fmt.Errorf("paths: %s", strings.TrimPrefix(err.Error(), "impair: "))
 					}
-					measure := p.alone
-					if o.share {
-						measure = p.beside
-					}
-					figures, err := measure(o.time)
-					if err != nil {
-						return failure{statusSelf, err}
-					}
-					if err := row(stdout, append([]string{rtt.String(), fmt.Sprint(rate), loss, reorder}, figures...)); err != nil {
-						return failure{statusSelf, err}
-					}
+					all = append(all, p)
 				}
 			}
 		}
 	}
-	return nil
+	return all, nil
 }
 
 // row prints a line of the table.
-func row(w io.Writer, cells []string) error {
-	var line strings.Builder
-	for _, c := range cells {
-		fmt.Fprintf(&line, "%9s", c)
+func row(w io.Writer, rtt, rate, loss, reorder string, figures []string) error {
+	line := fmt.Sprintf("%9s%9s%9s%9s", rtt, rate, loss, reorder)
+	for _, f := range figures {
+		line += fmt.Sprintf("%9s", f)
 	}
-	_, err := fmt.Fprintln(w, line.String())
+	_, err := fmt.Fprintln(w, line)
 	return err
 }
 
 // point is a path to be measured.
 type point struct {
-	settings impair.Settings
-	settle   time.Duration // before a stream is measured
+	rate          float64 // megabytes a second
+	rtt           time.Duration
+	loss, reorder string
+	settings      impair.Settings
+	settle        time.Duration // before a stream is measured
 }
 
 // newPoint returns a path.
 func newPoint(rate float64, rtt time.Duration, loss, reorder string) (p point, err error) {
+	p = point{rate: rate, rtt: rtt, loss: loss, reorder: reorder}
 	text := fmt.Sprintf("delay=%v,loss=%s,reorder=%s,rate=%gmbit,queue=%d", rtt/2, loss, reorder,
 		8*rate, max(4, int(math.Ceil(rate*1e6*rtt.Seconds()/tunnel.DefaultMTU))))
 	if p.settings, err = impair.Parse(text); err != nil {

@@ -113,7 +113,12 @@ func newPath(now time.Duration, window int) *path {
 func (pa *path) most() float64 { return max(pa.bandwidth[0], pa.bandwidth[1]) }
 
 // trip returns the round trip that the window is made for.
-func (pa *path) trip() time.Duration { return max(pa.minRTT, shortest) }
+func (pa *path) trip() time.Duration {
+	if pa.minRTT == Never {
+		return shortest
+	}
+	return max(pa.minRTT, shortest)
+}
 
 // product returns the bandwidth-delay product.
 func (pa *path) product() float64 { return pa.most() * float64(pa.trip()) }
@@ -323,7 +328,7 @@ func (pa *path) limit(rtt time.Duration) {
 // What is lost while queues are short says nothing.
 func (pa *path) lost(now, sent, rtt, latest time.Duration, inFlight int) {
 	pa.lossy = true
-	if pa.full && latest > pa.minRTT+pa.trip()/2 && sent > pa.reduced {
+	if pa.full && latest > 3*pa.trip()/2 && sent > pa.reduced {
 		pa.reduced = now
 		pa.ceiling = int(giveWay * float64(min(inFlight, pa.window)))
 	}
