@@ -13,6 +13,7 @@ const (
 	drainGain   = 0.75
 	windowGain  = 2
 	giveWay     = 0.7
+	needed      = 1.5 // products under way fill a path whose round trips vary
 	cyclePhases = 8
 
 	fullGrowth = 1.25 // by which the bandwidth grows in a round trip of startup,
@@ -308,7 +309,7 @@ func (pa *path) limit(rtt time.Duration) {
 	}
 	target := int(wide*pa.product() + min(max(pa.extra[0], pa.extra[1]), pa.product()/4))
 	if pa.ceiling > 0 && pa.full {
-		target = min(target, max(pa.ceiling, int(probeGain*pa.product())))
+		target = min(target, max(pa.ceiling, int(needed*pa.product())))
 	}
 	switch {
 	case pa.full:
@@ -324,7 +325,7 @@ func (pa *path) limit(rtt time.Duration) {
 
 // lost notes that a packet was lost that was sent at a time, when round trips took as long as they
 // do now. If that is long, queues overflow: then others may share them who give way, and so does
-// this path, as CUBIC would (RFC 9438, section 4.6), but for what it needs without any queue.
+// this path, as CUBIC would (RFC 9438, section 4.6), but for what it needs with a short queue.
 // What is lost while queues are short says nothing.
 func (pa *path) lost(now, sent, rtt, latest time.Duration, inFlight int) {
 	pa.lossy = true
