@@ -13,7 +13,7 @@ const (
 	drainGain   = 0.75
 	windowGain  = 2
 	giveWay     = 0.7
-	needed      = 1.5 // products under way fill a path whose round trips vary
+	needed      = 1.35 // products under way fill a path whose round trips vary
 	cyclePhases = 8
 
 	fullGrowth = 1.25 // by which the bandwidth grows in a round trip of startup,

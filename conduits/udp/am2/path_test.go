@@ -219,3 +219,21 @@ func TestNoHole(t *testing.T) {
 		})
 	}
 }
+
+// TestOutage sends one long payload while nothing gets through for 2 s: that says nothing of its
+// length.
+func TestOutage(t *testing.T) {
+	const suspicious = 6
+	r := newRoute(10e6, 10*time.Millisecond)
+	p := newPair(t, am2.Defaults())
+	p.w.fate = r.fate(p.w)
+	p.post(letter{id: 1, nargs: 1})
+	p.w.until(time.Second, func() bool { return len(p.arrived) == 1 && p.w.quiet() })
+	end := p.w.now + 2*time.Second
+	r.cut = func(now time.Duration) bool { return now < end }
+	p.post(letter{id: 2, kind: am2.Medium, nargs: 1, size: 1300})
+	p.w.until(5*time.Second, func() bool { return len(p.arrived) == 2 && p.w.quiet() })
+	if p.w.times >= suspicious {
+		t.Errorf("told of %d transmissions in vain", p.w.times)
+	}
+}
