@@ -43,8 +43,9 @@ type Config struct {
 	Gather time.Duration
 	// AckDelay is how long an acknowledgement may wait for a packet to travel with.
 	AckDelay time.Duration
-	// MinRTO and MaxRTO bound the retransmission time-out; FirstRTO is it before anything is
-	// known of the path.
+	// MinRTO bounds the time-out, after which a packet is sent again. MaxRTO, or twice the
+	// time-out if that is more, bounds what it becomes by doublings while nothing comes. FirstRTO
+	// is it before anything is known of the path.
 	FirstRTO, MinRTO, MaxRTO time.Duration
 	// KeepAlive is how long a request may be unsettled before the peer is asked for news.
 	KeepAlive time.Duration
