@@ -53,7 +53,7 @@ const (
 	// MinDatagram is how many bytes every path must carry.
 	MinDatagram = 512
 
-	version      = 1
+	version      = 2
 	fragmentHead = FixedHead + TagSize
 	unit         = 8 // records begin at multiples of it, and fragments have multiples of it
 )
