@@ -50,7 +50,7 @@ func (p *params) set(key, value string) (err error) {
 		min, max int
 	}{
 		"depth":      {&p.am.Depth, 1, 1 << 12},
-		"window":     {&p.am.Window, 1, 1 << 10},
+		"window":     {&p.am.Window, 1, 1 << 17},
 		"packets":    {&p.am.Packets, 1, 1 << 16},
 		"replies":    {&p.am.Replies, 2, 1 << 16},
 		"stages":     {&p.am.Stages, 1, 1 << 10},
