@@ -176,8 +176,11 @@ func job(t *testing.T, n int, link string) []string {
 		t.Fatal(err)
 	}
 	ranks := strconv.Itoa(n)
-	return []string{"-n", ranks, "--link", link, "--mtu", "1400", "--seed", "5", "--report", "--",
-		aqrun, "-n", ranks, "--launch-prefix", aqimpair + " enter {rank}", self}
+	args := []string{"-n", ranks, "--mtu", "1400", "--seed", "5", "--report"}
+	if link != "" {
+		args = append(args, "--link", link)
+	}
+	return append(args, "--", aqrun, "-n", ranks, "--launch-prefix", aqimpair+" enter {rank}", self)
 }
 
 // A job starts across namespaces, each rank in its own, and gets through what links do.
