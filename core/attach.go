@@ -55,6 +55,10 @@ func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 			return nil, fmt.Errorf("core: rank %d: conduit %s cannot be used: %w", j.rank, drv.Name, err)
 		}
 	}
+	table := drv.Table(j.cfg.Profile)
+	if err := table.Read(drv.Name, j.cfg.Settings); err != nil {
+		return nil, fmt.Errorf("core: rank %d: %w", j.rank, err)
+	}
 	ep := j.newEndpoint(drv, group)
 	plan, err := ep.plan()
 	if err != nil {
@@ -71,7 +75,7 @@ func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 	if err := ep.table.register(spec.Handlers, ClientHandlers, true); err != nil {
 		return nil, ep.Misuse("Attach", "%v", err)
 	}
-	if err := ep.meet(need); err != nil {
+	if err := ep.meet(need, table); err != nil {
 		return nil, err
 	}
 	if err := ep.open(); err != nil {
