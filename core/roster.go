@@ -81,10 +81,10 @@ func (j *Job) group(ranks []Rank) ([]Rank, error) {
 
 // meet tells every rank the others' segment sizes, refuses jobs whose ranks disagree on the
 // configuration or the groups, checks the host's memory before any segment is made, and
-// finds out how ranks should wait.
-func (ep *Endpoint) meet(need memory, table settings.Table) error {
+// finds out how ranks should wait. given is what settings.Table.Shared returned, of the table stated.
+func (ep *Endpoint) meet(need memory, given string, stated func() settings.Table) error {
 	j := ep.job
-	mine := card{need, j.cfg.digest(), groupDigest(ep.group, j.size), table.Shared()}
+	mine := card{need, j.cfg.digest(), groupDigest(ep.group, j.size), given}
 	b := mine.encode()
 	if j.proc == nil {
 		b = cpuMask(b)
@@ -94,7 +94,7 @@ func (ep *Endpoint) meet(need memory, table settings.Table) error {
 		return err
 	}
 	disagree := func(theirs string, r Rank) error {
-		return table.Disagree(j.cfg.Conduit, mine.settings, theirs, int(r))
+		return stated().Disagree(j.cfg.Conduit, mine.settings, theirs, int(r))
 	}
 	key := fmt.Sprintf("core roster %x %x %q", mine.config, mine.group, mine.settings)
 	ep.roster = shared(j, key, func() *roster { return newRoster(cards, &mine, ep.group, disagree) })

@@ -62,6 +62,7 @@ func (p *params) table() settings.Table {
 
 // parseParams reads the settings.
 func parseParams(values map[string]string) (p params, err error) {
-	err = p.table().Read("loopback", values)
+	p = defaults
+	err = settings.Read("loopback", values, p.table)
 	return p, err
 }

@@ -242,7 +242,7 @@ type incoming struct {
 
 // Plan implements core.Conduit.
 func (c *conduit) Plan(a *core.Attachment) (core.Plan, error) {
-	_, _, err := parseParams(c.network.settings(), a.Settings)
+	_, _, err := parseParams(c.network.settings, a.Settings)
 	return core.Plan{Reach: c.network.Reaches}, err
 }
 
@@ -250,7 +250,7 @@ func (c *conduit) Plan(a *core.Attachment) (core.Plan, error) {
 func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	n := c.network
 	var rest map[string]string
-	if c.params, rest, err = parseParams(n.settings(), a.Settings); err != nil {
+	if c.params, rest, err = parseParams(n.settings, a.Settings); err != nil {
 		return nil, err
 	}
 	if n.Check != nil {

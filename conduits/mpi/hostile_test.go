@@ -208,13 +208,13 @@ func TestSettings(t *testing.T) {
 		{"packet", "511", "512 to 1MB"},
 		{"pack", "some", "want auto, off, replies or all"},
 	} {
-		_, _, err := parseParams(nil, map[string]string{tc.key: tc.value})
+		_, _, err := parseParams(new(Network).settings, map[string]string{tc.key: tc.value})
 		if err == nil || !strings.Contains(err.Error(), tc.key) || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s=%s: %v, want %q", tc.key, tc.value, err, tc.want)
 		}
 	}
 	var other string
-	p, rest, err := parseParams(settings.Table{settings.Text("other", &other, "a text", "")}, map[string]string{"depth": "7", "pack": "all", "other": "x"})
+	p, rest, err := parseParams(func() settings.Table { return settings.Table{settings.Text("other", &other, "a text", "")} }, map[string]string{"depth": "7", "pack": "all", "other": "x"})
 	if err != nil || p.depth != 7 || p.pack != packAll || len(rest) != 1 || rest["other"] != "x" {
 		t.Errorf("%+v, %v, %v", p, rest, err)
 	}

@@ -83,10 +83,13 @@ func (p *params) table(network settings.Table) settings.Table {
 }
 
 // parseParams reads the settings of the engine, and returns those of its network.
-func parseParams(network settings.Table, values map[string]string) (p params, rest map[string]string, err error) {
-	table := p.table(network)
-	if err := table.Read("mpi", values); err != nil {
-		return p, nil, err
-	}
-	return p, table[:len(table)-len(network)].Without(values), nil
+func parseParams(network func() settings.Table, values map[string]string) (p params, rest map[string]string, err error) {
+	p = defaults()
+	err = settings.Read("mpi", values, func() settings.Table {
+		theirs := network()
+		all := p.table(theirs)
+		rest = all[:len(all)-len(theirs)].Without(values)
+		return all
+	})
+	return p, rest, err
 }

@@ -23,9 +23,11 @@ type params struct {
 // defaultForcedScan is the published number of empty polls (GASNet sci-conduit sources).
 const defaultForcedScan = 1_000_000
 
+func defaults() params { return params{forcedScan: defaultForcedScan} }
+
 // table sets p to the defaults and returns the settings of a profile, bound to it.
 func (p *params) table(profile string) settings.Table {
-	*p = params{forcedScan: defaultForcedScan}
+	*p = defaults()
 	modelled := profile != "live" && profile != "paper"
 	noFaults := "only profile paper repeats what is lost"
 	if modelled {
@@ -49,7 +51,8 @@ func (p *params) table(profile string) settings.Table {
 
 // parseParams reads the settings of a profile.
 func parseParams(profile string, values map[string]string) (p params, err error) {
-	err = p.table(profile).Read("sci", values)
+	p = defaults()
+	err = settings.Read("sci", values, func() settings.Table { return p.table(profile) })
 	return p, err
 }
 

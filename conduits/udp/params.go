@@ -58,7 +58,8 @@ func (p *params) table() settings.Table {
 
 // parseParams reads the settings.
 func parseParams(values map[string]string) (p params, err error) {
-	err = p.table().Read("udp", values)
+	p = defaults()
+	err = settings.Read("udp", values, p.table)
 	return p, err
 }
 

@@ -93,6 +93,15 @@ func (t Table) Read(conduit string, values map[string]string) error {
 	return nil
 }
 
+// Read reads the values by the table that is returned, if there are any values. A table takes some microseconds,
+// which jobs of many ranks save that are given no settings.
+func Read(conduit string, values map[string]string, table func() Table) error {
+	if len(values) == 0 {
+		return nil
+	}
+	return table().Read(conduit, values)
+}
+
 // known lists the keys.
 func (t Table) known() string {
 	if len(t) == 0 {

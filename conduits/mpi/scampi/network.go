@@ -46,17 +46,19 @@ func newSite(s *mpi.Spec, machine string) *site {
 	return &site{profile: p, network: sisci.NewNetwork(m)}
 }
 
+const defaultMachine = "scampi"
+
 // table returns the settings, bound to the name of the machine.
 func table(name *string) settings.Table {
-	*name = "scampi"
+	*name = defaultMachine
 	return settings.Table{settings.NameOrFile("machine", name, machine.IsPath, "the name of a machine, or the path of a machine file",
 		"the machine with the library on it")}
 }
 
 // open makes a rank's end on the machine that all ranks of the job share.
 func open(s *mpi.Spec) (*transport, error) {
-	var machine string
-	if err := table(&machine).Read("mpi", s.Settings); err != nil {
+	machine := defaultMachine
+	if err := settings.Read("mpi", s.Settings, func() settings.Table { return table(&machine) }); err != nil {
 		return nil, err
 	}
 	within, ok := s.Boot.(core.ProcessSharer)
