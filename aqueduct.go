@@ -36,8 +36,9 @@
 //	                   allreduce=ring,broadcast=knomial:4
 //	AQUEDUCT_THREADS   many (default) or single: see core.Threads
 //	AQUEDUCT_DEBUG     1: check what handlers and callers may do; misuse ends the job
-//	AQUEDUCT_STALL     report live waits that take longer, e.g. 10s; 0 (default): never.
-//	                   Model: how long a rank may block other than through the job; 0: 2s
+//	AQUEDUCT_STALL     report, once in a job, a live wait that takes longer, and where all
+//	                   ranks are: a time, by default 10s; off or 0: never. Model: how long a
+//	                   rank may block other than through the job, by default 2s
 //	AQUEDUCT_SEED      model: seed of the random numbers
 //	AQUEDUCT_LOSE      model: ranks that are lost, and when: RANK@TIME,RANK@TIME
 //	AQUEDUCT_TRACE     model: file that receives a line for everything that happens
@@ -55,6 +56,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/spawner"
@@ -99,12 +101,13 @@ func launch(body func(*core.Job) error, opts []Option) (told bool, exit func(int
 	if err != nil {
 		return false, os.Exit, err
 	}
+	var places atomic.Pointer[func() []core.Place]
 	switch s.mode {
 	case goroutines:
-		defer dumpOnQuit()()
-		return false, os.Exit, core.RunGoroutines(s.ranks, s.cfg, body)
+		defer dumpOnQuit(&places)()
+		return false, os.Exit, core.RunGoroutines(s.ranks, s.cfg, body, core.WithSurvey(func(f func() []core.Place) { places.Store(&f) }))
 	case model:
-		defer dumpOnQuit()()
+		defer dumpOnQuit(&places)()
 		return false, os.Exit, s.runModel(body)
 	}
 	boot, launched, err := connect()

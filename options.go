@@ -92,9 +92,10 @@ func Collectives(choice string) Option { return func(s *settings) { s.cfg.Collec
 // Debug checks what handlers and callers may do; misuse ends the job with a message.
 func Debug() Option { return func(s *settings) { s.cfg.Debug = true } }
 
-// Stall reports live waits that take longer than d; under a model it is how long a rank may
+// Stall has a live wait that takes longer than d reported, once, by default 10 s; 0 has none reported.
+// Under a model it is how long a rank may
 // block other than through the job before that ends the job.
-func Stall(d time.Duration) Option { return func(s *settings) { s.cfg.Stall = d } }
+func Stall(d time.Duration) Option { return func(s *settings) { s.setStall(d) } }
 
 // Config replaces the whole configuration at once; later options change it.
 func Config(cfg core.Config) Option { return func(s *settings) { s.cfg = cfg } }
@@ -139,7 +140,7 @@ func settle(opts []Option) (settings, error) {
 			s.cfg.Conduit = "sci"
 		}
 	}
-	warnOfUnknown(s.cfg.Log)
+	warnOfUnknown(s.cfg.Logger())
 	_, err := core.DriverByName(s.cfg.Conduit)
 	return s, err
 }
@@ -172,7 +173,7 @@ func (s *settings) check() error {
 		return fmt.Errorf("aqueduct: %s is for jobs in virtual time; run them with aqrun --model or the option Model", s.onlyModelled())
 	case s.trace != "" && s.cfg.Trace != nil:
 		return errors.New("aqueduct: AQUEDUCT_TRACE is set, but the program writes the trace itself (option Trace)")
-	case min(s.cfg.Stall, s.cfg.Sleep, s.cfg.Grace) < 0:
+	case s.cfg.Stall < 0 && s.cfg.Stall != core.NoStall || min(s.cfg.Sleep, s.cfg.Grace) < 0:
 		return fmt.Errorf("aqueduct: Stall %v, Sleep %v and Grace %v must not be negative", s.cfg.Stall, s.cfg.Sleep, s.cfg.Grace)
 	}
 	return nil
@@ -193,7 +194,7 @@ var variables = []struct {
 	{"AQUEDUCT_COLLECTIVES", func(s *settings, v string) error { s.cfg.Collectives = v; return nil }},
 	{"AQUEDUCT_THREADS", setThreads},
 	{"AQUEDUCT_DEBUG", setDebug},
-	{"AQUEDUCT_STALL", func(s *settings, v string) (err error) { s.cfg.Stall, err = duration(v); return err }},
+	{"AQUEDUCT_STALL", setStall},
 	{"AQUEDUCT_SEED", setSeed},
 	{"AQUEDUCT_LOSE", setLosses},
 	{"AQUEDUCT_TRACE", func(s *settings, v string) error { s.trace = v; return nil }},
@@ -227,10 +228,7 @@ func warnOfUnknown(log *slog.Logger) {
 		for _, e := range os.Environ() {
 			name, _, _ := strings.Cut(e, "=")
 			if strings.HasPrefix(name, "AQUEDUCT_") && !slices.Contains(known, name) {
-				if log == nil {
-					log = slog.Default()
-				}
-				log.Warn("aqueduct: unknown environment variable ignored; see 'go doc github.com/aqueduct-go/aqueduct'", "name", name)
+				log.Warn("unknown environment variable ignored; see 'go doc github.com/aqueduct-go/aqueduct'", "name", name)
 			}
 		}
 	})
@@ -282,6 +280,26 @@ func setRanks(s *settings, v string) error {
 	}
 	s.ranks = n
 	return nil
+}
+
+// setStall takes a time, or off.
+func setStall(s *settings, v string) error {
+	if v == "off" {
+		v = "0"
+	}
+	d, err := duration(v)
+	if err != nil {
+		return fmt.Errorf("%w; or off", err)
+	}
+	s.setStall(d)
+	return nil
+}
+
+// setStall has waits reported that take longer than d; none if that is 0.
+func (s *settings) setStall(d time.Duration) {
+	if s.cfg.Stall = d; d == 0 {
+		s.cfg.Stall = core.NoStall
+	}
 }
 
 func setDebug(s *settings, v string) (err error) {

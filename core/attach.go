@@ -38,6 +38,7 @@ func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 	if j.ep.Load() != nil {
 		return nil, &UsageError{j.rank, "Attach", "called twice"}
 	}
+	defer j.enter(attachCall)()
 	drv, err := DriverByName(j.cfg.Conduit)
 	if err != nil {
 		return nil, err
@@ -95,16 +96,21 @@ func (j *Job) newEndpoint(drv Driver, group []Rank) *Endpoint {
 		single: j.cfg.Threads == Single || j.proc != nil,
 		debug:  j.cfg.Debug,
 		shared: j.local,
-		idle:   idleTimes{sleep: j.cfg.Sleep, stall: j.cfg.Stall},
+		idle:   idleTimes{sleep: j.cfg.Sleep, alert: j.cfg.alert()},
 	}
 	ep.peers.Init(j.size)
 	ep.Context = Context{ep: ep}
 	if j.proc == nil {
 		ep.turn = make(chan struct{}, 1)
+	} else {
+		j.proc.Explain(func(op string) string { return ep.poller.waiting(op, 0).For })
 	}
 	ep.poller, ep.carrier = &ep.Context, Context{ep: ep}
 	ep.token.ep, ep.port.ep = ep, ep
 	ep.barrier.least = math.MaxUint64
+	if len(group) < j.size {
+		ep.barrier.group = group
+	}
 	ep.table.set(HandlerEntry{Index: barrierHandler, Func: ep.barrier.onBarrier, Name: "core barrier"})
 	ep.table.set(HandlerEntry{Index: finalHandler, Func: ep.barrier.onFinal, Name: "core final barrier"})
 	return ep
@@ -137,6 +143,8 @@ func (ep *Endpoint) open() error {
 	}
 	if ep.proc != nil {
 		ep.idler = ep.powers.Idler
+	} else {
+		ep.spinner = ep.powers.Spinner
 	}
 	if j.cfg.NoNative {
 		ep.powers.Putter, ep.powers.Getter, ep.powers.Atomics, ep.powers.Collectives = nil, nil, nil, nil

@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 )
 
 // The core-internal handlers of the job's own barrier: one counts the signals of Barrier,
@@ -21,11 +22,12 @@ const (
 // members do not agree, some member's neighbour is in the other kind of barrier in round 0,
 // and one of the two notices.
 type barrier struct {
-	entered uint64                // calls of Barrier
+	entered uint64                // calls of Barrier; stored atomically, for other contexts that poll
 	arrived [barrierRounds]uint64 // their signals received, by round
 	final   [barrierRounds]bool   // signals of the final barrier received, by round
 	least   uint64                // of those, the least count of barriers entered
 	leaver  Rank                  // who sent it
+	group   []Rank                // nil: all ranks of the job
 }
 
 // barrierRounds is enough for any number of ranks.
@@ -41,12 +43,12 @@ func (c *Context) Barrier() error {
 		return c.misplaced("Barrier")
 	}
 	b := &c.ep.barrier
-	b.entered++
+	atomic.StoreUint64(&b.entered, b.entered+1)
 	return c.disseminate(func(k int, to, _ Rank) error {
 		if err := c.RequestShort(to, barrierHandler, uint32(k)); err != nil {
 			return err
 		}
-		err := c.wait("Barrier", func() bool { return b.arrived[k] >= b.entered || b.least < b.entered })
+		err := c.WaitCall("Barrier", b, func() bool { return b.arrived[k] >= b.entered || b.least < b.entered })
 		if err == nil && b.least < b.entered {
 			err = c.ep.parted(b.leaver, c.ep.job.rank)
 		}
@@ -54,18 +56,20 @@ func (c *Context) Barrier() error {
 	})
 }
 
+// finalWhat is what reports call the final barrier.
+const finalWhat = "the final barrier"
+
 // finalBarrier is the barrier of ranks whose bodies have returned.
 func (c *Context) finalBarrier() error {
-	const what = "the final barrier"
 	if c.restricted != 0 {
-		return c.misplaced(what)
+		return c.misplaced(finalWhat)
 	}
 	b := &c.ep.barrier
 	return c.disseminate(func(k int, to, from Rank) error {
 		if err := c.RequestShort(to, finalHandler, uint32(k), uint32(b.entered), uint32(b.entered>>32)); err != nil {
 			return err
 		}
-		err := c.wait(what, func() bool { return b.final[k] || b.arrived[k] > b.entered })
+		err := c.WaitCall(finalWhat, (*leaving)(b), func() bool { return b.final[k] || b.arrived[k] > b.entered })
 		if err == nil && !b.final[k] {
 			err = c.ep.parted(c.ep.job.rank, from)
 		}

@@ -50,6 +50,16 @@ type ProcessSharer interface {
 	Share(key string, make func() any) any
 }
 
+// Surveyor is implemented by a Bootstrap that can ask all ranks of the job where they are.
+type Surveyor interface {
+	// Locate gives the function by which the rank says where it is. Any goroutine may call that, one
+	// at a time; it takes a second at most. Locate is called once.
+	Locate(where func() Place)
+	// Stalled says that a wait of this rank takes long. All ranks are then asked where they are, and
+	// Survey judges that, as far as Survey.Wanted is true. It does not wait for that.
+	Stalled(Stall)
+}
+
 // Exiter is implemented by a Bootstrap whose launcher learns how a rank has failed only if its
 // process leaves in a way of its own, rather than by os.Exit.
 type Exiter interface {

@@ -1,5 +1,7 @@
 package core
 
+import "time"
+
 // Context is one goroutine's (or C thread's) access to an endpoint: it owns what GASNet
 // keeps per thread. A context is used by one goroutine at a time; it is cheap, and lives
 // as long as the endpoint.
@@ -15,6 +17,9 @@ type Context struct {
 	collective Collective    // the collective operation that is being initiated
 	silent     bool          // the present wait may end without a handler having run
 	turn       chan struct{} // Many: wakes the context when it parked
+	call       Call          // what the present wait is for, if that is one
+	what       string        // Many: what the present or last wait is called
+	since      time.Time     // and when it parked first
 }
 
 // restriction says why a context may not communicate at the moment.

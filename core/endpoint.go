@@ -2,6 +2,7 @@ package core
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/sparse"
@@ -19,10 +20,12 @@ type Endpoint struct {
 	proc    *vtime.Proc // nil live
 	poller  *Context
 	advance func(*Context) int
-	idler   Idler // nil live, and if the conduit has none
-	kicked  bool  // advance is to be called; changed where handlers run
-	single  bool  // no locking
-	several bool  // Single: there are other contexts than the default one
+	idler   Idler   // nil live, and if the conduit has none
+	spinner Spinner // nil under a model, and if the conduit has none
+	kicked  bool    // advance is to be called; changed where handlers run
+	polls   uint32  // counted, for who asks whether the rank polls
+	single  bool    // no locking
+	several bool    // Single: there are other contexts than the default one
 	debug   bool
 	shared  bool               // other ranks live in this process
 	peers   sparse.Table[peer] // by rank; what an injection touches
@@ -45,6 +48,8 @@ type Endpoint struct {
 	carrier  Context // what advance sends with
 	table    handlerTable
 	barrier  barrier
+	asked    atomic.Pointer[chan Place] // who waits is to say where the rank is
+	locate   func(entered map[string]uint64)
 }
 
 // peer counts the messages exchanged with one rank.

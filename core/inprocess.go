@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"log/slog"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -24,6 +25,11 @@ type inProcess struct {
 	left   Rank          // a rank that has closed, -1 at first
 	ranks  []*member
 	all    []Rank // of every member
+
+	log       *slog.Logger
+	survey    Survey // belongs to who surveys
+	surveying bool   // somebody does
+	stall     *Stall // what to survey for next
 }
 
 // collective is the call that the ranks are making together.
@@ -42,10 +48,12 @@ type member struct {
 	proc *vtime.Proc
 	done chan error
 	over bool // done is closed
+
+	where func() Place // nil before the rank runs
 }
 
 func newInProcess(n int, k *vtime.Kernel) *inProcess {
-	g := &inProcess{size: n, kernel: k, shared: make(map[string]any), left: -1, early: make(chan struct{})}
+	g := &inProcess{size: n, kernel: k, shared: make(map[string]any), left: -1, early: make(chan struct{}), log: new(Config).Logger()}
 	g.turn = sync.NewCond(&g.mu)
 	g.call.in = make([][]byte, n)
 	g.all = make([]Rank, n)
@@ -175,6 +183,64 @@ func (m *member) closeLocked() {
 		m.over = true
 		close(m.done)
 	}
+}
+
+// Locate implements Surveyor.
+func (m *member) Locate(where func() Place) {
+	m.g.mu.Lock()
+	defer m.g.mu.Unlock()
+	m.where = where
+}
+
+// Stalled implements Surveyor.
+func (m *member) Stalled(st Stall) {
+	g := m.g
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.stall = &st; !g.surveying {
+		g.surveying = true
+		go g.surveyAll()
+	}
+}
+
+// surveyAll asks all ranks where they are and judges that, until no wait is told to take long.
+func (g *inProcess) surveyAll() {
+	for {
+		g.mu.Lock()
+		st := g.stall
+		g.stall = nil
+		if st == nil || g.ended != nil || g.left >= 0 || !g.survey.Wanted(*st) {
+			g.surveying = false
+			g.mu.Unlock()
+			return
+		}
+		g.mu.Unlock()
+		report, deadlock := g.survey.Judge(*st, g.places())
+		if report != "" {
+			g.log.Warn(report)
+		}
+		if deadlock != "" {
+			g.mu.Lock()
+			g.endLocked(1, deadlock)
+			g.mu.Unlock()
+		}
+	}
+}
+
+// places asks all ranks where they are.
+func (g *inProcess) places() []Place {
+	places := make([]Place, g.size)
+	var all sync.WaitGroup
+	for r, m := range g.ranks {
+		g.mu.Lock()
+		where := m.where
+		g.mu.Unlock()
+		if places[r].Rank = Rank(r); where != nil {
+			all.Go(func() { places[r] = where() })
+		}
+	}
+	all.Wait()
+	return places
 }
 
 // Share implements ProcessSharer.

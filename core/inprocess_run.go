@@ -22,6 +22,11 @@ func WithKill(control func(kill func(Rank))) GoroutinesOption {
 	}
 }
 
+// WithSurvey gives a function that says where all ranks are; see Table. It takes a second at most.
+func WithSurvey(control func(places func() []Place)) GoroutinesOption {
+	return func(g *inProcess) { control(g.places) }
+}
+
 // RunGoroutines runs a live job of n ranks as goroutines of this process, body once for
 // each, and returns when all have ended: nil, or what ended the job. Ranks that compute on
 // for Config.Grace after something has ended the job cannot be stopped: it returns without
@@ -32,6 +37,7 @@ func RunGoroutines(n int, cfg Config, body func(*Job) error, opts ...GoroutinesO
 	}
 	cfg = cfg.withDefaults()
 	g := newInProcess(n, nil)
+	g.log = cfg.Logger()
 	for _, o := range opts {
 		o(g)
 	}

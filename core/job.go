@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,14 +31,14 @@ type Config struct {
 	Collectives string            // algorithms of collectives to be used, for package extended; "": the tuned ones
 	Threads     Threads           // Many (the default) or Single
 	Debug       bool              // check what handlers and callers may do; misuse ends the job
-	Stall       time.Duration     // live: report a wait that takes longer, 0: never; model: end the job when a rank blocks for longer other than through it, 0: 2 s
+	Stall       time.Duration     // live: report, once, a wait that takes longer, 0: 10 s, NoStall: never; model: end the job when a rank blocks for longer other than through it, 0: 2 s
 	Sleep       time.Duration     // how long a live wait stays on the CPU before it sleeps in the kernel; 0: 1 ms
 	Grace       time.Duration     // how long a rank may live on after the job has failed; 0: 1 s
 	Seed        uint64            // model only: seeds every random source
 	Losses      []Loss            // model only: ranks that are lost, and when
 	Trace       io.Writer         `json:"-"` // model only: receives a line for everything that happens, see docs/model.md; nil: none
 	Report      func(ModelReport) `json:"-"` // model only: called once at the end of the job; nil: not
-	Log         *slog.Logger      // nil: slog.Default
+	Log         *slog.Logger      // what is reported to people; nil: see Logger
 }
 
 // Job is a rank's membership in a running job, before and after it attaches.
@@ -47,22 +48,24 @@ type Job struct {
 	rank  Rank
 	size  int
 	start time.Time
-	log   *slog.Logger
 	ep    atomic.Pointer[Endpoint]
 	ended atomic.Pointer[error] // why the job is over, once it is
 	exit  func(status int)      // leaves the rank; does not return
 	freed bool                  // release was called
 	proc  *vtime.Proc           // nil live
 	local bool                  // other ranks live in this process
+
+	doing     atomic.Pointer[doing] // what it does for which it does not poll
+	returned  atomic.Bool           // its body has returned
+	told      atomic.Bool           // a wait that takes long was told
+	polled    atomic.Int64          // when it was seen to have polled, in nanoseconds since start
+	asking    sync.Mutex            // while the rank is asked where it is
+	releasing sync.Mutex            // while the endpoint is released, or woken by who asks
 }
 
 // newJob joins the job that boot stands for.
 func newJob(boot Bootstrap, cfg Config) *Job {
-	j := &Job{boot: boot, cfg: cfg, rank: boot.Rank(), size: boot.Size(), start: time.Now(), log: cfg.Log}
-	if j.log == nil {
-		j.log = slog.Default()
-	}
-	return j
+	return &Job{boot: boot, cfg: cfg, rank: boot.Rank(), size: boot.Size(), start: time.Now()}
 }
 
 // Rank returns the caller's rank. A handler may call it.
@@ -175,11 +178,25 @@ func (j *Job) abort(err error) {
 }
 
 // watch fails the job when the bootstrap says that it is over. A process that does not
-// leave by itself within the grace period is ended, also when it computes.
+// leave by itself within the grace period is ended, also when it computes. Until then watch looks
+// whether the rank polls.
 func (j *Job) watch(process bool) {
-	err, ok := <-j.boot.Done()
-	if !ok {
-		return
+	if s, ok := j.boot.(Surveyor); ok {
+		s.Locate(j.where)
+	}
+	tick := time.NewTicker(j.cfg.look())
+	defer tick.Stop()
+	polls := uint32(0)
+	var err error
+	for over := false; !over; {
+		select {
+		case <-tick.C:
+			polls = j.lookAfter(polls)
+		case err, over = <-j.boot.Done():
+			if !over {
+				return
+			}
+		}
 	}
 	j.fail(err)
 	if process {
@@ -190,16 +207,37 @@ func (j *Job) watch(process bool) {
 // finish is the good end of a rank: a barrier that keeps serving peers, then the release
 // of everything.
 func (j *Job) finish() error {
-	ep := j.ep.Load()
-	if ep != nil {
-		if err := ep.finalBarrier(); err != nil {
-			return err
-		}
-	}
-	if err := j.boot.Barrier(); err != nil {
+	j.returned.Store(true)
+	if err := j.finishAll(); err != nil {
 		return err
 	}
 	return errors.Join(j.release(), j.boot.Close())
+}
+
+// finishAll returns when the bodies of all ranks have returned.
+func (j *Job) finishAll() error {
+	if ep := j.ep.Load(); ep != nil {
+		if err := ep.finalBarrier(); err != nil {
+			return err
+		}
+		return j.boot.Barrier()
+	}
+	// Who attaches meanwhile exchanges cards; to have none says that the rank has returned.
+	cards, err := j.boot.Exchange(nil)
+	if err != nil {
+		return err
+	}
+	for r, b := range cards {
+		if len(b) > 0 {
+			return fmt.Errorf("core: %w", returnedUnattached(j.rank, Rank(r)))
+		}
+	}
+	return nil
+}
+
+// returnedUnattached is the error of a job of which one rank has returned, and another attaches.
+func returnedUnattached(returned, attaches Rank) error {
+	return fmt.Errorf("rank %d has returned before it called Attach, which rank %d has called", returned, attaches)
 }
 
 // release closes the conduit and what core opened for it.
@@ -208,7 +246,9 @@ func (j *Job) release() error {
 	if ep == nil || j.freed {
 		return nil
 	}
+	j.releasing.Lock()
 	j.freed = true
+	j.releasing.Unlock()
 	err := ep.conduit.Close()
 	ep.segment = nil
 	if ep.proc == nil {
@@ -226,7 +266,11 @@ func Main(boot Bootstrap, cfg Config, body func(*Job) error) error {
 	returned := false
 	defer func() {
 		if !returned { // a panic or Goexit is passing: tell the peers, let it go on
-			j.boot.Abort(2, fmt.Sprintf("rank %d panicked or left its main function", j.rank))
+			what := "left its main function by runtime.Goexit"
+			if panicking() {
+				what = "panicked"
+			}
+			j.boot.Abort(2, fmt.Sprintf("rank %d %s", j.rank, what))
 		}
 	}()
 	err := j.run(body)
@@ -294,6 +338,9 @@ func exitGoroutine(int) { runtime.Goexit() }
 func (c Config) withDefaults() Config {
 	if c.Sleep == 0 {
 		c.Sleep = defaultIdle
+	}
+	if c.Stall == 0 {
+		c.Stall = defaultStall
 	}
 	if c.Grace == 0 {
 		c.Grace = time.Second

@@ -56,9 +56,10 @@ func RunModel(n int, cfg Config, body func(*Job) error) error {
 	if cfg.Profile, err = drv.ModelProfile(cfg.Profile); err != nil {
 		return err
 	}
-	if cfg = cfg.withDefaults(); cfg.Stall == 0 {
+	if cfg.Stall <= 0 {
 		cfg.Stall = defaultBlock
 	}
+	cfg = cfg.withDefaults()
 	k := vtime.New(cfg.Seed)
 	k.Trace(cfg.Trace)
 	k.Watchdog(cfg.Stall)

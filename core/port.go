@@ -108,7 +108,7 @@ func (p *Port) Log() *slog.Logger {
 	if p.up != nil {
 		return p.up.Log()
 	}
-	return p.ep.job.log
+	return p.ep.job.cfg.Logger()
 }
 
 // Window returns n bytes at off of a segment, or false if they are not all in it: the check for

@@ -33,6 +33,7 @@ type Powers struct {
 	Getter       Getter       //
 	Atomics      Atomics      //
 	Collectives  Collectives  // collective operations
+	Spinner      Spinner      // live only
 	Idler        Idler        // modelled only
 	LossDetector LossDetector // modelled only
 }
@@ -43,6 +44,13 @@ type Reacher interface {
 	// it is out of reach. Stores to it become visible before a message that is committed
 	// later. Any goroutine may call it, beside other methods.
 	Reach(rank Rank) ([]byte, error)
+}
+
+// Spinner is for a conduit whose polls take long before they look, as a call of foreign code does.
+type Spinner interface {
+	// Spin is Poll for a rank that waits for a message: while it finds nothing it may look again, for a few
+	// microseconds at most. A wait calls it in place of spinPolls polls at full speed.
+	Spin(budget int) int
 }
 
 // Idler tells under a model that a poll would be in vain,

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
@@ -50,6 +51,9 @@ func (p *progress) crowded() bool { return p.waiting.Load() > 0 }
 // park blocks c until somebody wakes it, if stay, evaluated after c has queued up, still
 // holds; else it returns at once.
 func (p *progress) park(c *Context, stay func() bool) {
+	if c.since.IsZero() {
+		c.since = time.Now()
+	}
 	p.mu.Lock()
 	p.parked = append(p.parked, c)
 	p.waiting.Store(int32(len(p.parked)))
@@ -122,7 +126,8 @@ func (c *Context) waitMany(what string, cond func() bool) error {
 			shm.Ring(ep.bell)
 		}
 	}
-	l := ladder{ep: ep, what: what}
+	l := ladder{ep: ep, c: c, what: what}
+	c.what, c.since = what, time.Time{}
 	looked := ^uint64(0) // the burst after which cond was seen to be false
 	for {
 		if err := ep.job.failure(); err != nil {

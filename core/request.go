@@ -180,9 +180,12 @@ func (c *Context) reserve(op *Op) Result {
 	return r
 }
 
+// roomToSend is what reports call a wait for room.
+const roomToSend = "room to send"
+
 // waitForRoom polls until the conduit has room for op.
 func (c *Context) waitForRoom(op *Op) error {
-	return c.waitSilent("room to send", func() bool { return c.reserve(op) == Reserved })
+	return c.waitSilent(roomToSend, func() bool { return c.reserve(op) == Reserved })
 }
 
 // checkRequest checks a request's category and payload against the limits.

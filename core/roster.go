@@ -112,6 +112,11 @@ func (ep *Endpoint) meet(need memory, given string, stated func() settings.Table
 func newRoster(cards [][]byte, mine *card, group []Rank, disagree func(theirs string, r Rank) error) *roster {
 	x := &roster{group: group, sizes: make([]int, len(cards))}
 	for r, b := range cards {
+		if len(b) == 0 {
+			attaches := slices.IndexFunc(cards, func(b []byte) bool { return len(b) > 0 })
+			x.fault = returnedUnattached(Rank(r), Rank(attaches)).Error()
+			return x
+		}
 		if !whole(b) {
 			x.fault = fmt.Sprintf("rank %d runs another version of the library", r)
 			return x

@@ -2,9 +2,9 @@ package core
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -24,6 +24,7 @@ const pollBudget = 32
 const (
 	hotPolls   = 64
 	pausePolls = 16
+	spinPolls  = 8 // of the former, for which a Spin stands
 )
 
 // idleTimes are the times after which an idle wait changes its behaviour.
@@ -31,10 +32,13 @@ type idleTimes struct {
 	hot   int           // polls at full speed
 	pause int           // polls with a PAUSE, then yield
 	sleep time.Duration // yield until then, sleep afterwards
-	stall time.Duration // report who waits for what; 0: never
+	alert time.Duration // tell that the wait takes long
 
 	crowded bool // ranks outnumber CPUs
 }
+
+// never is an alert that does not come.
+const never = time.Duration(math.MaxInt64)
 
 // WaitUntil polls until cond is true: the one way to wait for what handlers do
 // (GASNET_BLOCKUNTIL). cond is evaluated on the calling goroutine, only while no handler
@@ -90,11 +94,22 @@ func (c *Context) Poll() error {
 // poll delivers what has arrived, then has the layer above carry on if it asked for that.
 // It returns how much happened.
 func (ep *Endpoint) poll() int {
-	n := ep.conduit.Poll(pollBudget)
+	shm.Signal32(&ep.polls, ep.polls+1)
+	return ep.conduit.Poll(pollBudget) + ep.carryOn()
+}
+
+// spin is poll by a Spinner.
+func (ep *Endpoint) spin() int {
+	shm.Signal32(&ep.polls, ep.polls+1)
+	return ep.spinner.Spin(pollBudget) + ep.carryOn()
+}
+
+// carryOn has the layer above carry on if it asked for that, and returns how much it did.
+func (ep *Endpoint) carryOn() (n int) {
 	if ep.kicked {
 		c := ep.poller
 		c.restricted |= advancing
-		n += ep.advance(&ep.carrier)
+		n = ep.advance(&ep.carrier)
 		c.restricted &^= advancing
 	}
 	return n
@@ -146,12 +161,20 @@ func (c *Context) waitSingle(what string, cond func() bool) (crowded bool, err e
 	}
 	ep := c.ep
 	ep.poller = c
-	l := ladder{ep: ep, what: what}
+	l := ladder{ep: ep, c: c, what: what}
 	hot := ep.idle.hot
 	for {
 		n := 0
-		for ; n == 0 && hot > 0; hot-- {
-			if n = ep.poll(); c.silent && cond() {
+		for n == 0 && hot > 0 {
+			// A spin would keep a peer's store, and the layer above, from being noticed.
+			if ep.spinner != nil && hot >= spinPolls && !c.silent && !ep.kicked {
+				n = ep.spin()
+				hot -= spinPolls
+				continue
+			}
+			n = ep.poll()
+			hot--
+			if c.silent && cond() {
 				return false, nil
 			}
 		}
@@ -216,14 +239,15 @@ func (ep *Endpoint) idlePoll() (cost Time, idle bool) {
 
 // ladder decides how an idle live wait spends its time.
 type ladder struct {
-	ep       *Endpoint
-	what     string
-	n        int       // idle turns since the last productive poll
-	since    time.Time // when yielding began
-	reported bool      // the stall was reported
+	ep    *Endpoint
+	c     *Context
+	what  string
+	n     int           // idle turns since the last productive poll
+	since time.Time     // when yielding began
+	alert time.Duration // after that long it is told that the wait takes long
 }
 
-func (l *ladder) reset() { l.n, l.reported = 0, false }
+func (l *ladder) reset() { l.n = 0 }
 
 // step passes one idle turn, after the polls at full speed; it reports true when it is time
 // to sleep in the kernel. The caller is the one who polls.
@@ -234,7 +258,7 @@ func (l *ladder) step() (sleep bool) {
 		cpu.Pause()
 		return false
 	case l.n == l.ep.idle.pause+1:
-		l.since = time.Now()
+		l.since, l.alert = time.Now(), l.ep.idle.alert
 	}
 	// Gosched lets goroutines of this process run, but no other thread. Where there are too
 	// few CPUs, every fourth turn serves those.
@@ -245,12 +269,15 @@ func (l *ladder) step() (sleep bool) {
 		cpu.Yield()
 	}
 	idle := time.Since(l.since)
+	if l.ep.asked.Load() != nil {
+		l.answer()
+	}
+	if idle >= l.alert {
+		l.alert = 2 * idle
+		l.ep.job.stalled(l.c.waiting(l.what, idle))
+	}
 	if idle < l.ep.idle.sleep {
 		return false
-	}
-	if stall := l.ep.idle.stall; stall > 0 && idle >= stall && !l.reported {
-		l.reported = true
-		l.ep.reportStall(l.what, idle)
 	}
 	if panicking() {
 		// A deferred call waits while a panic is on its way out: let it pass.
@@ -278,7 +305,7 @@ func nap(idle time.Duration) time.Duration {
 	return min(max(idle/32, silentSleep/32), silentSleep)
 }
 
-// sleep blocks until the conduit or the job wakes this rank, or a stall report is due; not
+// sleep blocks until the conduit or the job wakes this rank, or an alert is due; not
 // longer than silentSleep if the condition is silent.
 func (l *ladder) sleep(silent bool) {
 	ep := l.ep
@@ -287,11 +314,9 @@ func (l *ladder) sleep(silent bool) {
 	if silent || fds[1].Fd < 0 {
 		timeout = &unix.Timespec{Nsec: int64(nap(time.Since(l.since)))}
 	}
-	if stall := ep.idle.stall; stall > 0 && !l.reported {
-		left := unix.NsecToTimespec(int64(max(0, stall-time.Since(l.since))))
-		if timeout == nil {
-			timeout = &left
-		}
+	if timeout == nil && l.alert != never {
+		left := unix.NsecToTimespec(int64(max(0, l.alert-time.Since(l.since))))
+		timeout = &left
 	}
 	if ep.job.failure() == nil {
 		_, _ = unix.Ppoll(fds[:], timeout, nil) // interrupted or not, the caller looks again
@@ -327,15 +352,4 @@ func calledBy(names ...string) bool {
 			return false
 		}
 	}
-}
-
-// reportStall logs a wait that takes long, with the message counts of every peer.
-func (ep *Endpoint) reportStall(what string, since time.Duration) {
-	var b strings.Builder
-	for r := range ep.Size() {
-		if p := ep.Counts(Rank(r)); p != (Counts{}) {
-			fmt.Fprintf(&b, " rank %d: %d requests and %d replies sent, %d received;", r, p.Requests, p.Replies, p.Received)
-		}
-	}
-	ep.job.log.Warn("stalled", "rank", ep.job.rank, "waiting_for", what, "seconds", since.Seconds(), "traffic", b.String())
 }

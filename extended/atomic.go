@@ -7,7 +7,9 @@ package extended
 //	ticket, err := ctr.FetchAdd(c, 0, 64, 1)
 //
 // Each blocks until its operation is done, on the element at offset off, a multiple of its
-// size, of the segment of team rank rank; it may poll. Not allowed in a handler.
+// size, of the segment of team rank rank; it may poll. What else is ordered, the last argument
+// says, a Release for example; none stands for Acquire and Release (see Order). Not allowed in
+// a handler.
 type Atomic[T Number] struct{ Domain }
 
 // NewAtomic is NewDomain for elements of type T. Collective over the team.
@@ -20,188 +22,188 @@ func NewAtomic[T Number](c *Context, team *Team, ops Op) (*Atomic[T], error) {
 }
 
 // Do does any one of the domain's operations; see Domain.Do.
-func (a *Atomic[T]) Do(c *Context, rank int, off uint64, op Op, x, y T) (T, error) {
-	if p := a.element(rank, off, op); p != nil && op.single() {
-		old := update(p, op, x, y)
+func (a *Atomic[T]) Do(c *Context, rank int, off uint64, op Op, x, y T, orders ...Order) (T, error) {
+	if p := a.element(rank, off, op, orders); p != nil && op.single() {
+		old := update(p, op, orderOf(orders), x, y)
 		if !op.Fetching() {
 			old = 0
 		}
 		return old, nil
 	}
-	old, err := a.Domain.Do(c, rank, off, op, toBits(x), toBits(y))
+	old, err := a.Domain.Do(c, rank, off, op, toBits(x), toBits(y), orders...)
 	return fromBits[T](old), err
 }
 
 // DoNB initiates Do and returns its event. The result of a fetching op goes to dst, else
 // ignored; see Domain.DoNB.
-func (a *Atomic[T]) DoNB(c *Context, dst *T, rank int, off uint64, op Op, x, y T) (Event, error) {
-	if a.inPlace(dst, rank, off, op, x, y) {
+func (a *Atomic[T]) DoNB(c *Context, dst *T, rank int, off uint64, op Op, x, y T, orders ...Order) (Event, error) {
+	if a.inPlace(dst, rank, off, op, x, y, orders) {
 		return 0, nil
 	}
-	return a.Domain.DoNB(c, wordOf(dst), rank, off, op, toBits(x), toBits(y))
+	return a.Domain.DoNB(c, wordOf(dst), rank, off, op, toBits(x), toBits(y), orders...)
 }
 
 // DoNBI initiates Do as an implicit operation; see Domain.DoNBI.
-func (a *Atomic[T]) DoNBI(c *Context, dst *T, rank int, off uint64, op Op, x, y T) error {
-	if a.inPlace(dst, rank, off, op, x, y) {
+func (a *Atomic[T]) DoNBI(c *Context, dst *T, rank int, off uint64, op Op, x, y T, orders ...Order) error {
+	if a.inPlace(dst, rank, off, op, x, y, orders) {
 		return nil
 	}
-	return a.Domain.DoNBI(c, wordOf(dst), rank, off, op, toBits(x), toBits(y))
+	return a.Domain.DoNBI(c, wordOf(dst), rank, off, op, toBits(x), toBits(y), orders...)
 }
 
 // inPlace does op in place, if that is the way and nothing is wrong.
-func (a *Atomic[T]) inPlace(dst *T, rank int, off uint64, op Op, x, y T) bool {
-	p := a.element(rank, off, op)
+func (a *Atomic[T]) inPlace(dst *T, rank int, off uint64, op Op, x, y T, orders []Order) bool {
+	p := a.element(rank, off, op, orders)
 	if p == nil || !op.single() || op.Fetching() && dst == nil {
 		return false
 	}
-	if old := update(p, op, x, y); op.Fetching() {
+	if old := update(p, op, orderOf(orders), x, y); op.Fetching() {
 		*dst = old
 	}
 	return true
 }
 
 // Get returns the element.
-func (a *Atomic[T]) Get(c *Context, rank int, off uint64) (T, error) {
-	if p := a.element(rank, off, Get); p != nil {
+func (a *Atomic[T]) Get(c *Context, rank int, off uint64, orders ...Order) (T, error) {
+	if p := a.element(rank, off, Get, orders); p != nil {
 		return load[T](p), nil
 	}
-	return a.Do(c, rank, off, Get, 0, 0)
+	return a.Do(c, rank, off, Get, 0, 0, orders...)
 }
 
 // Set makes the element v.
-func (a *Atomic[T]) Set(c *Context, rank int, off uint64, v T) error {
-	_, err := a.Do(c, rank, off, Set, v, 0)
+func (a *Atomic[T]) Set(c *Context, rank int, off uint64, v T, orders ...Order) error {
+	_, err := a.Do(c, rank, off, Set, v, 0, orders...)
 	return err
 }
 
 // Swap makes the element v and returns what it was.
-func (a *Atomic[T]) Swap(c *Context, rank int, off uint64, v T) (T, error) {
-	if p := a.element(rank, off, Swap); p != nil {
+func (a *Atomic[T]) Swap(c *Context, rank int, off uint64, v T, orders ...Order) (T, error) {
+	if p := a.element(rank, off, Swap, orders); p != nil {
 		return swap(p, v), nil
 	}
-	return a.Do(c, rank, off, Swap, v, 0)
+	return a.Do(c, rank, off, Swap, v, 0, orders...)
 }
 
 // CompareSwap makes the element v if it has the bits of old, and returns what it was
 // (FCAS): it has swapped if that has the bits of old.
-func (a *Atomic[T]) CompareSwap(c *Context, rank int, off uint64, old, v T) (T, error) {
-	if p := a.element(rank, off, FCAS); p != nil {
+func (a *Atomic[T]) CompareSwap(c *Context, rank int, off uint64, old, v T, orders ...Order) (T, error) {
+	if p := a.element(rank, off, FCAS, orders); p != nil {
 		return compareSwap(p, old, v), nil
 	}
-	return a.Do(c, rank, off, FCAS, old, v)
+	return a.Do(c, rank, off, FCAS, old, v, orders...)
 }
 
 // Add adds v to the element.
-func (a *Atomic[T]) Add(c *Context, rank int, off uint64, v T) error {
-	if p := a.element(rank, off, Add); p != nil {
+func (a *Atomic[T]) Add(c *Context, rank int, off uint64, v T, orders ...Order) error {
+	if p := a.element(rank, off, Add, orders); p != nil {
 		fetchAdd(p, v)
 		return nil
 	}
-	_, err := a.Do(c, rank, off, Add, v, 0)
+	_, err := a.Do(c, rank, off, Add, v, 0, orders...)
 	return err
 }
 
 // FetchAdd adds v to the element and returns what it was.
-func (a *Atomic[T]) FetchAdd(c *Context, rank int, off uint64, v T) (T, error) {
-	if p := a.element(rank, off, FAdd); p != nil {
+func (a *Atomic[T]) FetchAdd(c *Context, rank int, off uint64, v T, orders ...Order) (T, error) {
+	if p := a.element(rank, off, FAdd, orders); p != nil {
 		return fetchAdd(p, v), nil
 	}
-	return a.Do(c, rank, off, FAdd, v, 0)
+	return a.Do(c, rank, off, FAdd, v, 0, orders...)
 }
 
 // sum does op, which adds x, in place if that is the way; v is its operand.
-func (a *Atomic[T]) sum(c *Context, rank int, off uint64, op Op, v, x T) (T, error) {
-	if p := a.element(rank, off, op); p != nil {
+func (a *Atomic[T]) sum(c *Context, rank int, off uint64, op Op, v, x T, orders []Order) (T, error) {
+	if p := a.element(rank, off, op, orders); p != nil {
 		return fetchAdd(p, x), nil
 	}
-	return a.Do(c, rank, off, op, v, 0)
+	return a.Do(c, rank, off, op, v, 0, orders...)
 }
 
 // Sub takes v from the element.
-func (a *Atomic[T]) Sub(c *Context, rank int, off uint64, v T) error {
-	_, err := a.sum(c, rank, off, Sub, v, -v)
+func (a *Atomic[T]) Sub(c *Context, rank int, off uint64, v T, orders ...Order) error {
+	_, err := a.sum(c, rank, off, Sub, v, -v, orders)
 	return err
 }
 
 // FetchSub takes v from the element and returns what it was.
-func (a *Atomic[T]) FetchSub(c *Context, rank int, off uint64, v T) (T, error) {
-	return a.sum(c, rank, off, FSub, v, -v)
+func (a *Atomic[T]) FetchSub(c *Context, rank int, off uint64, v T, orders ...Order) (T, error) {
+	return a.sum(c, rank, off, FSub, v, -v, orders)
 }
 
 // Inc adds 1 to the element.
-func (a *Atomic[T]) Inc(c *Context, rank int, off uint64) error {
-	_, err := a.sum(c, rank, off, Inc, 0, 1)
+func (a *Atomic[T]) Inc(c *Context, rank int, off uint64, orders ...Order) error {
+	_, err := a.sum(c, rank, off, Inc, 0, 1, orders)
 	return err
 }
 
 // FetchInc adds 1 to the element and returns what it was.
-func (a *Atomic[T]) FetchInc(c *Context, rank int, off uint64) (T, error) {
-	return a.sum(c, rank, off, FInc, 0, 1)
+func (a *Atomic[T]) FetchInc(c *Context, rank int, off uint64, orders ...Order) (T, error) {
+	return a.sum(c, rank, off, FInc, 0, 1, orders)
 }
 
 // Dec takes 1 from the element.
-func (a *Atomic[T]) Dec(c *Context, rank int, off uint64) error {
-	_, err := a.sum(c, rank, off, Dec, 0, -T(1))
+func (a *Atomic[T]) Dec(c *Context, rank int, off uint64, orders ...Order) error {
+	_, err := a.sum(c, rank, off, Dec, 0, -T(1), orders)
 	return err
 }
 
 // FetchDec takes 1 from the element and returns what it was.
-func (a *Atomic[T]) FetchDec(c *Context, rank int, off uint64) (T, error) {
-	return a.sum(c, rank, off, FDec, 0, -T(1))
+func (a *Atomic[T]) FetchDec(c *Context, rank int, off uint64, orders ...Order) (T, error) {
+	return a.sum(c, rank, off, FDec, 0, -T(1), orders)
 }
 
 // Min makes the element the lesser of it and v.
-func (a *Atomic[T]) Min(c *Context, rank int, off uint64, v T) error {
-	_, err := a.Do(c, rank, off, Min, v, 0)
+func (a *Atomic[T]) Min(c *Context, rank int, off uint64, v T, orders ...Order) error {
+	_, err := a.Do(c, rank, off, Min, v, 0, orders...)
 	return err
 }
 
 // FetchMin makes the element the lesser of it and v and returns what it was.
-func (a *Atomic[T]) FetchMin(c *Context, rank int, off uint64, v T) (T, error) {
-	return a.Do(c, rank, off, FMin, v, 0)
+func (a *Atomic[T]) FetchMin(c *Context, rank int, off uint64, v T, orders ...Order) (T, error) {
+	return a.Do(c, rank, off, FMin, v, 0, orders...)
 }
 
 // Max makes the element the greater of it and v.
-func (a *Atomic[T]) Max(c *Context, rank int, off uint64, v T) error {
-	_, err := a.Do(c, rank, off, Max, v, 0)
+func (a *Atomic[T]) Max(c *Context, rank int, off uint64, v T, orders ...Order) error {
+	_, err := a.Do(c, rank, off, Max, v, 0, orders...)
 	return err
 }
 
 // FetchMax makes the element the greater of it and v and returns what it was.
-func (a *Atomic[T]) FetchMax(c *Context, rank int, off uint64, v T) (T, error) {
-	return a.Do(c, rank, off, FMax, v, 0)
+func (a *Atomic[T]) FetchMax(c *Context, rank int, off uint64, v T, orders ...Order) (T, error) {
+	return a.Do(c, rank, off, FMax, v, 0, orders...)
 }
 
 // And makes the element its bitwise and with v. T is an integer type, as for Or and Xor.
-func (a *Atomic[T]) And(c *Context, rank int, off uint64, v T) error {
-	_, err := a.Do(c, rank, off, And, v, 0)
+func (a *Atomic[T]) And(c *Context, rank int, off uint64, v T, orders ...Order) error {
+	_, err := a.Do(c, rank, off, And, v, 0, orders...)
 	return err
 }
 
 // FetchAnd makes the element its bitwise and with v and returns what it was.
-func (a *Atomic[T]) FetchAnd(c *Context, rank int, off uint64, v T) (T, error) {
-	return a.Do(c, rank, off, FAnd, v, 0)
+func (a *Atomic[T]) FetchAnd(c *Context, rank int, off uint64, v T, orders ...Order) (T, error) {
+	return a.Do(c, rank, off, FAnd, v, 0, orders...)
 }
 
 // Or makes the element its bitwise or with v.
-func (a *Atomic[T]) Or(c *Context, rank int, off uint64, v T) error {
-	_, err := a.Do(c, rank, off, Or, v, 0)
+func (a *Atomic[T]) Or(c *Context, rank int, off uint64, v T, orders ...Order) error {
+	_, err := a.Do(c, rank, off, Or, v, 0, orders...)
 	return err
 }
 
 // FetchOr makes the element its bitwise or with v and returns what it was.
-func (a *Atomic[T]) FetchOr(c *Context, rank int, off uint64, v T) (T, error) {
-	return a.Do(c, rank, off, FOr, v, 0)
+func (a *Atomic[T]) FetchOr(c *Context, rank int, off uint64, v T, orders ...Order) (T, error) {
+	return a.Do(c, rank, off, FOr, v, 0, orders...)
 }
 
 // Xor makes the element its bitwise exclusive or with v.
-func (a *Atomic[T]) Xor(c *Context, rank int, off uint64, v T) error {
-	_, err := a.Do(c, rank, off, Xor, v, 0)
+func (a *Atomic[T]) Xor(c *Context, rank int, off uint64, v T, orders ...Order) error {
+	_, err := a.Do(c, rank, off, Xor, v, 0, orders...)
 	return err
 }
 
 // FetchXor makes the element its bitwise exclusive or with v and returns what it was.
-func (a *Atomic[T]) FetchXor(c *Context, rank int, off uint64, v T) (T, error) {
-	return a.Do(c, rank, off, FXor, v, 0)
+func (a *Atomic[T]) FetchXor(c *Context, rank int, off uint64, v T, orders ...Order) (T, error) {
+	return a.Do(c, rank, off, FXor, v, 0, orders...)
 }

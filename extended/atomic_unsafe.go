@@ -4,6 +4,8 @@ import (
 	"math/bits"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
 // Atomic operations on memory that the caller has checked: aligned, and of elements of T.
@@ -35,8 +37,8 @@ func at[T Number](w *window, off uint64) unsafe.Pointer {
 
 // element returns the element that op may be done on in place; nil if that is not the way,
 // or if something is wrong, which Domain.Do then says.
-func (a *Atomic[T]) element(rank int, off uint64, op Op) unsafe.Pointer {
-	if uint(rank) < uint(len(a.direct)) && a.ops&op != 0 && !a.team.freed {
+func (a *Atomic[T]) element(rank int, off uint64, op Op, orders []Order) unsafe.Pointer {
+	if uint(rank) < uint(len(a.direct)) && a.ops&op != 0 && !a.team.freed && orderOf(orders).valid() {
 		return at[T](&a.direct[rank], off)
 	}
 	return nil
@@ -79,6 +81,16 @@ func swap[T Number](p unsafe.Pointer, v T) T {
 	return fromBits[T](atomic.SwapUint64((*uint64)(p), toBits(v)))
 }
 
+// store makes the element v as a release: a later load of another place may be done before
+// other ranks see v. On amd64 it is a plain store, where swap waits until v is seen.
+func store[T Number](p unsafe.Pointer, v T) {
+	if unsafe.Sizeof(v) == 4 {
+		shm.Store32((*uint32)(p), uint32(toBits(v)))
+	} else {
+		shm.Store64((*uint64)(p), toBits(v))
+	}
+}
+
 // replace makes old, compared by its bits, v; it reports whether old was there.
 func replace[T Number](p unsafe.Pointer, old, v T) bool {
 	if unsafe.Sizeof(v) == 4 {
@@ -114,12 +126,20 @@ func compareSwap[T Number](p unsafe.Pointer, old, v T) T {
 	}
 }
 
-// update does an operation that T has and returns what was there before.
-func update[T Number](p unsafe.Pointer, op Op, a, b T) T {
+// update does an operation that T has and returns what was there before, of a Set anything.
+// Only a Set does less if less is to be ordered: what reads and writes is sequentially
+// consistent as it is, and a load acquires.
+func update[T Number](p unsafe.Pointer, op Op, order Order, a, b T) T {
 	switch op {
 	case Get:
 		return load[T](p)
-	case Set, Swap:
+	case Set:
+		if order&Acquire == 0 {
+			store(p, a)
+			return a
+		}
+		return swap(p, a)
+	case Swap:
 		return swap(p, a)
 	case CAS, FCAS:
 		return compareSwap(p, a, b)
@@ -163,21 +183,21 @@ func result[T Number](op Op, x, a T) T {
 
 // updateBits is update for values as bits, at off of a window of elements of type t. The
 // caller has checked that the element is there.
-func updateBits(t Type, w *window, off uint64, op Op, a, b uint64) uint64 {
+func updateBits(t Type, w *window, off uint64, op Op, order Order, a, b uint64) uint64 {
 	p := unsafe.Add(w.base, off)
 	switch t {
 	case Int32:
-		return toBits(update(p, op, fromBits[int32](a), fromBits[int32](b)))
+		return toBits(update(p, op, order, fromBits[int32](a), fromBits[int32](b)))
 	case Uint32:
-		return toBits(update(p, op, fromBits[uint32](a), fromBits[uint32](b)))
+		return toBits(update(p, op, order, fromBits[uint32](a), fromBits[uint32](b)))
 	case Int64:
-		return toBits(update(p, op, fromBits[int64](a), fromBits[int64](b)))
+		return toBits(update(p, op, order, fromBits[int64](a), fromBits[int64](b)))
 	case Uint64:
-		return toBits(update(p, op, fromBits[uint64](a), fromBits[uint64](b)))
+		return toBits(update(p, op, order, fromBits[uint64](a), fromBits[uint64](b)))
 	case Float32:
-		return toBits(update(p, op, fromBits[float32](a), fromBits[float32](b)))
+		return toBits(update(p, op, order, fromBits[float32](a), fromBits[float32](b)))
 	default:
-		return toBits(update(p, op, fromBits[float64](a), fromBits[float64](b)))
+		return toBits(update(p, op, order, fromBits[float64](a), fromBits[float64](b)))
 	}
 }
 

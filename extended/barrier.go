@@ -48,6 +48,7 @@ func (a name) merge(b name) name {
 // waits for those as many places back. A member that is ahead is so by one barrier at most,
 // so two sets of arrivals suffice.
 type barrier struct {
+	team     *Team
 	radix    int
 	step     []int // by round: radix^r
 	whole    []uint32
@@ -225,7 +226,7 @@ func (t *Team) WaitBarrier(c *Context, id int32, flags BarrierFlags) error {
 		return err
 	}
 	b := &t.barrier
-	if err := c.WaitFor("WaitBarrier", func() bool { return b.done() }); err != nil {
+	if err := c.WaitCall("WaitBarrier", b, func() bool { return b.done() }); err != nil {
 		return err
 	}
 	return t.finishBarrier(c, name{flags, id})

@@ -34,7 +34,7 @@ func (t *Team) begin(c *Context, k coll.Call, dst, src []byte, combine func(dst,
 	}
 	says := signature{uint32(k.Op), uint32(k.Root), uint32(k.Bytes), kind}
 	if says != t.declined && t.leavesToNative(k.Op, kind) {
-		if ev, begun, err := t.beginNative(c, &k, dst, src, kind); begun || err != nil {
+		if ev, begun, err := t.beginNative(c, &k, dst, src, says); begun || err != nil {
 			return ev, err
 		}
 		t.declined = says
@@ -76,6 +76,7 @@ func (t *Team) start(c *Context, p *plan, dst, src []byte, combine func(dst, src
 	if err != nil {
 		return 0, err
 	}
+	t.count(op, says)
 	if err := c.Exclusively(func() { t.calls.begin(c.Context, p, op, dst, src, combine, says) }); err != nil {
 		return 0, err
 	}

@@ -20,10 +20,8 @@ import (
 // processor in place. Otherwise, if the conduit of every member has all of the domain's
 // operations on its type for all members' segments, the network carries all of them out; else
 // all are messages that the owner's handler carries out. On the caller's own segment it is the
-// same. The three never mix. In all cases accesses before
-// the initiation of an operation stay before it, and accesses after its completion after it
-// (GEX_FLAG_AD_REL and GEX_FLAG_AD_ACQ are always on), and the operations of a domain that
-// are carried out in place are sequentially consistent.
+// same. The three never mix. What an operation orders besides its element is said by Order:
+// a call that does not choose has Acquire and Release.
 //
 // Values travel as bits: an element's in the low bytes of a uint64, in this machine's byte
 // order. Package users usually want the typed Atomic, which is a Domain.
@@ -154,7 +152,7 @@ func (d *Domain) use(c *Context, call string) error {
 
 // check returns the job rank of the member whose element at off an operation is for, or
 // says what is wrong.
-func (d *Domain) check(c *Context, rank int, off uint64, op Op) (core.Rank, error) {
+func (d *Domain) check(c *Context, rank int, off uint64, op Op, order Order) (core.Rank, error) {
 	if err := d.use(c, "atomic"); err != nil {
 		return 0, err
 	}
@@ -166,6 +164,8 @@ func (d *Domain) check(c *Context, rank int, off uint64, op Op) (core.Rank, erro
 	switch {
 	case !op.single() || op&d.ops == 0:
 		return 0, d.ep.misuse("atomic "+op.String(), "on member %d: the domain was made for %v", rank, d.ops)
+	case !order.valid():
+		return 0, d.ep.misuse("atomic "+op.String(), "%v is no order; there are Acquire, Release, both together, and Relaxed", order)
 	case owner < 0:
 		return 0, d.stranger(op, rank)
 	case off%uint64(size) != 0:

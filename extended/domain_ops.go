@@ -10,15 +10,16 @@ import (
 
 // Do does op, one of the domain's, on the element at offset off of the segment of team rank
 // rank, and returns when it is done: what was there before if op is fetching, else 0.
-// Operands that op has not are ignored. It may poll. rank may be the caller. Not allowed in
-// a handler.
-func (d *Domain) Do(c *Context, rank int, off uint64, op Op, a, b uint64) (uint64, error) {
-	owner, err := d.check(c, rank, off, op)
+// Operands that op has not are ignored. It may poll. rank may be the caller. What else is
+// ordered is said by orders; none stands for Acquire and Release. Not allowed in a handler.
+func (d *Domain) Do(c *Context, rank int, off uint64, op Op, a, b uint64, orders ...Order) (uint64, error) {
+	order := orderOf(orders)
+	owner, err := d.check(c, rank, off, op, order)
 	switch {
 	case err != nil:
 		return 0, err
 	case d.windows != nil:
-		old := updateBits(d.typ, &d.windows[rank], off, op, a, b)
+		old := updateBits(d.typ, &d.windows[rank], off, op, order, a, b)
 		if !op.Fetching() {
 			old = 0
 		}
@@ -34,21 +35,22 @@ func (d *Domain) Do(c *Context, rank int, off uint64, op Op, a, b uint64) (uint6
 
 // DoNB initiates Do and returns its event. The result of a fetching op goes to dst, which
 // has the size of an element and is undefined until the event is synchronised; it must not
-// be a target of atomics. Otherwise dst is ignored. Not allowed in a handler.
-func (d *Domain) DoNB(c *Context, dst []byte, rank int, off uint64, op Op, a, b uint64) (Event, error) {
-	return d.nonblocking(c, explicit, dst, rank, off, op, a, b)
+// be a target of atomics. Otherwise dst is ignored. Release is as of this call, Acquire as of
+// the synchronisation. Not allowed in a handler.
+func (d *Domain) DoNB(c *Context, dst []byte, rank int, off uint64, op Op, a, b uint64, orders ...Order) (Event, error) {
+	return d.nonblocking(c, explicit, dst, rank, off, op, a, b, orderOf(orders))
 }
 
 // DoNBI initiates Do as an implicit operation (see PutNBI): Set counts among the Puts, Get
 // among the Gets, all others among the RMWs. dst is as for DoNB. Not allowed in a handler.
-func (d *Domain) DoNBI(c *Context, dst []byte, rank int, off uint64, op Op, a, b uint64) error {
-	_, err := d.nonblocking(c, implicit, dst, rank, off, op, a, b)
+func (d *Domain) DoNBI(c *Context, dst []byte, rank int, off uint64, op Op, a, b uint64, orders ...Order) error {
+	_, err := d.nonblocking(c, implicit, dst, rank, off, op, a, b, orderOf(orders))
 	return err
 }
 
 // nonblocking is DoNB and DoNBI.
-func (d *Domain) nonblocking(c *Context, f form, dst []byte, rank int, off uint64, op Op, a, b uint64) (Event, error) {
-	owner, err := d.check(c, rank, off, op)
+func (d *Domain) nonblocking(c *Context, f form, dst []byte, rank int, off uint64, op Op, a, b uint64, order Order) (Event, error) {
+	owner, err := d.check(c, rank, off, op, order)
 	if err == nil {
 		err = d.checkResult(op, dst)
 	}
@@ -56,7 +58,7 @@ func (d *Domain) nonblocking(c *Context, f form, dst []byte, rank int, off uint6
 	case err != nil:
 		return 0, err
 	case d.windows != nil:
-		d.inPlace(dst, rank, off, op, a, b)
+		d.inPlace(dst, rank, off, op, order, a, b)
 		return 0, nil
 	}
 	return d.remote(c, f, dst, owner, off, op, a, b)
@@ -86,8 +88,8 @@ func categoryOf(op Op) category {
 }
 
 // inPlace does an operation in place.
-func (d *Domain) inPlace(dst []byte, rank int, off uint64, op Op, a, b uint64) {
-	old := updateBits(d.typ, &d.windows[rank], off, op, a, b)
+func (d *Domain) inPlace(dst []byte, rank int, off uint64, op Op, order Order, a, b uint64) {
+	old := updateBits(d.typ, &d.windows[rank], off, op, order, a, b)
 	if op.Fetching() {
 		putElement(dst, old)
 	}
@@ -145,7 +147,7 @@ func (ep *Endpoint) onAtomic(t *core.Token, args []uint32, _ []byte) {
 		return
 	}
 	w := windowOf(mem, size)
-	old := updateBits(typ, &w, 0, op, join(args[4], args[5]), join(args[6], args[7]))
+	old := updateBits(typ, &w, 0, op, Release, join(args[4], args[5]), join(args[6], args[7]))
 	if op.Fetching() {
 		ep.reply(t, handlerFetched, args[0], uint32(old), uint32(old>>32))
 	} else {

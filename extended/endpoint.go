@@ -113,6 +113,7 @@ func Attach(job *core.Job, spec core.AttachSpec) (*Endpoint, error) {
 		return nil, err
 	}
 	c.OnAdvance(ep.advance)
+	c.OnLocate(ep.onLocate)
 	// Peers may have sent something by now, but the first poll comes after all that.
 	ep.world, err = ep.newTeam(worldID, c.Group())
 	return ep, err

@@ -152,7 +152,7 @@ func TestMinMaxNaN(t *testing.T) {
 			d, s := []float64{x.a}, []float64{x.b}
 			f(bytesOf(d), bytesOf(s))
 			atomically := x.a
-			update(unsafe.Pointer(&atomically), op, x.b, 0)
+			update(unsafe.Pointer(&atomically), op, Acquire|Release, x.b, 0)
 			for _, got := range []float64{d[0], atomically} {
 				if got != want && !(math.IsNaN(got) && math.IsNaN(want)) || math.Signbit(got) != math.Signbit(want) && !math.IsNaN(want) {
 					t.Errorf("%v of %v and %v is %v, want %v", op, x.a, x.b, got, want)

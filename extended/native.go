@@ -96,7 +96,7 @@ func (t *Team) leavesToNative(op coll.Op, kind uint32) bool {
 }
 
 // beginNative begins a call, unless the network declines it.
-func (t *Team) beginNative(c *Context, k *coll.Call, dst, src []byte, kind uint32) (ev Event, begun bool, err error) {
+func (t *Team) beginNative(c *Context, k *coll.Call, dst, src []byte, says signature) (ev Event, begun bool, err error) {
 	op, err := c.begin(k.Op.String())
 	if err != nil {
 		return 0, false, err
@@ -109,7 +109,7 @@ func (t *Team) beginNative(c *Context, k *coll.Call, dst, src []byte, kind uint3
 	case k.Op == coll.Reduce && t.self != k.Root:
 		x.Dst = nil
 	}
-	if kind != 0 {
+	if kind := says[3]; kind != 0 {
 		typ, combine := typed(kind)
 		x.Type, x.Combine = core.ElementType(typ), core.AtomicOp(combine)
 	}
@@ -122,6 +122,7 @@ func (t *Team) beginNative(c *Context, k *coll.Call, dst, src []byte, kind uint3
 		c.ep.ops.release(op)
 		return 0, false, nil
 	}
+	t.count(op, says)
 	ev, err = c.event(op, nil)
 	return ev, true, err
 }

@@ -20,6 +20,9 @@ type operation struct {
 	group      *operation      // what it is a member of: it ends by itself and tells the group
 	dst        []byte          // of a get
 	call       string          // what began it, for reports
+	team       *Team           // of a collective call, else nil
+	made       int64           // it is this one of the team's collective calls, from 1
+	says       signature       // and this is what it does
 	next       *operation      // on the free list
 }
 
@@ -159,7 +162,7 @@ func (t *operations) grow() {
 func (t *operations) release(op *operation) {
 	t.lock()
 	t.advance(op)
-	op.group, op.dst = nil, nil
+	op.group, op.dst, op.team = nil, nil, nil
 	op.next, t.free = t.free, op
 	t.unlock()
 }
@@ -266,7 +269,12 @@ func (c *Context) complete(op *operation) error {
 
 // await waits until an operation is done.
 func (c *Context) await(op *operation) error {
-	err := c.WaitFor(op.call, func() bool { return op.arrived() })
+	var err error
+	if cond := func() bool { return op.arrived() }; op.team == nil {
+		err = c.WaitFor(op.call, cond)
+	} else {
+		err = c.WaitCall(op.call, op, cond)
+	}
 	if err == nil && !op.done() { // a payload is in use, of whose end no handler tells
 		err = c.WaitSilent(op.done)
 	}

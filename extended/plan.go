@@ -138,7 +138,7 @@ func (s *plans) exchange(t *Team, op coll.Op, recv, send []coll.Span) *plan {
 	if s.varying == nil {
 		s.varying = make(map[coll.Op]*varyingPlan)
 	}
-	p := t.newPlan(coll.Exchange(t.self, recv, send))
+	p := t.newPlan(coll.Exchange(t.self, recv, send, t.ep.debug))
 	s.varying[op] = &varyingPlan{recv, send, p}
 	return p
 }

@@ -27,6 +27,7 @@ type Team struct {
 
 	barrier  barrier
 	calls    calls
+	made     tally     // collective calls begun, those of the network among them
 	declined signature // of the last call that the network did not take
 }
 
@@ -100,8 +101,10 @@ func (c *Context) newTeam(id uint64, members []core.Rank) (*Team, error) {
 			t.index[r] = i
 		}
 	}
+	t.made.single = ep.single
 	t.self = t.RankOf(ep.Rank())
 	t.calls.init(t)
+	t.barrier.team = t
 	err := c.Exclusively(func() {
 		ep.teams[id] = t
 		for _, m := range ep.strays[id] {

@@ -8,11 +8,13 @@ import (
 
 // Collective calls that move blocks of different lengths.
 
-// Blocks tells where each member's block lies in a buffer. Lengths and offsets are in bytes;
-// both have an entry for every member.
+// Blocks tells where each member's block lies in a buffer. Lengths and offsets have an entry
+// for every member. They are the program's, which may change them when the call has returned,
+// also one that returns an event.
 type Blocks struct {
 	Lens []int
 	Offs []int // nil: one after the other
+	Unit int   // the bytes that both count; 0 stands for 1
 }
 
 // spans returns the blocks as spans of a buffer of n bytes, or says what is wrong.
@@ -20,16 +22,20 @@ func (b Blocks) spans(t *Team, c *Context, call, what string, buf coll.Buf, n in
 	if len(b.Lens) != t.Size() || b.Offs != nil && len(b.Offs) != t.Size() {
 		return nil, c.ep.misuse(call, "%d lengths and %d offsets of blocks of the %s for %d members", len(b.Lens), len(b.Offs), what, t.Size())
 	}
+	if b.Unit < 0 {
+		return nil, c.ep.misuse(call, "blocks of the %s in units of %d bytes", what, b.Unit)
+	}
 	spans := make([]coll.Span, t.Size())
-	at := 0
+	unit := max(1, b.Unit)
+	at, room := 0, n/unit
 	for i, size := range b.Lens {
 		if b.Offs != nil {
 			at = b.Offs[i]
 		}
-		if size < 0 || at < 0 || size > n || at > n-size {
-			return nil, c.ep.misuse(call, "block %d, %d bytes at %d, lies outside the %s of %d bytes", i, size, at, what, n)
+		if size < 0 || at < 0 || size > room || at > room-size {
+			return nil, c.ep.misuse(call, "block %d, %d units of %d bytes at unit %d, lies outside the %s of %d units", i, size, unit, at, what, room)
 		}
-		spans[i] = coll.Span{Buf: buf, Off: at, Len: size}
+		spans[i] = coll.Span{Buf: buf, Off: at * unit, Len: size * unit}
 		at += size
 	}
 	return spans, nil

@@ -2,6 +2,7 @@ package spawner
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/internal/drain"
+	"github.com/aqueduct-go/aqueduct/internal/wire"
 )
 
 // client is a rank's Bootstrap.
@@ -23,6 +25,8 @@ type client struct {
 
 	call    sync.Mutex // held during a collective call
 	results chan result
+
+	where atomic.Pointer[func() core.Place] // nil: see Locate
 
 	send    sync.Mutex // held while sending; guards closed
 	closed  bool
@@ -134,6 +138,39 @@ func (c *client) Abort(status int, reason string) {
 	}
 }
 
+// Locate implements core.Surveyor.
+func (c *client) Locate(where func() core.Place) { c.where.Store(&where) }
+
+// Stalled implements core.Surveyor.
+func (c *client) Stalled(st core.Stall) {
+	flags := uint8(0)
+	if st.Report {
+		flags |= stallReport
+	}
+	if st.Debug {
+		flags |= stallDebug
+	}
+	// An error means that the job is over, or the launcher gone.
+	_ = c.transmit(appendFrame(nil, kindStalled, func(b []byte) []byte {
+		return wire.AppendUint64(append(b, flags), uint64(st.Waited))
+	}))
+}
+
+// locate tells the launcher where the rank is, in answer to a question.
+func (c *client) locate(number uint32) {
+	p := core.Place{Rank: c.Rank()}
+	if where := c.where.Load(); where != nil {
+		p = (*where)()
+	}
+	b, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // nothing in it can fail
+	}
+	_ = c.transmit(appendFrame(nil, kindPlace, func(f []byte) []byte { // as above
+		return append(wire.AppendUint32(f, number), b...)
+	}))
+}
+
 // Exit implements core.Exiter. A rank that another launcher has started, and that ends the job with
 // status 0, leaves when its peers are gone: that launcher would kill them.
 func (c *client) Exit(status int) {
@@ -207,10 +244,13 @@ func (c *client) receive() error {
 			return fmt.Errorf("spawner: rank %d has lost its launcher: %w", c.rank, err)
 		}
 		m, err := decode(body)
-		if err == nil && m.kind == kindEnd {
+		switch {
+		case err != nil:
+		case m.kind == kindEnd:
 			return &core.ExitError{Status: m.status, Reason: m.reason}
-		}
-		if err == nil {
+		case m.kind == kindLocate:
+			go c.locate(m.number)
+		default:
 			err = c.take(m)
 		}
 		if err != nil {

@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
+	"github.com/aqueduct-go/aqueduct/core"
 	"golang.org/x/sys/unix"
 )
 
@@ -17,9 +21,10 @@ const strangersNamed = 5
 // conn is the launcher's connection to a rank that has joined. Its writing goroutine keeps
 // a rank that does not read from holding up the others.
 type conn struct {
-	link *link
-	out  chan packet
-	once sync.Once
+	link  *link
+	out   chan packet
+	once  sync.Once
+	stuck atomic.Bool // the rank was cut off because it does not read
 }
 
 // packet is what goes out at once: frames, the first of which fds belong to.
@@ -29,11 +34,12 @@ type packet struct {
 }
 
 // send queues frames. A rank that follows the protocol has at most a result, two batches
-// of descriptors and the job's end outstanding; one that does not is cut off.
+// of descriptors, a question and the job's end outstanding; one that does not is cut off.
 func (c *conn) send(frames []byte, fds ...int) {
 	select {
 	case c.out <- packet{frames, fds}:
 	default:
+		c.stuck.Store(true)
 		c.link.close()
 	}
 }
@@ -42,7 +48,7 @@ func (c *conn) send(frames []byte, fds ...int) {
 func (c *conn) write() {
 	for p := range c.out {
 		if c.link.send(p.frames, p.fds...) != nil {
-			c.link.close() // the reading goroutine notices
+			c.link.conn.CloseRead() // the reading goroutine takes what the rank has sent, and ends
 		}
 	}
 }
@@ -81,7 +87,7 @@ func (j *Job) join(rank int, l *link, welcome []byte) error {
 		return errRankEnded
 	}
 	if j.spec.started() {
-		if err := j.follow(rank, l); err != nil {
+		if err := j.followJoined(rank, l); err != nil {
 			return err
 		}
 	}
@@ -89,7 +95,7 @@ func (j *Job) join(rank int, l *link, welcome []byte) error {
 	m.conn = c
 	j.linked++
 	j.group.Go(c.write)
-	j.group.Go(func() { j.read(rank, l) })
+	j.group.Go(func() { j.read(rank, c) })
 	c.send(appendFrame(nil, kindWelcome, func(b []byte) []byte { return append(b, welcome...) }))
 	if j.verdict.ending {
 		c.send(appendVerdict(nil, kindEnd, j.verdict.status, j.verdict.reason))
@@ -107,11 +113,15 @@ func (j *Job) refused(reason string) {
 	}
 }
 
-// read receives what a rank sends.
-func (j *Job) read(rank int, l *link) {
-	err := j.receive(rank, l)
-	l.drop()
-	if errors.Is(err, errEnded) || errors.Is(err, os.ErrDeadlineExceeded) {
+// read receives what a rank sends. That a connection is closed, at either end, is its end and no breach of the
+// protocol: this end is closed, too, when a rank cannot be written to because it has ended.
+func (j *Job) read(rank int, c *conn) {
+	err := j.receive(rank, c.link)
+	c.link.drop()
+	switch {
+	case errors.Is(err, net.ErrClosed) && c.stuck.Load():
+		err = errors.New("it does not read what it is sent")
+	case errors.Is(err, errEnded), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, net.ErrClosed):
 		err = nil
 	}
 	j.post(func() { j.disconnected(rank, err) })
@@ -130,7 +140,7 @@ func (j *Job) receive(rank int, l *link) error {
 		}
 		fd := -1
 		switch m.kind {
-		case kindExchange:
+		case kindExchange, kindPlace:
 			m.blob = bytes.Clone(m.blob)
 		case kindShare:
 			fds, err := l.claim(1)
@@ -160,7 +170,15 @@ func (j *Job) message(rank int, m message, fd int) {
 		j.abort(rank, m.status, m.reason)
 	case kindLeave:
 		j.members[rank].left = true
+		j.located(rank, nil)
 		j.checkWaiters()
+	case kindStalled:
+		j.stalled(core.Stall{
+			Rank: core.Rank(rank), Waited: time.Duration(m.waited),
+			Report: m.flags&stallReport != 0, Debug: m.flags&stallDebug != 0,
+		})
+	case kindPlace:
+		j.placed(rank, m.number, m.blob)
 	default:
 		j.end(1, fmt.Sprintf("rank %d broke the bootstrap protocol: it sent a %v", rank, m.kind))
 	}

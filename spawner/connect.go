@@ -49,7 +49,7 @@ func Connect() (core.Bootstrap, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := id.join()
+	l, err := id.join(purposeRank)
 	if err != nil {
 		return nil, fmt.Errorf("spawner: rank %d cannot join its job through %s: %w", id.rank, id.socket, err)
 	}
@@ -116,15 +116,15 @@ func readIdentity() (*jobID, error) {
 	return id, nil
 }
 
-// join connects to the launcher and is let in.
-func (id *jobID) join() (*link, error) {
+// join connects to the launcher and is let in for a purpose.
+func (id *jobID) join(purpose string) (*link, error) {
 	c, err := dial(id.socket)
 	if err != nil {
 		return nil, err
 	}
 	c.SetDeadline(time.Now().Add(joinTime))
 	l := newLink(c)
-	if err := id.introduce(l); err != nil {
+	if err := id.introduce(l, purpose); err != nil {
 		c.Close()
 		return nil, err
 	}
@@ -159,8 +159,8 @@ func dial(path string) (*net.UnixConn, error) {
 }
 
 // introduce performs the rank's side of the handshake.
-func (id *jobID) introduce(l *link) error {
-	expect, err := respond(l.conn, id.secret, id.rank)
+func (id *jobID) introduce(l *link, purpose string) error {
+	expect, err := respond(l.conn, id.secret, purpose, id.rank)
 	if err != nil {
 		return fmt.Errorf("handshake: %w", err)
 	}

@@ -33,9 +33,12 @@
 //     not match.
 //   - After Spec.Timeout every rank gets SIGQUIT, upon which it prints its goroutines; the
 //     status is 124.
-//   - A Spec.Starter kills all when the first rank fails. So the others hear of a failure when the
-//     rank that failed is gone, and ranks that print their goroutines exit when all have.
-//     A signal that kills the starter ends the job with its status.
+//   - A Spec.Starter executes the launcher's program for each rank. That tells the launcher which
+//     process the rank is, gets no further than this package's initialisation, and becomes the
+//     rank's program. The starter kills all when the first rank fails. So ranks are judged in the
+//     order in which they began to end, the others hear of a failure when the rank that failed is
+//     gone, and ranks that print their goroutines exit when all have. A signal that kills the
+//     starter ends the job with its status.
 //   - Output that cannot be written fails the job, even one that has ended well.
 //   - The ranks die with the launcher: the kernel kills them when the thread that started
 //     them ends (PR_SET_PDEATHSIG), and Done reports the lost connection to those that a

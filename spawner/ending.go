@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"golang.org/x/sys/unix"
 )
@@ -23,6 +24,7 @@ func (j *Job) exited(rank int, ws syscall.WaitStatus) {
 	m := &j.members[rank]
 	m.exited, m.ws = true, ws
 	j.running--
+	j.located(rank, nil)
 	if m.conn != nil && !m.lost {
 		// What it sent last may still be unread; somebody else may hold the connection.
 		m.conn.link.conn.SetReadDeadline(time.Now().Add(strayTime))
@@ -36,6 +38,7 @@ func (j *Job) disconnected(rank int, err error) {
 	m := &j.members[rank]
 	m.lost = true
 	j.linked--
+	j.located(rank, nil)
 	wait := max(j.spec.grace(), strayTime)
 	if j.quitting {
 		wait += j.spec.dumpLimit() // see letQuit
@@ -55,7 +58,6 @@ func (j *Job) disconnected(rank int, err error) {
 		})
 	}
 	j.settle(rank)
-	j.resume()
 	// Not before: a rank that is cut off must not be heard before the reason.
 	if j.quitting {
 		j.letQuit()
@@ -64,14 +66,23 @@ func (j *Job) disconnected(rank int, err error) {
 	}
 }
 
-// settle judges a rank that has ended, once its process has and all it sent is read.
+// heard reports whether a rank's process has ended and all that it sent is read.
+func (m *member) heard() bool { return m.exited && (m.conn == nil || m.lost) }
+
+// settle judges a rank that has ended, once it is heard.
 func (j *Job) settle(rank int) {
-	m := &j.members[rank]
-	if !m.exited || m.conn != nil && !m.lost {
-		return
+	if j.spec.started() {
+		j.settleInOrder()
+	} else if j.members[rank].heard() {
+		j.judge(rank)
 	}
+}
+
+// judge judges a rank that has ended.
+func (j *Job) judge(rank int) {
+	m := &j.members[rank]
 	if m.obscure {
-		j.judgeStarter()
+		j.checkWaiters()
 		return
 	}
 	status, said, announced := statusOf(m.ws), j.name(rank)+" "+describe(m.ws), false
@@ -89,7 +100,6 @@ func (j *Job) settle(rank int) {
 		j.out.report("%s", said)
 	}
 	j.checkWaiters()
-	j.judgeStarter()
 }
 
 // name returns what to call a rank's process.
@@ -122,7 +132,9 @@ func (j *Job) checkWaiters() {
 		case j.calls.in[rank]: // it made the call before it ended
 		case m.left:
 			j.end(1, fmt.Sprintf("rank %d left the job while rank %d waits in %v", rank, first, call))
-		case m.conn == nil && m.exited:
+		case m.conn == nil && m.exited && m.obscure && m.overdue:
+			j.end(1, fmt.Sprintf("rank %d ended before it joined the job, while rank %d waits in %v", rank, first, call))
+		case m.conn == nil && m.exited && !m.obscure && (m.settled || !j.spec.started()):
 			j.end(1, fmt.Sprintf("rank %d %s before it joined the job, while rank %d waits in %v", rank, describe(m.ws), first, call))
 		}
 	}
@@ -171,12 +183,14 @@ func (j *Job) tellRanks() {
 		case rank == j.speaker && j.spec.started() && j.verdict.status == 0: // it waits, see letGo
 		case m.conn != nil:
 			m.conn.send(frame)
+		case m.follows():
+			unix.PidfdSendSignal(m.pidfd, unix.SIGTERM, nil, 0) // as below
 		case j.spec.started(): // it is told when it joins, or killed
 		case !m.exited:
 			j.procs.signalRank(rank, unix.SIGTERM) // there is no other way to tell it
 		}
 	}
-	if j.spec.started() && j.absent == len(j.members) {
+	if j.spec.started() && j.unknown() && len(j.followedLiving()) == 0 {
 		j.procs.signal(unix.SIGTERM) // it passes that on
 	}
 	j.letGo()
@@ -213,13 +227,18 @@ func (j *Job) expire() {
 		return
 	}
 	shm.Ring(j.judged)
-	j.out.report("%s; asking every rank for its goroutines", reason)
-	if !j.spec.started() {
-		j.out.tagLines()
-	}
-	j.signal(unix.SIGQUIT)
-	wait := j.spec.dumpLimit()
-	j.after(wait, func() { j.kill(wait) })
+	j.locate(func(places []core.Place) {
+		if j.linked > 0 {
+			j.out.report("%s; where the ranks are:\n%s", reason, core.Table(places))
+		}
+		j.out.report("%s; asking every rank for its goroutines", reason)
+		if !j.spec.started() {
+			j.out.tagLines()
+		}
+		j.signal(unix.SIGQUIT)
+		wait := j.spec.dumpLimit()
+		j.after(wait, func() { j.kill(wait) })
+	})
 }
 
 // kill kills the ranks that still live after they had the given time to end.
@@ -237,8 +256,8 @@ func (j *Job) kill(given time.Duration) {
 	j.forced = true
 	j.signalFollowed(unix.SIGKILL)
 	if j.spec.started() {
-		// It ends by itself when the ranks have, and cleans up. Those that have not joined it alone knows.
-		if j.absent > 0 {
+		// It ends by itself when the ranks have, and cleans up. Those that have not entered it alone knows.
+		if j.unknown() {
 			j.procs.signal(unix.SIGTERM)
 		}
 		j.after(starterTime, func() { j.procs.signal(unix.SIGKILL) })

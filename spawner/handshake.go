@@ -16,12 +16,12 @@ import (
 // The handshake, challenge and response in both directions:
 //
 //	launcher → rank: magic, launcher nonce
-//	rank → launcher: rank, rank nonce, proof("rank")
+//	rank → launcher: rank, rank nonce, proof("rank"), or proof("entry") if it only enters its process
 //	launcher → rank: welcome frame with proof("launcher"), once the rank is let in
 //
 // A proof is HMAC-SHA256 under the job's secret of the protocol's name, the purpose, the
 // rank and both nonces, so it is of no use for another connection, rank or direction. All
-// that a stranger can make the launcher do is read helloSize bytes and compute one HMAC.
+// that a stranger can make the launcher do is read helloSize bytes and compute two HMACs.
 const (
 	magic      = "AQUEDUCT bootstrap 1\n"
 	secretSize = 32
@@ -30,6 +30,7 @@ const (
 	helloSize  = 4 + nonceSize + proofSize
 
 	purposeRank     = "rank"
+	purposeEntry    = "entry"
 	purposeLauncher = "launcher"
 )
 
@@ -58,32 +59,38 @@ func fresh(n int) []byte {
 	return b
 }
 
-// challenge is the launcher's side: it returns the rank that has proved itself on c and
-// the proof to welcome it with.
-func challenge(c *net.UnixConn, secret []byte, size int) (rank int, welcome []byte, err error) {
+// challenge is the launcher's side: it returns the rank that has proved itself on c, for
+// which purpose, and the proof to welcome it with.
+func challenge(c *net.UnixConn, secret []byte, size int) (rank int, purpose string, welcome []byte, err error) {
 	d := dialogue{secret: secret, launcher: fresh(nonceSize)}
 	if _, err := c.Write(append([]byte(magic), d.launcher...)); err != nil {
-		return 0, nil, err
+		return 0, "", nil, err
 	}
 	hello := make([]byte, helloSize)
 	if _, err := io.ReadFull(c, hello); err != nil {
-		return 0, nil, fmt.Errorf("no proof: %w", err)
+		return 0, "", nil, fmt.Errorf("no proof: %w", err)
 	}
 	r := wire.NewReader(hello)
 	claimed := r.Uint32()
 	d.rank, d.client = int(claimed), r.Next(nonceSize)
-	if !hmac.Equal(r.Next(proofSize), d.proof(purposeRank)) {
-		return 0, nil, errors.New("wrong proof")
+	proof := r.Next(proofSize)
+	switch {
+	case hmac.Equal(proof, d.proof(purposeRank)):
+		purpose = purposeRank
+	case hmac.Equal(proof, d.proof(purposeEntry)):
+		purpose = purposeEntry
+	default:
+		return 0, "", nil, errors.New("wrong proof")
 	}
 	if claimed >= uint32(size) {
-		return 0, nil, fmt.Errorf("rank %d of a job of %d", claimed, size)
+		return 0, "", nil, fmt.Errorf("rank %d of a job of %d", claimed, size)
 	}
-	return d.rank, d.proof(purposeLauncher), nil
+	return d.rank, purpose, d.proof(purposeLauncher), nil
 }
 
-// respond is the rank's side: it proves itself on c and returns the proof that the
-// launcher has to give in turn.
-func respond(c *net.UnixConn, secret []byte, rank int) (expect []byte, err error) {
+// respond is the rank's side: it proves itself on c for a purpose and returns the proof that
+// the launcher has to give in turn.
+func respond(c *net.UnixConn, secret []byte, purpose string, rank int) (expect []byte, err error) {
 	greeting := make([]byte, len(magic)+nonceSize)
 	if _, err := io.ReadFull(c, greeting); err != nil {
 		return nil, err
@@ -94,7 +101,7 @@ func respond(c *net.UnixConn, secret []byte, rank int) (expect []byte, err error
 	}
 	d := dialogue{secret: secret, rank: rank, launcher: r.Rest(), client: fresh(nonceSize)}
 	hello := append(wire.AppendUint32(nil, uint32(rank)), d.client...)
-	_, err = c.Write(append(hello, d.proof(purposeRank)...))
+	_, err = c.Write(append(hello, d.proof(purpose)...))
 	return d.proof(purposeLauncher), err
 }
 

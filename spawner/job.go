@@ -38,12 +38,20 @@ type Job struct {
 	told    bool // the ranks know that the job has ended
 	speaker int  // the rank that aborted the job last; -1: none
 
-	suspended     []int      // ranks, see suspend
+	survey    core.Survey // what is known of where the ranks are
+	surveying *inquiry    // to all ranks where they are; nil: none
+	inquiries uint32      // so far
+	stall     *core.Stall // what to ask all ranks for next
+
 	judged        int        // a bell that has rung once the job has failed
 	scratch       *lockedDir // nil: none
 	quitting      bool       // ranks print their goroutines, see awaitQuit
+	order         *order     // of ends; nil without a Starter
+	starterFD     int        // its pidfd; nobody: none
 	starterOver   bool       // the Starter has ended
 	starterStatus syscall.WaitStatus
+	patient       bool // see hasty
+	starterLate   bool
 
 	events chan func()
 	over   chan struct{} // closed when run takes no more events
@@ -60,10 +68,12 @@ type member struct {
 	ws     syscall.WaitStatus // once it has exited
 
 	// With a Starter:
-	pid     int  // once it has joined
+	pid     int  // once it has entered, or joined; 0 before
 	pidfd   int  // of its process; -1 once that has been reaped
 	gone    bool // its process lives no more
 	obscure bool // it has exited, but ws is not known to be its own
+	overdue bool // nor will it be
+	settled bool // it has been judged
 }
 
 // Start starts the job that spec describes and returns when all its processes run. If it
@@ -80,7 +90,7 @@ func Start(ctx context.Context, spec Spec) (*Job, error) {
 	n, ranks := spec.processes(), spec.ranks()
 	j := &Job{
 		spec: spec, procs: newProcs(hex.EncodeToString(fresh(8)), n), secret: fresh(secretSize),
-		members: make([]member, ranks), running: n, absent: ranks, speaker: -1, calls: newRendezvous(ranks),
+		members: make([]member, ranks), running: n, absent: ranks, speaker: -1, starterFD: nobody, calls: newRendezvous(ranks),
 		events: make(chan func()), over: make(chan struct{}), done: make(chan struct{}),
 	}
 	if j.judged, err = shm.NewBell(); err != nil {
@@ -93,9 +103,19 @@ func Start(ctx context.Context, spec Spec) (*Job, error) {
 		unix.Close(j.judged)
 		return nil, failure(statusSelf, "%v", err)
 	}
+	if spec.started() {
+		if j.order, err = newOrder(); err != nil {
+			unix.Close(j.judged)
+			<-j.out.finish()
+			return nil, failure(statusSelf, "%v", err)
+		}
+	}
 	if spec.Mode == Processes {
 		if err := j.listen(); err != nil {
 			unix.Close(j.judged)
+			if j.order != nil {
+				j.order.close()
+			}
 			<-j.out.finish()
 			return nil, failure(statusSelf, "%v", err)
 		}
@@ -149,6 +169,10 @@ func (j *Job) run(ctx context.Context, started <-chan bool) {
 	}
 	j.group.Wait()
 	unix.Close(j.judged)
+	if j.order != nil {
+		j.order.close()
+		unix.Close(j.starterFD)
+	}
 	closeFDs(j.calls.held())
 	closeFDs(j.dealer.fds)
 	j.procs.group.Wait()
@@ -200,7 +224,7 @@ func (j *Job) Wait() (status int, err error) {
 }
 
 // Pid returns the process id of a rank, or of the wrapper in which Spec.Prefix started it; with a
-// Spec.Starter it is 0 before the rank has joined. When the ranks share a process, rank 0 stands
+// Spec.Starter it is 0 before the starter has begun the rank. When the ranks share a process, rank 0 stands
 // for all.
 func (j *Job) Pid(rank core.Rank) int {
 	if !j.spec.started() {
@@ -213,8 +237,8 @@ func (j *Job) Pid(rank core.Rank) int {
 	return <-answer
 }
 
-// Kill kills the process group of one rank with SIGKILL, or with a Spec.Starter its process once it
-// has joined; the job then ends as it does when a rank dies by itself.
+// Kill kills the process group of one rank with SIGKILL, or with a Spec.Starter its process once that
+// has begun; the job then ends as it does when a rank dies by itself.
 func (j *Job) Kill(rank core.Rank) error {
 	if rank < 0 || int(rank) >= len(j.members) {
 		return fmt.Errorf("spawner: Kill: rank %d of a job of %d processes", rank, len(j.members))
@@ -261,7 +285,7 @@ func (j *Job) signal(sig syscall.Signal) {
 	if sig == unix.SIGQUIT && j.spec.started() {
 		j.awaitQuit()
 	}
-	if !j.signalFollowed(sig) || j.absent > 0 && sig != unix.SIGQUIT {
+	if !j.signalFollowed(sig) || j.unknown() && sig != unix.SIGQUIT {
 		j.procs.signal(sig)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"os"
 	"slices"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // listen opens the rendezvous point.
@@ -16,6 +18,7 @@ func (j *Job) listen() error {
 	j.server = &server{
 		point: point, secret: j.secret, size: j.spec.N, uid: os.Geteuid(), patience: patience,
 		joined:  j.admit,
+		entered: j.admitEntry,
 		refused: func(reason string) { j.post(func() { j.refused(reason) }) },
 		ours:    func(pid, group int) bool { return j.spec.started() || j.procs.own(pid, group) },
 		failed:  func(err error) { j.post(func() { j.end(statusSelf, err.Error()) }) },
@@ -34,9 +37,12 @@ func (j *Job) launch(path string, argv []string) error {
 		}
 	}
 	if j.spec.scratches() {
-		var err error
-		if j.scratch, err = newScratch(); err != nil {
+		d, why, err := newScratch(j.spec.StarterRoom, scratchBase, os.TempDir())
+		if err != nil {
 			return failure(statusSelf, "%v", err)
+		}
+		if j.scratch = d; why != "" {
+			j.out.report("files of %s, which take up to %d MB, are in %s: %s", j.spec.starterName(), j.spec.StarterRoom>>20, d.path, why)
 		}
 		j.procs.dir = j.scratch.path
 		argv = j.spec.withScratch(argv, j.scratch.path)
@@ -65,6 +71,10 @@ func (j *Job) launch(path string, argv []string) error {
 		return c, nil
 	}
 	began := func(rank, pid int) {
+		if j.spec.started() {
+			fd, err := unix.PidfdOpen(pid, 0) // here, where nobody has reaped it
+			j.post(func() { j.starterBegan(fd, err) })
+		}
 		if j.spec.Verbose {
 			who := j.name(rank)
 			if j.spec.started() {

@@ -17,17 +17,24 @@ type lockedDir struct {
 	lock *os.File
 }
 
-// newLockedDir makes a directory in base, whose name begins with the prefix. First it has those with
-// this prefix that launchers of this user left behind there removed, by a function.
+// newLockedDir makes a directory in base, whose name begins with the prefix. It has that name only when it is
+// locked, so one that is not was left behind: those of this user's launchers are first removed, by a function.
 func newLockedDir(base, prefix string, remove func(dir string)) (*lockedDir, error) {
-	eachStale(base, prefix, remove)
-	path, err := os.MkdirTemp(base, prefix)
+	eachStale(base, prefix, 0, remove)
+	eachStale(base, newMark+prefix, staleAge, remove)
+	unnamed, err := os.MkdirTemp(base, newMark+prefix)
 	if err != nil {
 		return nil, err
 	}
-	lock, err := lockDir(path)
+	path := filepath.Join(base, strings.TrimPrefix(filepath.Base(unnamed), newMark))
+	lock, err := lockDir(unnamed)
+	if err == nil {
+		if err = os.Rename(unnamed, path); err != nil {
+			lock.Close()
+		}
+	}
 	if err != nil {
-		os.Remove(path)
+		os.Remove(unnamed)
 		return nil, fmt.Errorf("locking %s: %w", path, err)
 	}
 	return &lockedDir{path, lock}, nil
@@ -46,12 +53,16 @@ func lockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// staleAge is how old an unlocked directory must be before it counts as left behind: far
-// more than a launcher needs between making and locking it.
+// newMark begins the name of a directory that is not locked yet.
+const newMark = ".new-"
+
+// staleAge is how old such a directory must be before it counts as left behind: far more than a
+// launcher needs between making and locking it.
 const staleAge = time.Minute
 
-// eachStale calls the function for what launchers of this user that were killed have left in base.
-func eachStale(base, prefix string, remove func(dir string)) {
+// eachStale calls the function for what launchers of this user that were killed have left in base, of an age
+// at least.
+func eachStale(base, prefix string, age time.Duration, remove func(dir string)) {
 	d, err := os.Open(base)
 	if err != nil {
 		return
@@ -65,7 +76,7 @@ func eachStale(base, prefix string, remove func(dir string)) {
 		dir := filepath.Join(base, name)
 		var st unix.Stat_t
 		if unix.Lstat(dir, &st) != nil || int(st.Uid) != os.Geteuid() ||
-			time.Since(time.Unix(st.Mtim.Unix())) < staleAge {
+			time.Since(time.Unix(st.Mtim.Unix())) < age {
 			continue
 		}
 		f, err := lockDir(dir)

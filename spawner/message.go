@@ -17,6 +17,14 @@ const (
 	kindTaken                    // a kindFDs has been received
 	kindAbort                    // status, reason
 	kindLeave                    // Close
+	kindStalled                  // a wait takes long: stallReport, stallDebug; for how many nanoseconds
+	kindPlace                    // where the rank is: the question's number, a core.Place in JSON
+)
+
+// What a kindStalled says of the wait.
+const (
+	stallReport = 1 << iota // it is to be reported
+	stallDebug              // what can never end is to end the job
 )
 
 // What the launcher sends.
@@ -26,6 +34,7 @@ const (
 	kindPassed                   // the Barrier is complete
 	kindFDs                      // index of the first, count; the descriptors come with it
 	kindEnd                      // the job has failed: status, reason
+	kindLocate                   // the rank is to say where it is: the question's number
 )
 
 // String returns the name of the call behind a rank's message.
@@ -88,12 +97,15 @@ func exitStatus(status int) int {
 // message is a decoded frame; which fields count depends on the kind.
 type message struct {
 	kind   kind
-	blob   []byte // Exchange, Part, Welcome: aliases the frame
+	blob   []byte // Exchange, Part, Welcome, Place: aliases the frame
 	rank   int    // Part
 	first  int    // FDs
 	count  int    // FDs
 	status int    // Abort, End: 0 to 255
 	reason string // Abort, End
+	flags  uint8  // Stalled
+	number uint32 // Place, Locate
+	waited uint64 // Stalled
 }
 
 // decode reads the body of a frame.
@@ -103,6 +115,12 @@ func decode(body []byte) (message, error) {
 	switch m.kind {
 	case kindExchange, kindWelcome:
 		m.blob = r.Rest()
+	case kindPlace:
+		m.number, m.blob = r.Uint32(), r.Rest()
+	case kindLocate:
+		m.number = r.Uint32()
+	case kindStalled:
+		m.flags, m.waited = r.Uint8(), r.Uint64()
 	case kindPart:
 		m.rank = int(r.Uint32())
 		m.blob = r.Rest()

@@ -131,12 +131,12 @@ func TestLongTempDir(t *testing.T) {
 	start(t, "collectives", 2).finish(0)
 }
 
-// What a killed launcher has left is removed by the next; what looks similar is not.
+// What a killed launcher has left is removed by the next, at once; what looks similar is not, nor what
+// another may be about to lock.
 func TestStaleSocketsAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	old := time.Now().Add(-time.Hour)
-	make := func(name string, files ...string) string {
+	make := func(age time.Duration, name string, files ...string) string {
 		d := filepath.Join(dir, name)
 		if err := os.Mkdir(d, 0o700); err != nil {
 			t.Fatal(err)
@@ -151,19 +151,23 @@ func TestStaleSocketsAreRemoved(t *testing.T) {
 			}
 			unix.Close(fd)
 		}
+		old := time.Now().Add(-age)
 		if err := os.Chtimes(d, old, old); err != nil {
 			t.Fatal(err)
 		}
 		return d
 	}
-	stale := make("aqueduct-socket-1", "s")
-	foreign := make("aqueduct-socket-2", "s", "t")
-	other := make("aqueduct-src", "s")
+	stale := []string{make(0, "aqueduct-socket-1", "s"), make(time.Hour, ".new-aqueduct-socket-1")}
+	foreign := make(time.Hour, "aqueduct-socket-2", "s", "t")
+	other := make(time.Hour, "aqueduct-src", "s")
+	begun := make(0, ".new-aqueduct-socket-2")
 	start(t, "never", 1).finish(0)
-	if _, err := os.Stat(stale); !os.IsNotExist(err) {
-		t.Errorf("%s is still there: %v", stale, err)
+	for _, d := range stale {
+		if _, err := os.Stat(d); !os.IsNotExist(err) {
+			t.Errorf("%s is still there: %v", d, err)
+		}
 	}
-	for _, d := range []string{foreign, other} {
+	for _, d := range []string{foreign, other, begun} {
 		if _, err := os.Stat(d); err != nil {
 			t.Errorf("%s is gone: %v", d, err)
 		}

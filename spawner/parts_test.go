@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/stacks"
 	"github.com/aqueduct-go/aqueduct/internal/wire"
 	"golang.org/x/sys/unix"
 )
@@ -228,6 +230,9 @@ func FuzzDecode(f *testing.F) {
 	for _, frame := range [][]byte{
 		appendPart(nil, 3, []byte("blob")), appendFDs(nil, 253, 7), appendVerdict(nil, kindAbort, 300, "why"),
 		appendFrame(nil, kindBarrier, nil), appendFrame(nil, kindExchange, func(b []byte) []byte { return append(b, 1) }),
+		appendFrame(nil, kindLocate, func(b []byte) []byte { return wire.AppendUint32(b, 1) }),
+		appendFrame(nil, kindPlace, func(b []byte) []byte { return append(wire.AppendUint32(b, 1), "{}"...) }),
+		appendFrame(nil, kindStalled, func(b []byte) []byte { return wire.AppendUint64(append(b, stallReport), 1) }),
 	} {
 		body, _, err := wire.NextFrame(frame, maxFrame)
 		if err != nil {
@@ -281,10 +286,36 @@ func FuzzChallenge(f *testing.F) {
 			t.Fatal(err)
 		}
 		theirs.CloseWrite()
-		if rank, _, err := challenge(ours, fresh(secretSize), 4); err == nil {
+		if rank, _, _, err := challenge(ours, fresh(secretSize), 4); err == nil {
 			t.Fatalf("%x was let in as rank %d", hello, rank)
 		}
 	})
+}
+
+// Files of a job go where there is room, memory first, and why they are not there is told.
+func TestScratchNeedsRoom(t *testing.T) {
+	memory, disk := t.TempDir(), t.TempDir()
+	make := func(need int64, bases ...string) (base, why string) {
+		d, why, err := newScratch(need, bases...)
+		if err != nil {
+			return "", err.Error()
+		}
+		d.lock.Close()
+		return filepath.Dir(d.path), why
+	}
+	if base, why := make(1, memory, disk); base != memory || why != "" {
+		t.Errorf("with room: in %q, %q", base, why)
+	}
+	if base, why := make(1, filepath.Join(memory, "none"), disk); base != disk || !strings.Contains(why, "no such file") {
+		t.Errorf("without the first: in %q, %q", base, why)
+	}
+	// No file system has so much; of procfs there is nothing left, and it may be written by nobody.
+	if base, why := make(1, "/proc", disk); base != disk || why != "/proc has 0 MB left" {
+		t.Errorf("without room in the first: in %q, %q", base, why)
+	}
+	if base, why := make(math.MaxInt64, memory, disk); base != "" || !strings.Contains(why, "files of the job") || !strings.Contains(why, disk+" has ") {
+		t.Errorf("without any room: in %q, %q", base, why)
+	}
 }
 
 func TestHandshake(t *testing.T) {
@@ -293,10 +324,10 @@ func TestHandshake(t *testing.T) {
 		a, b := pair(t)
 		expect := make(chan []byte, 1)
 		go func() {
-			e, _ := respond(b, theirs, rank)
+			e, _ := respond(b, theirs, purposeRank, rank)
 			expect <- e
 		}()
-		got, welcome, err := challenge(a, ours, size)
+		got, _, welcome, err := challenge(a, ours, size)
 		return got, err == nil && bytes.Equal(welcome, <-expect), err
 	}
 	if rank, mutual, err := meet(secret, secret, 3, 4); rank != 3 || !mutual || err != nil {
@@ -336,7 +367,7 @@ func TestRankRefusesImpostor(t *testing.T) {
 		a.Write(appendFrame(nil, kindWelcome, func(b []byte) []byte { return append(b, fresh(proofSize)...) }))
 	}()
 	id := &jobID{rank: 0, size: 1, secret: fresh(secretSize)}
-	if err := id.introduce(newLink(b)); err == nil || !strings.Contains(err.Error(), "does not know the secret") {
+	if err := id.introduce(newLink(b), purposeRank); err == nil || !strings.Contains(err.Error(), "does not know the secret") {
 		t.Errorf("introduce: %v", err)
 	}
 }
@@ -383,7 +414,7 @@ func TestFullBacklog(t *testing.T) {
 			}
 			joined <- err
 		}()
-		for !bytes.Contains(stacks(), []byte("spawner.dial(")) || !bytes.Contains(stacks(), []byte("unix.Connect(")) {
+		for !bytes.Contains(stacks.All(), []byte("spawner.dial(")) || !bytes.Contains(stacks.All(), []byte("unix.Connect(")) {
 			if len(joined) > 0 {
 				t.Fatalf("a full backlog: %v", <-joined)
 			}

@@ -319,8 +319,9 @@ func roleLeave() {
 
 // roleEarly has rank 1 end before it joins.
 func roleEarly() {
-	if os.Getenv(spawner.EnvRank) == "1" {
-		return
+	if spawner.RankText() == "1" {
+		status, _ := strconv.Atoi(os.Getenv("STATUS"))
+		os.Exit(status)
 	}
 	roleLeave()
 }

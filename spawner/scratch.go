@@ -5,6 +5,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // A starter and the ranks that it starts may keep files: memory that they share, and where they meet.
@@ -30,16 +32,28 @@ func (s *Spec) withScratch(argv []string, path string) []string {
 	return argv
 }
 
-// newScratch makes the directory in memory or, where that cannot be, under TMPDIR.
-func newScratch() (*lockedDir, error) {
-	d, err := newLockedDir(scratchBase, scratchDir, removeScratch)
-	if err != nil {
-		d, err = newLockedDir(os.TempDir(), scratchDir, removeScratch)
+// newScratch makes the directory in the first of the bases that can be written and has room for so many bytes. It
+// says why that is not the first.
+func newScratch(need int64, bases ...string) (d *lockedDir, why string, err error) {
+	var no []string
+	for _, base := range bases {
+		if left, err := room(base); err == nil && left < need {
+			no = append(no, fmt.Sprintf("%s has %d MB left", base, left>>20))
+		} else if d, err := newLockedDir(base, scratchDir, removeScratch); err == nil {
+			return d, strings.Join(no, ", "), nil
+		} else {
+			no = append(no, err.Error())
+		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("making a directory for files of the job: %w; let %s or TMPDIR be one that can be written", err, scratchBase)
-	}
-	return d, nil
+	return nil, "", fmt.Errorf("no directory for files of the job, which take up to %d MB: %s; make %s larger (docker run --shm-size), or let TMPDIR be a directory that has room and can be written",
+		need>>20, strings.Join(no, ", "), bases[0])
+}
+
+// room returns how many bytes may be written where dir is.
+func room(dir string) (int64, error) {
+	var s unix.Statfs_t
+	err := unix.Statfs(dir, &s)
+	return int64(s.Bavail) * s.Bsize, err
 }
 
 // removeScratch removes the directory when all that used it have ended, or been killed: one that was

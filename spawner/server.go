@@ -32,6 +32,8 @@ type server struct {
 	// joined takes over the connection of a rank that has proved itself and is to be
 	// welcomed with the given proof, unless it returns an error.
 	joined func(rank int, l *link, welcome []byte) error
+	// entered notes the process of a rank, and welcomes it likewise.
+	entered func(rank int, l *link, welcome []byte) error
 	// refused hears of every connection that was turned away.
 	refused func(reason string)
 	// ours tells whether a process, or one of its process group, is a rank of the job.
@@ -135,7 +137,7 @@ func (s *server) examine(c *net.UnixConn) (who caller, err error) {
 		return who, fmt.Errorf("it runs under user id %d, the job under %d", cred.Uid, s.uid)
 	}
 	c.SetDeadline(time.Now().Add(s.patience))
-	rank, welcome, err := challenge(c, s.secret, s.size)
+	rank, purpose, welcome, err := challenge(c, s.secret, s.size)
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		err = fmt.Errorf("no proof within %v", s.patience)
@@ -146,6 +148,9 @@ func (s *server) examine(c *net.UnixConn) (who caller, err error) {
 		return who, err
 	}
 	c.SetDeadline(time.Time{})
+	if purpose == purposeEntry {
+		return who, s.entered(rank, newLink(c), welcome)
+	}
 	s.settle(c) // the job's from here on: the last rank to join stops the server
 	return who, s.joined(rank, newLink(c), welcome)
 }

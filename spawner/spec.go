@@ -61,6 +61,9 @@ type Spec struct {
 	// all it holds when the job has ended, however that came about.
 	Starter []string
 	RankVar string
+	// StarterRoom is how many bytes the files in "{dir}" take, at most. The directory is where there is so much
+	// room: in memory, else under TMPDIR, which a message says.
+	StarterRoom int64
 	// StarterHides tells of a variable's name that the starter does not inherit it: as what another
 	// of its kind, should that have started this process, has told it. Nil hides none; nor is any
 	// hidden that Env sets, or without a Starter.
@@ -184,8 +187,15 @@ func (s *Spec) resolve() (path string, argv []string, err error) {
 	if len(before) == 0 {
 		return path, append([]string{s.Prog}, s.Args...), nil
 	}
+	if s.started() {
+		self, err := os.Executable()
+		if err != nil {
+			return "", nil, failure(statusSelf, "%v", err)
+		}
+		before = append(before, self, entryName)
+	}
 	argv = slices.Concat(before, []string{path}, s.Args)
-	path, err = find(before[0], s.Dir)
+	path, err = find(argv[0], s.Dir)
 	return path, argv, err
 }
 

@@ -13,8 +13,8 @@ import (
 
 // A job may be started by another launcher, such as mpiexec: a Spec's Starter. That is then the
 // one process that this launcher has started itself. The ranks are its children, or somebody's
-// below it; they join as all ranks do, and from then on the kernel tells of their end by a
-// descriptor of the process.
+// below it. What it executes for a rank is this program again, which enters its process into the job and then
+// becomes the rank's program (see entry.go). From then on the kernel tells of its end by a descriptor.
 
 // starterTime is how long the starter may take to end, and to tell how a rank has ended, when the
 // kernel does not tell that.
@@ -47,37 +47,61 @@ func (s *Spec) checkStarter() error {
 	return nil
 }
 
-// follow begins to watch the process of a rank that has joined, on the goroutine of run.
-func (j *Job) follow(rank int, l *link) error {
-	cred, err := peerOf(l.conn)
-	if err != nil {
-		return err
-	}
-	fd, err := unix.PidfdOpen(int(cred.Pid), 0)
-	if err != nil {
-		return fmt.Errorf("following process %d of rank %d: %w", cred.Pid, rank, err)
-	}
+// follow begins to watch the process of a rank, on the goroutine of run. Should the rank have entered as
+// another, such as a shell that has started this one, that counts no more.
+func (j *Job) follow(rank, pid int) error {
 	m := &j.members[rank]
-	m.pid, m.pidfd = int(cred.Pid), fd
+	if m.pid == pid {
+		return nil
+	}
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err == nil {
+		err = j.order.ends(rank, fd)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return fmt.Errorf("following process %d of rank %d: %w", pid, rank, err)
+	}
+	m.pid, m.pidfd, m.gone = pid, fd, false
 	j.running++
 	if j.spec.Verbose {
-		j.out.report("rank %d is process %d", rank, m.pid)
+		j.out.report("rank %d is process %d", rank, pid)
 	}
 	j.group.Go(func() {
 		await(fd, unix.POLLIN, -1, nobody)
-		j.post(func() { j.gone(rank) })
+		j.post(func() { j.gone(rank, fd) })
 		ws, known := statusOfEnded(fd, j.judged)
-		j.post(func() { j.followed(rank, ws, known) })
+		j.post(func() { j.followed(rank, fd, ws, known) })
 	})
 	return nil
 }
 
-// follows reports whether a rank has joined and its process lives.
-func (m *member) follows() bool { return m.conn != nil && m.pidfd >= 0 && !m.gone }
+// follows reports whether the process of a rank is known and lives.
+func (m *member) follows() bool { return m.pid != 0 && m.pidfd >= 0 && !m.gone }
+
+// followJoined begins to watch a rank that has joined.
+func (j *Job) followJoined(rank int, l *link) error {
+	cred, err := peerOf(l.conn)
+	if err != nil {
+		return err
+	}
+	if err := j.follow(rank, int(cred.Pid)); err != nil {
+		return err
+	}
+	return j.order.hangsUp(rank, l.conn)
+}
+
+// unknown reports whether there are ranks whose processes only the starter knows, if they run.
+func (j *Job) unknown() bool {
+	return slices.ContainsFunc(j.members, func(m member) bool { return m.pid == 0 })
+}
 
 // gone notes that the process of a rank lives no more. Its parent may take its time to find out: a
 // launcher that ends the others sleeps meanwhile.
-func (j *Job) gone(rank int) {
+func (j *Job) gone(rank, pidfd int) {
+	if j.members[rank].pidfd != pidfd {
+		return
+	}
 	j.members[rank].gone = true
 	if rank == j.speaker {
 		j.tellRanks()
@@ -121,61 +145,94 @@ func await(fd int, events int16, limit time.Duration, other int) {
 }
 
 // followed notes how the process of a rank has ended, on the goroutine of run.
-func (j *Job) followed(rank int, ws syscall.WaitStatus, known bool) {
+func (j *Job) followed(rank, pidfd int, ws syscall.WaitStatus, known bool) {
 	m := &j.members[rank]
-	unix.Close(m.pidfd)
-	m.pidfd = -1
-	if known {
-		j.suspend(rank, ws)
+	j.order.look()
+	unix.Close(pidfd)
+	if m.pidfd != pidfd { // another process has joined in its place
+		j.running--
 		return
 	}
-	defer j.resume()
-	j.running--
-	m.exited, m.obscure = true, true
-	if !m.lost {
-		m.conn.link.conn.SetReadDeadline(time.Now().Add(strayTime))
+	m.pidfd = -1
+	m.obscure = !known
+	if !known && !m.left {
+		j.after(starterTime, func() {
+			if m.conn == nil {
+				m.overdue = true
+				j.checkWaiters()
+			} else {
+				j.end(1, fmt.Sprintf("rank %d ended without finishing the job", rank))
+			}
+		})
 	}
-	if !m.left {
-		j.after(starterTime, func() { j.end(1, fmt.Sprintf("rank %d ended without finishing the job", rank)) })
+	j.exited(rank, ws)
+}
+
+// theStarter is the starter among those that end.
+const theStarter = -1
+
+// settleInOrder judges those that have ended in the order in which they began to: what came later may have
+// come of what was first. So it waits for who has hung up and not yet ended, and for the last
+// words of who has.
+func (j *Job) settleInOrder() {
+	for s, ok := j.order.first(); ok && j.settleSign(s); s, ok = j.order.first() {
+		j.order.drop()
 	}
-	j.settle(rank)
 	j.judgeStarter()
 }
 
-// suspend has a rank that was killed wait for what becomes of the others: a starter kills all when
-// one has failed, and may do so before that one is seen to have ended.
-func (j *Job) suspend(rank int, ws syscall.WaitStatus) {
-	j.members[rank].ws = ws
-	if !ws.Signaled() || ws.Signal() != syscall.SIGKILL && ws.Signal() != syscall.SIGTERM {
-		j.exited(rank, ws)
-		j.judgeStarter()
-		j.resume()
-		return
-	}
-	if j.suspended = append(j.suspended, rank); len(j.suspended) == 1 {
-		j.after(j.spec.grace()/2, j.resumeAll)
-	}
-	j.resume()
-}
-
-// resume takes note of the ranks that were killed, once all others have been heard to the end.
-func (j *Job) resume() {
-	for i := range j.members {
-		if m := &j.members[i]; m.conn != nil && !(m.exited && m.lost) && !slices.Contains(j.suspended, i) {
-			return
+// settleSign judges whom a sign is of, unless more is to come of that one, and reports whether it is done with.
+func (j *Job) settleSign(s sign) bool {
+	if s.who == theStarter {
+		if j.starterOver && j.starterStatus.Signaled() {
+			j.blameStarter() // whatever the ranks do now, it is because of that
 		}
+		return j.starterOver
 	}
-	j.resumeAll()
+	switch m := &j.members[s.who]; {
+	case m.settled:
+	case m.exited:
+		if !m.heard() || j.hasty(m.ws) {
+			return false
+		}
+		m.settled = true
+		j.judge(s.who)
+	case s.pidfd == nobody:
+		return m.lost && (m.left || j.quitting) // else it is ending
+	default:
+		return s.pidfd != m.pidfd // another process has joined in its place
+	}
+	return true
 }
 
-func (j *Job) resumeAll() {
-	killed := j.suspended
-	j.suspended = nil
-	for _, rank := range killed {
-		j.exited(rank, j.members[rank].ws)
+// hasty reports whether it is too early to hold a rank's end against it: if it was killed, it may have been by the
+// starter, because a signal has killed a rank of which the launcher does not know yet. Then the starter's status
+// tells: 128 + signal, or the signal's number.
+func (j *Job) hasty(ws syscall.WaitStatus) bool {
+	if !j.unknown() || j.verdict.ending || !ws.Signaled() || ws.Signal() != syscall.SIGKILL && ws.Signal() != syscall.SIGTERM {
+		return false
 	}
-	if len(killed) > 0 {
-		j.judgeStarter()
+	if !j.starterOver && !j.patient {
+		j.patient = true
+		j.after(starterTime, func() { j.starterLate = true; j.settleInOrder() })
+	}
+	if !j.starterOver {
+		return !j.starterLate
+	}
+	const last = 64 // of the signals
+	if s := statusOf(j.starterStatus) % 128; s > 0 && s <= last && s != int(ws.Signal()) {
+		j.blameStarter()
+	}
+	return false
+}
+
+// starterBegan puts the starter among those whose ends are noticed in order.
+func (j *Job) starterBegan(pidfd int, err error) {
+	if j.starterFD = pidfd; err == nil {
+		err = j.order.ends(theStarter, pidfd)
+	}
+	if err != nil {
+		j.end(statusSelf, fmt.Sprintf("following the process of %s: %v", j.spec.starterName(), err))
 	}
 }
 
@@ -183,29 +240,21 @@ func (j *Job) resumeAll() {
 func (j *Job) starterEnded(ws syscall.WaitStatus) {
 	j.running--
 	j.starterOver, j.starterStatus = true, ws
-	if ws.Signaled() {
-		j.blameStarter() // whatever the ranks do now, it is because of that
-	}
 	for i := range j.members {
-		if m := &j.members[i]; m.conn == nil {
-			m.exited, m.obscure, m.ws = true, true, ws
+		if m := &j.members[i]; m.pid == 0 {
+			m.exited, m.obscure, m.overdue, m.ws = true, true, true, ws
 		}
 	}
 	j.after(starterTime, func() { j.blameStarter() })
-	j.judgeStarter()
+	j.settleInOrder()
 	j.checkWaiters()
 }
 
 // judgeStarter takes the starter's status as that of the job, if all ranks have ended and none has
 // said or shown another.
 func (j *Job) judgeStarter() {
-	if !j.starterOver {
+	if !j.starterOver || slices.ContainsFunc(j.members, func(m member) bool { return !m.heard() }) {
 		return
-	}
-	for i := range j.members {
-		if m := &j.members[i]; m.conn != nil && (!m.exited || !m.lost) {
-			return
-		}
 	}
 	j.blameStarter()
 	for i := range j.members {
@@ -257,7 +306,7 @@ func (j *Job) letQuit() {
 		return
 	}
 	for i := range j.members {
-		if m := &j.members[i]; m.follows() && !m.lost {
+		if m := &j.members[i]; m.conn != nil && m.follows() && !m.lost {
 			return
 		}
 	}
@@ -274,17 +323,19 @@ func (j *Job) hangUp() {
 	}
 }
 
-// signalFollowed sends a signal to the ranks that have joined, and reports whether there was one.
+// signalFollowed sends a signal to the ranks that are known, and reports whether there was one. SIGQUIT ends one
+// that has not joined at once, so the others would have no time to print: it goes to those only if none has joined.
 func (j *Job) signalFollowed(sig syscall.Signal) (any bool) {
+	joined := slices.ContainsFunc(j.members, func(m member) bool { return m.conn != nil })
 	for i := range j.members {
-		if m := &j.members[i]; m.follows() {
+		if m := &j.members[i]; m.follows() && (sig != unix.SIGQUIT || !joined || m.conn != nil) {
 			any = unix.PidfdSendSignal(m.pidfd, sig, nil, 0) == nil || any
 		}
 	}
 	return any
 }
 
-// followedLiving returns the ranks that have joined and live.
+// followedLiving returns the ranks that are known and live.
 func (j *Job) followedLiving() (ranks []int) {
 	for i := range j.members {
 		if m := &j.members[i]; m.follows() {

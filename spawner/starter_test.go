@@ -56,13 +56,19 @@ func roleStarter() {
 		}
 		check(c.Start())
 		ranks[r] = c
+		if os.Getenv("REAPS") == "backwards" {
+			continue
+		}
 		go func() {
 			c.Wait()
 			ends <- c.ProcessState.ExitCode()
 		}()
 	}
+	if os.Getenv("REAPS") == "backwards" {
+		reapBackwards(ranks)
+	}
 	for range ranks {
-		if status := <-ends; status != 0 {
+		if status := <-ends; status != 0 && os.Getenv("PATIENT") == "" {
 			for _, c := range ranks {
 				if c != nil {
 					c.Process.Kill()
@@ -71,6 +77,19 @@ func roleStarter() {
 			os.Exit(status)
 		}
 	}
+}
+
+// reapBackwards has rank 1 end, kills the others and reaps them first.
+func reapBackwards(ranks []*exec.Cmd) {
+	check(unix.Waitid(unix.P_PID, ranks[1].Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil))
+	for r, c := range ranks {
+		if r != 1 {
+			c.Process.Kill()
+			c.Wait()
+		}
+	}
+	ranks[1].Wait()
+	os.Exit(1)
 }
 
 // crowd is how many goroutines rank 1 has more, so that it prints for longer.
@@ -197,6 +216,28 @@ func TestStarterIsKilled(t *testing.T) {
 	}
 	j.finish(128 + int(unix.SIGKILL))
 	j.reported("was killed by SIGKILL (killed); ending the job")
+}
+
+// The rank that went first is blamed, though its launcher has reaped those first that it has killed itself.
+func TestStartedRanksAreJudgedInOrder(t *testing.T) {
+	j := start(t, "wait", 3, started(t), func(s *spawner.Spec) { s.Grace, s.Env = time.Minute, append(s.Env, "REAPS=backwards") })
+	j.out.await("ready", 3)
+	if err := j.Kill(1); err != nil {
+		t.Fatal(err)
+	}
+	j.finish(128 + int(unix.SIGKILL))
+	j.reported("rank 1 was killed by SIGKILL (killed); ending the job")
+}
+
+// A rank that ends before it joins ends the job for those that wait for it, though its launcher does not mind.
+func TestStartedRankEndsEarly(t *testing.T) {
+	for status, want := range map[int]int{0: 1, 9: 9} {
+		j := start(t, "early", 3, started(t), func(s *spawner.Spec) {
+			s.Timeout, s.Env = time.Minute, append(s.Env, "STATUS="+strconv.Itoa(status), "PATIENT=1")
+		})
+		j.finish(want)
+		j.reported(fmt.Sprintf("rank 1 exited with status %d", status))
+	}
 }
 
 // The directory of a job goes with it, and with the next what a launcher that was killed has left.

@@ -38,8 +38,8 @@ type Peer struct {
 	runner.Peer
 	Library string // the conduit's profile of the same library, with default settings; else ""
 	TCP     bool   // its messages go through the loopback interface, not through shared memory
-	// Multiple: it is initialised with MPI_THREAD_MULTIPLE, as by the conduit, and not as by most
-	// programs, with MPI_Init.
+	// Multiple: it is initialised with MPI_THREAD_MULTIPLE, as for programs that call MPI beside the
+	// conduit, and not as by most programs, with MPI_Init.
 	Multiple bool
 
 	cc, run string // its compiler and launcher

@@ -51,7 +51,7 @@ func Launch(ctx context.Context, verb string, p Plan, n int, report func(*bench.
 		if spec.Starter, spec.RankVar, err = libmpi.Launcher(profile, n, false); err != nil { // they pin themselves
 			return err
 		}
-		spec.StarterHides = libmpi.Marks
+		spec.StarterHides, spec.StarterRoom = libmpi.Marks, libmpi.Room(profile, n)
 	}
 	running, err := spawner.Start(ctx, spec)
 	if err != nil {

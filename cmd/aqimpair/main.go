@@ -48,6 +48,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == "enter" {
 		return fail(stderr, enter(args[1:]))
 	}
+	if len(args) > 0 && args[0] == "paths" {
+		return fail(stderr, paths(args[1:], stdout))
+	}
 	o, err := parse(args)
 	switch {
 	case errors.Is(err, pflag.ErrHelp):

@@ -309,10 +309,37 @@ func TestMisuse(t *testing.T) {
 		"enter":                       "want a node and a program",
 		"enter 0":                     "want a node and a program",
 		"enter 0 true":                envNamespaces + " is not set",
+		"paths 7":                     "it takes options only",
+		"paths --loss 200%":           "want a share",
+		"paths --time 0s":             "want a positive time",
+		"paths --rtt -1ms":            "want a positive time",
+		"paths --rate 0":              "want megabytes a second",
 	} {
 		status, out, errs := output(t, "", strings.Fields(args)...)
 		if status != statusUsage || out != "" || !strings.HasPrefix(errs, "aqimpair: ") || !strings.Contains(errs, says) {
 			t.Errorf("aqimpair %s: status %d\n%s%s", args, status, out, errs)
+		}
+	}
+}
+
+// The table has a row for each path, with a rate for each kind of stream.
+func TestPaths(t *testing.T) {
+	needNetwork(t)
+	for _, share := range []string{"", "--share"} {
+		args := strings.Fields("paths --rtt 4ms --loss 1% --reorder 1% --time 300ms " + share)
+		status, out, errs := output(t, "", args...)
+		lines := strings.Split(strings.TrimSpace(out), "\n")
+		if status != 0 || errs != "" || len(lines) != 2 {
+			t.Fatalf("%v: status %d\n%s%s", args, status, out, errs)
+		}
+		head, cells := strings.Fields(strings.ReplaceAll(strings.ReplaceAll(lines[0], "of best", "of"), "by ", "")), strings.Fields(lines[1])
+		if len(cells) != len(head) {
+			t.Fatalf("%v: %d figures under %d heads\n%s", args, len(cells), len(head), out)
+		}
+		for i, c := range cells[4:] {
+			if v, err := strconv.ParseFloat(c, 64); err != nil || !(v >= 0) {
+				t.Errorf("%v: %s of %s\n%s", args, c, head[4+i], out)
+			}
 		}
 	}
 }

@@ -13,8 +13,9 @@ import (
 
 const usage = `Usage: aqimpair -n NODES [option...] [--] COMMAND [argument...]
        aqimpair enter NODE PROGRAM [argument...]
+       aqimpair paths [option...]
 
-Makes NODES network namespaces that reach each other over impaired links, and runs COMMAND
+The first makes NODES network namespaces that reach each other over impaired links, and runs COMMAND
 outside of them. 'aqimpair enter', somewhere below COMMAND, becomes PROGRAM inside of one: to
 have rank i of a job in node i,
 
@@ -23,6 +24,8 @@ have rank i of a job in node i,
 
 In each node there is the device aq0, that of node i with the address 10.77.0.0 + i + 1, which
 enter puts into AQIMPAIR_ADDRESS. Needs root. When it has ended nothing is left.
+
+'aqimpair paths' compares udp and TCP over paths with delay; see aqimpair paths -h.
 
       -n, --nodes N     number of nodes, 1 to 1024
       --link SETTINGS   what links do to packets, KEY=VALUE,...:

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/aqueduct-go/aqueduct"
 	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi/libmpitest"
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/spawner"
@@ -82,6 +83,18 @@ var roles = map[string]func(){
 		check(boot.Barrier())
 		hangHere()
 	},
+	"stuck": func() { // rank 0 waits for rank 1
+		aqueduct.Run(func(job *core.Job) error {
+			ep, err := job.Attach(core.AttachSpec{})
+			if err != nil {
+				return err
+			}
+			if job.Rank() == 1 {
+				hangHere()
+			}
+			return ep.Barrier()
+		})
+	},
 	"crowd": func() { // rank 1 has more goroutines than fit into a pipe
 		boot := join()
 		check(boot.Barrier())
@@ -104,6 +117,7 @@ var roles = map[string]func(){
 		check(boot.Close())
 	},
 	"traffic": traffic,
+	"sum":     sum,
 	"wait": func() {
 		boot := join()
 		check(boot.Barrier())
@@ -261,6 +275,8 @@ func TestExitStatus(t *testing.T) {
 	}
 }
 
+// At the time limit aqrun says where the ranks are, and then every rank prints its goroutines, without
+// those by which it hears from aqrun.
 func TestTimeout(t *testing.T) {
 	status, _, errs := output(t, "hang", "-n", "2", "--timeout", "2s", self(t))
 	if status != 124 {
@@ -269,6 +285,32 @@ func TestTimeout(t *testing.T) {
 	for r := range 2 {
 		if want := fmt.Sprintf("[%d] github.com/aqueduct-go/aqueduct/cmd/aqrun.hangHere", r); !strings.Contains(errs, want) {
 			t.Errorf("no stack of rank %d:\n%s", r, errs)
+		}
+		if want := fmt.Sprintf("\n  rank %d has joined the job\n", r); !strings.Contains(errs, want) {
+			t.Errorf("nothing says %q:\n%s", want, errs)
+		}
+	}
+	for _, own := range []string{"spawner.(*client)", "dumpOnQuit", "os/signal"} {
+		if strings.Contains(errs, own) {
+			t.Errorf("a goroutine of the launcher's, %s, is printed:\n%s", own, errs)
+		}
+	}
+}
+
+// Of ranks in calls of the library the table says what they wait for, whatever kind they are.
+func TestTimeoutTable(t *testing.T) {
+	for _, kind := range []string{"--conduit=sci", "--goroutines"} {
+		status, _, errs := output(t, "stuck", "-n", "2", kind, "--timeout", "1s", self(t))
+		if status != 124 {
+			t.Errorf("%s: status %d, want 124", kind, status)
+		}
+		for _, want := range []string{
+			"rank 0 waits for barrier 1 of the Core API since ", "rank 1 has not polled for ", "rank 0 with rank 1: 1 requests and 0 replies sent, 0 messages received",
+			"SIGQUIT: goroutines of ", "cmd/aqrun.hangHere",
+		} {
+			if !strings.Contains(errs, want) {
+				t.Errorf("%s: nothing says %q:\n%s", kind, want, errs)
+			}
 		}
 	}
 }
@@ -352,8 +394,8 @@ func TestMisuse(t *testing.T) {
 		{"conduits now", `unknown conduit "now"`},
 		{"conduits sci now", "takes the name of one conduit"},
 		{"conduits udp/now", "no profile \"now\""},
-		{"-n 2 --conduit udp --set window=3 true", `udp: setting window="3": want a power of two, 1 to 1024`},
-		{"-n 2 --conduit nbrhd --set far.window=3 true", `nbrhd: setting far.window="3": want a power of two, 1 to 1024`},
+		{"-n 2 --conduit udp --set window=3 true", `udp: setting window="3": want a power of two, 1 to 131072`},
+		{"-n 2 --conduit nbrhd --set far.window=3 true", `nbrhd: setting far.window="3": want a power of two, 1 to 131072`},
 		{"-n 2 --model sci --set publish=fence true", `sci: setting publish="fence": modelled machines know no fences`},
 		{"-n 2 --conduit loopback --goroutines --set depht=3 true", `loopback: setting depht="3": unknown; there are depth,`},
 	} {

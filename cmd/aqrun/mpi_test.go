@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -13,7 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aqueduct-go/aqueduct"
 	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi/libmpitest"
+	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/spawner"
 	"golang.org/x/sys/unix"
 )
@@ -187,7 +190,7 @@ func TestMPIJob(t *testing.T) {
 		if status != 0 || strings.Count(out, "ring closed\n") != 4 {
 			t.Errorf("status %d\n%s%s", status, out, errs)
 		}
-		if status, _, errs := output(t, "", "--mpi", library, "-n", "1", "sh", "-c", "exit 5"); status != 5 || !strings.Contains(errs, "mpiexec") {
+		if status, _, errs := output(t, "", "--mpi", library, "-n", "1", "sh", "-c", "exit 5"); status != 5 || !strings.Contains(errs, "rank 0 exited with status 5") {
 			t.Errorf("status %d\n%s", status, errs)
 		}
 	})
@@ -349,4 +352,103 @@ func TestRankVariable(t *testing.T) {
 	if got := spawner.RankText(); got != "3" {
 		t.Errorf("rank %q", got)
 	}
+}
+
+// A rank that ends before it joins ends the job: with its status, or with 1 if that is 0 and others wait for it.
+func TestMPIEndsBeforeItJoins(t *testing.T) {
+	overLibraries(t, func(t *testing.T, library string) {
+		for status, want := range map[int]int{0: 1, 7: 7} {
+			t.Setenv("STATUS", strconv.Itoa(status))
+			got, _, errs := output(t, "ring", "--mpi", library, "-n", "3", "--timeout", "1m", "sh", "-c",
+				`[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 1 ] && exit $STATUS; exec "$0"`, self(t))
+			if got != want || !strings.Contains(errs, fmt.Sprintf("rank 1 exited with status %d", status)) {
+				t.Errorf("rank 1 exits with %d: status %d, want %d\n%s", status, got, want, errs)
+			}
+		}
+	})
+}
+
+// Of a rank that is killed, and no other, is told that it was, with its status: when it has begun, which is before
+// it has joined, and amid traffic. The others are killed by the library's launcher, or end on their own account.
+func TestMPIBlames(t *testing.T) {
+	const ranks, victim, rounds = 3, 1, 6
+	overLibraries(t, func(t *testing.T, library string) {
+		for _, when := range []string{"beginning", "traffic"} {
+			t.Run(when, func(t *testing.T) {
+				for range rounds {
+					cmd := command(t, "traffic", "--mpi", library, "-n", strconv.Itoa(ranks), "--verbose", "--timeout", "1m", self(t))
+					errs, err := cmd.StderrPipe()
+					if err != nil {
+						t.Fatal(err)
+					}
+					s := start(t, cmd)
+					lines := bufio.NewScanner(errs)
+					said, pid := "", 0
+					for pid == 0 && lines.Scan() {
+						said += lines.Text() + "\n"
+						fmt.Sscanf(lines.Text(), fmt.Sprintf("aqueduct: rank %d is process %%d", victim), &pid)
+					}
+					if when == "traffic" {
+						s.await(t, "ready ", ranks)
+					}
+					if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+						t.Fatalf("process %d: %v\n%s", pid, err, said)
+					}
+					for lines.Scan() {
+						said += lines.Text() + "\n"
+					}
+					status := s.status()
+					if blame := fmt.Sprintf("rank %d was killed by SIGKILL (killed); ending the job\n", victim); status != 128+int(unix.SIGKILL) || strings.Count(said, "ending the job") != 1 || !strings.Contains(said, blame) {
+						t.Errorf("status %d\n%s", status, said)
+					}
+				}
+			})
+		}
+	})
+}
+
+// Where a container's /dev/shm has no room for Open MPI's files, jobs run as everywhere, with them elsewhere.
+func TestMPISmallShm(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	if out, err := exec.Command("unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", "/dev/shm").CombinedOutput(); err != nil {
+		t.Skipf("needs root that may mount: %s%v", out, err)
+	}
+	for _, size := range []string{"1m", "8m"} {
+		t.Run(size, func(t *testing.T) {
+			libmpitest.Launcher(t, "openmpi")
+			cmd := exec.Command("unshare", "-m", "sh", "-c", `mount -t tmpfs -o size=`+size+` tmpfs /dev/shm && exec "$@"`, "sh",
+				aqrun, "--mpi", "openmpi", "-n", "2", "--timeout", "1m", self(t))
+			cmd.Env = append(os.Environ(), roleEnv+"=sum")
+			out, err := cmd.CombinedOutput()
+			if err != nil || strings.Count(string(out), "the sum is 1\n") != 2 || !strings.Contains(string(out), "files of mpiexec.openmpi, which take up to 20 MB, are in ") {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// sum has the ranks add up their numbers by messages.
+func sum() {
+	const onNumber = 128
+	aqueduct.Run(func(job *core.Job) error {
+		got, total := 0, uint32(0)
+		ep, err := job.Attach(core.AttachSpec{Segment: "64KB", Handlers: []core.HandlerEntry{
+			{Index: onNumber, Func: func(_ *core.Token, args []uint32, _ []byte) { got, total = got+1, total+args[0] }},
+		}})
+		if err != nil {
+			return err
+		}
+		for r := range core.Rank(job.Size()) {
+			if err := ep.RequestShort(r, onNumber, uint32(job.Rank())); err != nil {
+				return err
+			}
+		}
+		if err := ep.WaitUntil(func() bool { return got == job.Size() }); err != nil {
+			return err
+		}
+		fmt.Println("the sum is", total)
+		return nil
+	})
 }

@@ -81,6 +81,7 @@ type options struct {
 	mpi                       string   // profile of conduit mpi
 	starter                   []string // of the ranks, if aqrun is not to start them itself
 	rankVar                   string   // in which it tells them their ranks
+	starterRoom               int64    // what its files take
 	machine                   string   // the path of the model's machine file, if --wdir would change what it means
 	seed                      uint64
 	seeded                    bool // seed was given
@@ -420,6 +421,7 @@ func (o *options) findStarter(profile string) (err error) {
 	}
 	bind := o.bind == string(spawner.BindCore)
 	o.starter, o.rankVar, err = libmpi.Launcher(profile, o.n, bind)
+	o.starterRoom = libmpi.Room(profile, o.n)
 	o.bind = string(spawner.BindNone)
 	o.env = append(o.env, libmpi.EnvLib+"="+libmpi.Folders()) // a program may lie elsewhere
 	return err
@@ -432,7 +434,7 @@ func plain(err error) error { return errors.New(strings.TrimPrefix(err.Error(), 
 func (o *options) spec() spawner.Spec {
 	s := spawner.Spec{
 		N: o.n, Prog: o.command[0], Args: o.command[1:], Env: o.env, Dir: o.wdir, Prefix: strings.Fields(o.launchPrefix),
-		Starter: o.starter, RankVar: o.rankVar, StarterHides: libmpi.Marks,
+		Starter: o.starter, RankVar: o.rankVar, StarterRoom: o.starterRoom, StarterHides: libmpi.Marks,
 		Conduit: o.conduit, Profile: o.profile, Segment: o.segment,
 		Bind: spawner.Binding(o.bind), Timeout: time.Duration(o.timeout), Grace: time.Duration(o.grace),
 		TagOutput: o.tag, OutputDir: o.outputDir, Verbose: o.verbose,

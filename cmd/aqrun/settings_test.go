@@ -100,7 +100,7 @@ func TestSettingsInREADMEs(t *testing.T) {
 
 func TestConduitSettings(t *testing.T) {
 	for _, c := range []struct{ name, has, not string }{
-		{"udp", "window number 1 to 1024 1024 agree all packets in flight", "near."},
+		{"udp", "window number 1 to 131072 131072 agree all packets in flight", "near."},
 		{"nbrhd/sci/paper+udp", "near.faults number 2 or more, or none none agree all", "near.dma-from"},
 		{"nbrhd", "near.latency time 0s to 1h 1us agree loopback+udp", "near.dma-from"},
 		{"sci/d339", "dma-from size 1 or more, or never or auto auto agree all", "store or fence"},

@@ -15,5 +15,8 @@ func (c *conduit) Powers() core.Powers {
 	if c.network.Reaches {
 		p.Reacher = c
 	}
+	if c.spinner != nil {
+		p.Spinner = c
+	}
 	return p
 }

@@ -160,13 +160,14 @@ type conduit struct {
 	network Network
 	mu      shm.Biased // of which the rank is the owner
 
-	port  *core.Port
-	rank  core.Rank
-	group []core.Rank
-	proc  *vtime.Proc // nil live
-	costs Costs
-	t     Transport
-	kind  shm.Kind
+	port    *core.Port
+	rank    core.Rank
+	group   []core.Rank
+	proc    *vtime.Proc // nil live
+	costs   Costs
+	t       Transport
+	spinner Spinner // t, if it is one
+	kind    shm.Kind
 
 	broken bool // the transport has failed; nothing moves any more
 	posts  []Post
@@ -271,6 +272,7 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 			_ = c.Close()
 		}
 	}()
+	c.spinner, _ = c.t.(Spinner)
 	limits := c.t.Limits()
 	c.costs = limits.Costs
 	c.exact = limits.Exact && exactReceives*len(c.group) <= c.receives

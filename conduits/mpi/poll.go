@@ -12,13 +12,23 @@ import (
 // Poll implements core.Conduit: one call of the transport, and another one if handlers have
 // sent something. What has ended without a message counts as one, since it is room that
 // somebody may wait for.
-func (c *conduit) Poll(budget int) int {
+func (c *conduit) Poll(budget int) int { return c.poll(budget, false) }
+
+// Spin implements core.Spinner, over a transport that is a Spinner.
+func (c *conduit) Spin(budget int) int { return c.poll(budget, true) }
+
+// poll is Poll, or Spin.
+func (c *conduit) poll(budget int, spin bool) int {
 	c.proc.Charge(c.costs.Poll)
 	c.proc.Sync()
 	c.lock() // not deferred: a handler that panics leaves it unlocked
 	shm.Publish32(&c.polls, c.polls+1)
 	c.flush()
-	c.progress()
+	if spin && !c.broken {
+		c.filed(c.spinner.Spin(c.posts, c.done[:]))
+	} else {
+		c.progress()
+	}
 	n := c.take(budget)
 	c.flush()
 	c.settle()
@@ -44,18 +54,24 @@ func (c *conduit) Poll(budget int) int {
 
 // progress hands over what has been posted, and files what has ended.
 func (c *conduit) progress() {
-	for n := doneBatch; n == doneBatch && !c.broken; {
-		var err error
-		if n, err = c.t.Progress(c.posts, c.done[:]); err != nil {
-			c.fail(fmt.Errorf("mpi: rank %d: %w", c.rank, err))
-			return
-		}
-		c.posts, c.sends = c.posts[:0], false
-		c.events += uint64(n)
-		for i := range n {
-			c.file(&c.done[i])
-		}
+	for more := true; more && !c.broken; {
+		more = c.filed(c.t.Progress(c.posts, c.done[:]))
 	}
+}
+
+// filed files the n completions that a call of the transport has brought, and reports whether there may be
+// more.
+func (c *conduit) filed(n int, err error) (more bool) {
+	if err != nil {
+		c.fail(fmt.Errorf("mpi: rank %d: %w", c.rank, err))
+		return false
+	}
+	c.posts, c.sends = c.posts[:0], false
+	c.events += uint64(n)
+	for i := range n {
+		c.file(&c.done[i])
+	}
+	return n == doneBatch
 }
 
 // file puts what a completion gives back where it belongs.

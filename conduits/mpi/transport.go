@@ -69,6 +69,13 @@ type Transport interface {
 	Close() error
 }
 
+// Spinner is an optional power of a Transport: to look for longer in one call.
+type Spinner interface {
+	// Spin is Progress for a rank that waits: while nothing has ended it may look again, for a few
+	// microseconds at most.
+	Spin(posts []Post, done []Completion) (n int, err error)
+}
+
 // Segmenter is an optional power of a Transport: to make the segments of the ranks itself, so that they
 // get at each other's without messages.
 type Segmenter interface {
@@ -96,7 +103,8 @@ type TransportLimits struct {
 	Eager int
 	// Exact: a message finds a receive that names its source sooner than one of AnySource.
 	Exact bool
-	// Async: Progress may be called at any time, also while the program calls the library itself.
+	// Async: Progress may be called at any time: the program does not call the library itself, or may
+	// do so at the same time.
 	Async bool
 	// Costs are what the engine's steps take under a model.
 	Costs Costs

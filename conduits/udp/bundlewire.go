@@ -11,8 +11,8 @@ import (
 // bundleWire implements am2.Wire for a Bundle.
 type bundleWire struct{ b *Bundle }
 
-// Send implements am2.Wire. What is sent again and leaves the host may be divided by IP.
-func (w bundleWire) Send(to netip.AddrPort, head, body []byte, times int) {
+// Send implements am2.Wire. What was sent in vain and leaves the host may be divided by IP.
+func (w bundleWire) Send(to netip.AddrPort, head, body []byte, vain int) {
 	b := w.b
 	if b.closed {
 		return
@@ -28,11 +28,11 @@ func (w bundleWire) Send(to netip.AddrPort, head, body []byte, times int) {
 	if at.current != p {
 		b.awaits(p)
 	}
-	again := times > 0 && at.far
-	if least := payloadOf(b.sock.v6, 0); again && times >= suspicion && len(head)+len(body) > least {
+	loose := vain > 0 && at.far
+	if least := payloadOf(b.sock.v6, 0); loose && vain >= suspicion && len(head)+len(body) > least {
 		at.mtu = least // from now on; what is longer already may be lost for good
 	}
-	b.sock.add(&at.sockaddr, head, body, again)
+	b.sock.add(&at.sockaddr, head, body, loose)
 }
 
 // seal protects a datagram. What it returns stays until the next flush.

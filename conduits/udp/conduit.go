@@ -46,10 +46,11 @@ const endpointNumber = 0
 // change.
 type conduit struct {
 	params
-	port  *core.Port
-	rank  core.Rank
-	ranks int // of the job
-	group []core.Rank
+	port        *core.Port
+	rank        core.Rank
+	ranks       int    // of the job
+	incarnation uint32 // of endpoint
+	group       []core.Rank
 	clock
 
 	mu       shm.Biased // of which the program is the owner
@@ -148,6 +149,7 @@ func (c *conduit) meet(a *core.Attachment) error {
 		return fmt.Errorf("udp: %w", err)
 	}
 	own = cards[c.rank]
+	c.incarnation = own.incarnation
 	tag := cards[0].tag()
 	if c.endpoint, err = c.bundle.NewEndpoint(endpointNumber, own.incarnation, tag, 1, handler{c}); err != nil {
 		return fmt.Errorf("udp: %w", err)

@@ -9,10 +9,11 @@ import (
 
 // counts are of datagrams that were dropped on arrival.
 type counts struct {
-	strangers uint64 // from an address that is nobody's in this job
-	malformed uint64 // not what a rank sends
-	forged    uint64 // not authentic
-	replayed  uint64 // had before, or too old to tell: networks that repeat make some, too
+	strangers    uint64 // from an address that is nobody's in this job
+	malformed    uint64 // not what a rank sends
+	misaddressed uint64 // of or for another incarnation: garbage, or of an earlier job
+	forged       uint64 // not authentic
+	replayed     uint64 // had before, or too old to tell: networks that repeat make some, too
 }
 
 // unsealed counts a datagram that package seal has refused.
@@ -29,5 +30,5 @@ func (n *counts) unsealed(err error) {
 
 // String lists the counts.
 func (n counts) String() string {
-	return fmt.Sprintf("%d of strangers, %d malformed, %d not authentic, %d repeated", n.strangers, n.malformed, n.forged, n.replayed)
+	return fmt.Sprintf("%d of strangers, %d malformed, %d misaddressed, %d not authentic, %d repeated", n.strangers, n.malformed, n.misaddressed, n.forged, n.replayed)
 }

@@ -17,12 +17,13 @@ type directory struct {
 
 // entry is what is kept about a rank that may never be spoken to.
 type entry struct {
-	rank  core.Rank
-	local bool // on this host
-	far   bool // what is sent to it leaves the network namespace, as far as addresses tell
-	addr  netip.AddrPort
-	name  string // see card.name
-	peer  *peer  // nil before the first datagram
+	rank        core.Rank
+	local       bool // on this host
+	far         bool // what is sent to it leaves the network namespace, as far as addresses tell
+	addr        netip.AddrPort
+	incarnation uint32 // of its endpoint
+	name        string // see card.name
+	peer        *peer  // nil before the first datagram
 }
 
 // peer is a rank that this one has sent to, or that has sent to it.
@@ -42,7 +43,7 @@ func (d *directory) fill(cards []card, group []core.Rank, zone string, f func(*e
 	entries := make([]entry, len(group))
 	for i, r := range group {
 		e := &entries[i]
-		e.rank, e.addr, e.name = r, withZone(cards[r].addr, zone), cards[r].name()
+		e.rank, e.addr, e.incarnation, e.name = r, withZone(cards[r].addr, zone), cards[r].incarnation, cards[r].name()
 		s, err := sockaddrOf(e.addr)
 		if err != nil {
 			return err

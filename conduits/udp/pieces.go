@@ -8,8 +8,8 @@ import (
 )
 
 // A path may drop what is too long for a place in it and say nothing: a black hole. A datagram
-// that was lost suspicion times, while none as long got through, is therefore sent in pieces that
-// pass everywhere, and what is sent to that peer is no longer than such a piece for the time
+// that was lost suspicion times, while none as long got through but short ones did each time, is
+// therefore sent in pieces that pass everywhere, and what is sent to that peer is no longer than such a piece for the time
 // narrowFor. RFC 8899 would have 600 s (section 5.1.1: PMTU_RAISE_TIMER); it is less because a bad
 // path may be suspected wrongly, and finding a black hole again takes but a few timeouts. IP could
 // divide it too, but for IPv4 only into what this host's own device takes.

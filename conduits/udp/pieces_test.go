@@ -3,10 +3,12 @@ package udp
 import (
 	"bytes"
 	"encoding/binary"
+	"log/slog"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
+	"github.com/aqueduct-go/aqueduct/core"
 )
 
 // makePieces returns the pieces of a datagram, as tear sends them.
@@ -99,11 +101,16 @@ func FuzzAssembly(f *testing.F) {
 	})
 }
 
+// quiet is the way up of a conduit that has no job, and may only say something.
+type quiet struct{ core.Upward }
+
+func (quiet) Log() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
 // A path that was found narrow is looked at again after its time.
 func TestWidened(t *testing.T) {
 	for _, addr := range addresses {
 		a, b := open(t, addr, socketOptions{buffer: 1 << 20}), open(t, addr, socketOptions{buffer: 1 << 20})
-		c := &conduit{sock: a}
+		c := &conduit{sock: a, port: core.NewPort(quiet{})}
 		c.start()
 		p := &peer{entry: &entry{addr: b.local}}
 		c.narrow(p)

@@ -124,6 +124,9 @@ func (c *conduit) accept(now time.Duration, p *peer, block *am2.Block, datagram 
 	if !ok {
 		return c.acceptOwn(now, p, datagram)
 	}
+	if !c.between(p, datagram) {
+		return false
+	}
 	if c.security != seal.None && !c.unseal(p, datagram, head) {
 		return false
 	}
@@ -139,11 +142,24 @@ func (c *conduit) acceptOwn(now time.Duration, p *peer, datagram []byte) bool {
 	case !isFarewell(datagram):
 		c.counts.malformed++
 		return false
+	case !c.between(p, datagram):
+		return false
 	case c.security != seal.None && !c.unseal(p, datagram, len(datagram)):
 		return false
 	}
 	p.closed = true
 	c.bundle.Refused(now, p.addr)
+	return true
+}
+
+// between reports whether a datagram is for the endpoint of this rank and from that of a peer. So
+// nothing of an earlier job gets further, and without security no garbage.
+func (c *conduit) between(p *peer, datagram []byte) bool {
+	source, dest := am2.Incarnations(datagram)
+	if source != p.incarnation || dest != c.incarnation {
+		c.counts.misaddressed++
+		return false
+	}
 	return true
 }
 

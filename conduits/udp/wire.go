@@ -13,7 +13,7 @@ import (
 type wire struct{ c *conduit }
 
 // Send implements am2.Wire.
-func (w wire) Send(to netip.AddrPort, head, body []byte, times int) {
+func (w wire) Send(to netip.AddrPort, head, body []byte, vain int) {
 	c := w.c
 	p := c.receiver(to)
 	if p == nil {
@@ -23,7 +23,7 @@ func (w wire) Send(to netip.AddrPort, head, body []byte, times int) {
 		head, body = c.protected(p, head, body)
 	}
 	if p.far {
-		c.sendFar(p, head, body, times)
+		c.sendFar(p, head, body, vain)
 		return
 	}
 	c.sock.add(&p.sockaddr, head, body, false)
@@ -38,18 +38,17 @@ func (c *conduit) protected(p *peer, head, body []byte) (h, b []byte) {
 	return head, body
 }
 
-// sendFar gathers a datagram that leaves the host. One that is sent again may be divided by IP;
-// what is lost again and again is sent in pieces.
-func (c *conduit) sendFar(p *peer, head, body []byte, times int) {
-	again := times > 0
-	if again && times >= suspicion && len(head)+len(body) > payloadOf(c.sock.v6, 0) {
+// sendFar gathers a datagram that leaves the host. One that was sent in vain may be divided by IP;
+// what was so again and again is sent in pieces.
+func (c *conduit) sendFar(p *peer, head, body []byte, vain int) {
+	if vain >= suspicion && len(head)+len(body) > payloadOf(c.sock.v6, 0) {
 		c.narrow(p)
 	}
 	if p.widen != 0 && len(head)+len(body) > p.mtu {
 		c.tear(p, head, body)
 		return
 	}
-	c.sock.add(&p.sockaddr, head, body, again)
+	c.sock.add(&p.sockaddr, head, body, vain > 0)
 }
 
 // Flush implements am2.Wire.
@@ -80,8 +79,8 @@ const (
 	pieceKind    // see tear
 )
 
-// A farewell is the last datagram of its sender: a head of which only the tag, the kind and the
-// number matter. The number is one that the bundle never reaches.
+// A farewell is the last datagram of its sender: a head of which only the tag, the kind, the
+// incarnations and the number matter. The number is one that the bundle never reaches.
 const farewellNumber = math.MaxUint64
 
 // farewell tells all peers of this rank that its socket is closed on purpose, so that they do
@@ -94,6 +93,7 @@ func (c *conduit) farewell() {
 		head := make([]byte, am2.FixedHead)
 		am2.PutKind(head, farewellKind)
 		am2.PutNumber(head, farewellNumber)
+		am2.PutIncarnations(head, c.incarnation, p.incarnation)
 		if c.security != seal.None {
 			head, _ = c.protected(p, head, nil)
 		}

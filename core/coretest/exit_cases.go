@@ -159,8 +159,8 @@ var exitCases = []Case{{
 	Ranks: []int{1, 3}, Body: func(*T) error { return nil },
 }, {
 	Name:  "exit/one-unattached",
-	Rule:  "a rank that leaves without attaching while others attach fails the job, with a message about it",
-	Ranks: []int{2, 3}, Want: endsWith(1, "rank"),
+	Rule:  "a rank that leaves without attaching while others attach fails the job, which says so",
+	Ranks: []int{2, 3}, Want: endsWith(1, "rank 0 has returned before it called Attach, which rank 1 has called"),
 	Body: func(t *T) error {
 		if t.Rank() == 0 {
 			return nil

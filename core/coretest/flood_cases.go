@@ -46,6 +46,10 @@ var floodCases = []Case{{
 	Rule:  "a rank that only sends, in whatever form, still serves its peers, also if it never has to wait for room",
 	Ranks: []int{2, 3}, Body: floodOnlySends,
 }, {
+	Name:  "flood/beside",
+	Rule:  "a rank that exchanges messages with one rank or floods it serves the others meanwhile, also if it is that rank itself and finds something in every poll",
+	Ranks: []int{2}, Body: floodBeside,
+}, {
 	Name:  "flood/busy",
 	Rule:  "a rank that computes without polling is slow, not dead: what was sent to it arrives when it polls again",
 	Ranks: []int{2, 4}, Needs: Live, Body: floodBusy,
@@ -218,6 +222,59 @@ func floodOnlySends(t *T) error {
 		}
 	}
 	return ep.WaitLocal(&lc)
+}
+
+// floodBeside has rank 0 exchange messages with itself, then send to itself without answers, then both with
+// the next rank, each until all others have had enough exchanges with rank 0.
+func floodBeside(t *T) error {
+	var stopped, told int
+	ep, err := attach(t, func(tok *core.Token, args []uint32, _ []byte) {
+		if args[0] == 1 {
+			if err := tok.ReplyShort(answer); err != nil {
+				t.Errorf("reply: %v", err)
+			}
+		}
+	}, func(*core.Token, []uint32, []byte) { told++ }, func(*core.Token, []uint32, []byte) { stopped++ })
+	if err != nil {
+		return err
+	}
+	exchange := func(dst core.Rank) error {
+		want := told + 1
+		if err := ep.RequestShort(dst, request, 1); err != nil {
+			return err
+		}
+		return t.Wait(&ep.Context, func() bool { return told >= want })
+	}
+	flood := func(dst core.Rank) error {
+		for range 2 { // the second may wait to be packed, and leave with the poll
+			if err := ep.RequestShort(dst, request, 0); err != nil {
+				return err
+			}
+		}
+		return ep.Poll()
+	}
+	for phase, busy := range []struct {
+		with func(core.Rank) error
+		dst  core.Rank
+	}{{exchange, 0}, {flood, 0}, {exchange, t.Next()}, {flood, t.Next()}} {
+		if t.Rank() == 0 {
+			for stopped < (phase+1)*(t.Size()-1) {
+				if err := busy.with(busy.dst); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		for range t.Times(20) {
+			if err := exchange(0); err != nil {
+				return err
+			}
+		}
+		if err := ep.RequestShort(0, extra); err != nil {
+			return err
+		}
+	}
+	return ep.Barrier()
 }
 
 func floodBusy(t *T) error {

@@ -1,6 +1,7 @@
 package coretest
 
 import (
+	"log/slog"
 	"os"
 	"runtime"
 	"strings"
@@ -26,6 +27,7 @@ func (goroutines) Launch(t testing.TB, l *Launch) *Outcome {
 	var b board
 	return b.guard(t, l, func() error {
 		cfg := l.Config
+		cfg.Log = slog.New(slog.NewTextHandler(&b, nil))
 		if cfg.Grace == 0 {
 			cfg.Grace = l.Timeout // the watchdog reports ranks that hang
 		}
@@ -77,6 +79,18 @@ func (b *board) print(line string) {
 }
 
 func (b *board) kill(r core.Rank) { b.killRank(r) }
+
+// Write takes what the library reports.
+func (b *board) Write(line []byte) (int, error) {
+	b.print(string(line))
+	return len(line), nil
+}
+
+func (b *board) said(text string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return strings.Contains(b.lines.String(), text)
+}
 
 func (b *board) note(name string) {
 	b.mu.Lock()

@@ -94,6 +94,14 @@ func runRank(text string, connect func() (core.Bootstrap, error), extra []*Case)
 // directory that the ranks share.
 type process struct{ dir string }
 
+func (p process) said(text string) bool {
+	all, err := os.ReadFile(filepath.Join(p.dir, saidFile))
+	return err == nil && bytes.Contains(all, []byte(text))
+}
+
+// saidFile is where the ranks find what the job has written, in the directory that they share.
+const saidFile = "said"
+
 // killMark begins a line by which a rank asks for the loss of another.
 const killMark = "coretest: kill rank "
 
@@ -112,9 +120,11 @@ func (p process) noted(name string) bool {
 	return err == nil
 }
 
-// Output collects what the ranks of a job of processes print. Its zero value is ready. It
-// may be written to from several goroutines, in whole lines.
+// Output collects what the ranks of a job of processes print, for T.Said too. It may be written to
+// from several goroutines, in whole lines.
 type Output struct {
+	Dir string // Launch.Dir; "": T.Said finds nothing
+
 	mu    sync.Mutex
 	text  bytes.Buffer
 	kills []core.Rank
@@ -133,7 +143,11 @@ func (o *Output) Write(p []byte) (int, error) {
 		}
 	}
 	o.carryOutLocked()
-	return o.text.Write(p)
+	o.text.Write(p) // never fails
+	if o.Dir == "" {
+		return len(p), nil
+	}
+	return len(p), os.WriteFile(filepath.Join(o.Dir, saidFile), o.text.Bytes(), 0o600)
 }
 
 // Kill gives the way to lose a rank, which must not wait for the job; it is called for

@@ -27,6 +27,7 @@ type side interface {
 	kill(r core.Rank)
 	note(name string)
 	noted(name string) bool
+	said(text string) bool
 }
 
 // run executes a case's body as the rank j.
@@ -89,6 +90,10 @@ func (t *T) Note(name string) { t.side.note(name) }
 // Noted reports whether a rank has called Note with the name. With it a rank that computes,
 // and so does not poll, learns when to stop.
 func (t *T) Noted(name string) bool { return t.side.noted(name) }
+
+// Said reports whether the outcome's output holds a text by now: what the library reports to people too.
+// It does not poll.
+func (t *T) Said(text string) bool { return t.side.said(text) }
 
 // Meet returns when all ranks have called it with the name: a barrier that sends no
 // message. It polls meanwhile.

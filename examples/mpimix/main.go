@@ -9,7 +9,7 @@
 // What calls MPI is C, in shim/mix.c, compiled for the library and opened when the program runs, so that
 // the program is linked with no library.
 //
-// MPI is initialised with MPI_THREAD_SERIALIZED at least. So the program calls it only where none of its
+// Aqueduct is told that the program calls MPI, too. MPI is initialised with MPI_THREAD_SERIALIZED at least. So the program calls it only where none of its
 // goroutines is in a call of Aqueduct's, and lets all messages arrive first: a rank that is blocked in
 // MPI serves nobody's.
 package main
@@ -29,6 +29,7 @@ const usage = "usage: mpimix [mpi-first]"
 const onSquare core.HandlerIndex = 128
 
 func main() {
+	libmpi.Beside()
 	if !slices.Equal(os.Args[1:], []string{"mpi-first"}) || !overMPI() {
 		aqueduct.Run(mix) // which says what is wrong
 		return

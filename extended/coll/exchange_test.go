@@ -2,6 +2,7 @@ package coll_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/extended/coll"
@@ -12,10 +13,11 @@ import (
 func lenOf(i, j int) int { return (i*7 + j*5) % 4 * 3 }
 
 // Every member sends every other a block of a length of its own; source and destination
-// have gaps that nothing touches.
+// have gaps that nothing touches. It is the same if empty blocks are told of.
 func TestExchange(t *testing.T) {
 	const gap = 0xee
-	for n := 1; n <= 9; n++ {
+	for i := range 18 {
+		n, told := 1+i/2, i%2 == 1
 		var members []colltest.Member
 		var want [][]byte
 		for self := range n {
@@ -29,18 +31,18 @@ func TestExchange(t *testing.T) {
 			}
 			want = append(want, dst)
 			members = append(members, colltest.Member{
-				Schedule: coll.Exchange(self, recv, send),
+				Schedule: coll.Exchange(self, recv, send, told),
 				Mem:      append(src, bytes.Repeat([]byte{gap}, len(dst))...),
 				Src:      colltest.Extent{Off: 0, Len: len(src)},
 				Dst:      colltest.Extent{Off: len(src), Len: len(dst)},
 			})
 		}
 		if err := colltest.Simulate(members, nil, colltest.Random(uint64(n))); err != nil {
-			t.Fatalf("%d members: %v", n, err)
+			t.Fatalf("%d members, told %v: %v", n, told, err)
 		}
 		for i, m := range members {
 			if got := m.Mem[m.Dst.Off:]; !bytes.Equal(got, want[i]) {
-				t.Errorf("%d members: member %d has %x, want %x", n, i, got, want[i])
+				t.Errorf("%d members, told %v: member %d has %x, want %x", n, told, i, got, want[i])
 			}
 		}
 	}
@@ -48,9 +50,15 @@ func TestExchange(t *testing.T) {
 
 // A root that sends and members that receive give nil for the other direction.
 func TestExchangeOneWay(t *testing.T) {
+	for _, told := range []bool{false, true} {
+		oneWay(t, told)
+	}
+}
+
+func oneWay(t *testing.T, told bool) {
 	one := coll.Span{Buf: coll.Dst, Len: 4}
-	root := coll.Exchange(0, []coll.Span{one, {}}, []coll.Span{{Buf: coll.Src, Len: 4}, {Buf: coll.Src, Off: 4, Len: 4}})
-	other := coll.Exchange(1, []coll.Span{one, {}}, nil)
+	root := coll.Exchange(0, []coll.Span{one, {}}, []coll.Span{{Buf: coll.Src, Len: 4}, {Buf: coll.Src, Off: 4, Len: 4}}, told)
+	other := coll.Exchange(1, []coll.Span{one, {}}, nil, told)
 	members := []colltest.Member{
 		{Schedule: root, Mem: []byte("abcdefgh...."), Src: colltest.Extent{Off: 0, Len: 8}, Dst: colltest.Extent{Off: 8, Len: 4}},
 		{Schedule: other, Mem: make([]byte, 4), Dst: colltest.Extent{Off: 0, Len: 4}},
@@ -60,6 +68,19 @@ func TestExchangeOneWay(t *testing.T) {
 	}
 	if a, b := members[0].Mem[8:], members[1].Mem; string(a) != "abcd" || string(b) != "efgh" {
 		t.Errorf("got %q and %q", a, b)
+	}
+}
+
+// Where empty blocks are told of, members that differ on which are empty do not wait for each
+// other for ever: one gets a message that it does not expect.
+func TestExchangeTold(t *testing.T) {
+	none, some := make([]coll.Span, 2), []coll.Span{{}, {Buf: coll.Dst, Len: 4}}
+	err := colltest.Simulate([]colltest.Member{
+		{Schedule: coll.Exchange(0, some, none, true), Mem: make([]byte, 4), Dst: colltest.Extent{Len: 4}},
+		{Schedule: coll.Exchange(1, none, none, true)},
+	}, nil, colltest.Random(1))
+	if err == nil || strings.Contains(err.Error(), "deadlock") {
+		t.Errorf("one member has nothing for the other, which wants 4 bytes: %v", err)
 	}
 }
 

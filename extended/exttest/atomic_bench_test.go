@@ -9,9 +9,9 @@ import (
 	"github.com/aqueduct-go/aqueduct/extended"
 )
 
-// BenchmarkFetchAdd gives the time of remote atomics in place beside the instruction alone,
+// BenchmarkAtomic gives the time of remote atomics in place beside the instruction alone,
 // on the same element of a peer's segment.
-func BenchmarkFetchAdd(b *testing.B) {
+func BenchmarkAtomic(b *testing.B) {
 	err := core.RunGoroutines(2, core.Config{Conduit: "sci", Threads: core.Single}, func(job *core.Job) error {
 		ep, err := extended.Attach(job, core.AttachSpec{Segment: "1MB"})
 		if err != nil {
@@ -64,6 +64,21 @@ func BenchmarkFetchAdd(b *testing.B) {
 			for b.Loop() {
 				_, err := ints.Get(c, 1, 64)
 				check(b, err)
+			}
+		})
+		b.Run("raw Swap", func(b *testing.B) {
+			for b.Loop() {
+				atomic.SwapInt64(raw, 1)
+			}
+		})
+		b.Run("Set", func(b *testing.B) {
+			for b.Loop() {
+				check(b, ints.Set(c, 1, 64, 1))
+			}
+		})
+		b.Run("Set/Release", func(b *testing.B) {
+			for b.Loop() {
+				check(b, ints.Set(c, 1, 64, 1, extended.Release))
 			}
 		})
 		b.Run("FetchXor", func(b *testing.B) {

@@ -17,7 +17,7 @@ import (
 
 var atomicCases = []coretest.Case{{
 	Name:  "atomic/operations",
-	Rule:  "every operation on every type, fetching or not, blocking, with an event or implicit, does what its definition says and touches nothing else",
+	Rule:  "every operation on every type, fetching or not, blocking, with an event or implicit, whatever it orders, does what its definition says and touches nothing else",
 	Ranks: []int{1, 2, 3}, Body: atomicOperations,
 }, {
 	Name:  "atomic/names",
@@ -158,7 +158,7 @@ func operationsOn[T extended.Number](t *coretest.T, ep *extended.Endpoint, rando
 				if r.IntN(2) == 0 {
 					u = x[i] // what CAS succeeds with
 				}
-				got, err := perform(a, c, round%3, i, off, op, u, v)
+				got, err := perform(a, c, round%3, i, off, op, u, v, orders[r.IntN(len(orders))]...)
 				if err != nil {
 					return err
 				}
@@ -187,20 +187,20 @@ func operationsOn[T extended.Number](t *coretest.T, ep *extended.Endpoint, rando
 }
 
 // perform does an operation in one of three forms.
-func perform[T extended.Number](a *extended.Atomic[T], c *extended.Context, form, rank int, off uint64, op extended.Op, u, v T) (T, error) {
+func perform[T extended.Number](a *extended.Atomic[T], c *extended.Context, form, rank int, off uint64, op extended.Op, u, v T, orders ...extended.Order) (T, error) {
 	var got T
 	switch form {
 	case 0:
-		return a.Do(c, rank, off, op, u, v)
+		return a.Do(c, rank, off, op, u, v, orders...)
 	case 1:
-		ev, err := a.DoNB(c, &got, rank, off, op, u, v)
+		ev, err := a.DoNB(c, &got, rank, off, op, u, v, orders...)
 		if err != nil {
 			return 0, err
 		}
 		err = c.Wait(ev)
 		return got, err
 	}
-	if err := a.DoNBI(c, &got, rank, off, op, u, v); err != nil {
+	if err := a.DoNBI(c, &got, rank, off, op, u, v, orders...); err != nil {
 		return 0, err
 	}
 	err := c.WaitNBI(extended.All)

@@ -51,6 +51,13 @@ var disagreements = []struct {
 		}
 		return team.AllToAllV(c, make([]byte, 24), from, make([]byte, 16), to)
 	}},
+	{"no-block", []string{"AllToAllV", "0 bytes", "8"}, func(c *extended.Context, team *extended.Team, self int) error {
+		to, from := extended.Blocks{Lens: []int{0, 0}}, extended.Blocks{Lens: []int{0, 0}}
+		if self == 1 {
+			from.Lens[0] = 8 // member 0 sends nothing
+		}
+		return team.AllToAllV(c, make([]byte, 8), from, nil, to)
+	}},
 	{"operator", []string{"by Add of Uint64", "by Min of Uint64"}, func(c *extended.Context, team *extended.Team, self int) error {
 		b := make([]byte, 8)
 		r := extended.Reduction{Type: extended.Uint64, Op: extended.Add}
@@ -126,6 +133,9 @@ func collectiveMisuse(t *coretest.T) error {
 		w.AllToAllV(c, b, two, make([]byte, 24), extended.Blocks{Lens: []int{8, -1}}),
 		w.AllToAllV(c, b, two, make([]byte, 24), extended.Blocks{Lens: []int{8, 8}, Offs: []int{0, 17}}),
 		w.AllToAllV(c, b, two, b, two),
+		w.AllToAllV(c, b, extended.Blocks{Lens: []int{8, 8}, Unit: -1}, make([]byte, 24), two),
+		w.AllToAllV(c, b, extended.Blocks{Lens: []int{1, 1 << 61}, Unit: 8}, make([]byte, 24), two),
+		w.AllToAllV(c, b, extended.Blocks{Lens: []int{1, 1}, Offs: []int{0, 1 << 61}, Unit: 8}, make([]byte, 24), two),
 		w.AllToAllV(c, b, two, make([]byte, 24), extended.Blocks{Lens: []int{7, 7}}),
 		w.ScatterV(c, w.Rank(), b, b, extended.Blocks{}),
 		w.ScatterV(c, 2, b, b, two),

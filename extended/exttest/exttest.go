@@ -20,9 +20,9 @@ func Cases() []*coretest.Case {
 	var all []*coretest.Case
 	for _, g := range [][]coretest.Case{
 		putCases, getCases, eventCases, valueCases, memsetCases, splitCases, visCases,
-		atomicCases, nativeCases, refusalCases, contextCases, allocationCases, teamCases, barrierCases,
+		atomicCases, orderCases, nativeCases, refusalCases, contextCases, allocationCases, teamCases, barrierCases,
 		collectiveCases, movementCases, reductionCases, forcedCases(), progressCases,
-		collectiveMisuseCases, disagreementCases(),
+		typedCases, collectiveMisuseCases, disagreementCases(), hangCases(),
 	} {
 		for i := range g {
 			all = append(all, &g[i])

@@ -253,6 +253,7 @@ func valueAllocations(t *coretest.T) error {
 	q, qn := p.On(t.Next()), nodes.On(t.Next())
 	dst, part := make([]uint64, 16), make([]float64, 500)
 	sum := pgas.Add[float64]()
+	value := func(_ float64, err error) { check(err) }
 	type call struct {
 		name string
 		once func()
@@ -269,14 +270,20 @@ func valueAllocations(t *coretest.T) error {
 		{"GetSlice", func() { check(q.GetSlice(c, dst)) }},
 		{"PutSlice", func() { check(q.PutSlice(c, dst)) }},
 		{"Atomic.FetchInc", func() { _, err := atomics.FetchInc(c, q); check(err) }},
-		{"Atomic.Max", func() { check(atomics.Max(c, q, 9)) }},
+		{"Atomic.Max", func() { check(atomics.Max(c, q, 9, extended.Relaxed, extended.Release)) }},
 		{"Array.Get", func() { _, err := array.Get(c, 555); check(err) }},
 		{"Array.Set", func() { check(array.Set(c, 555, 1)) }},
 		{"Array.GetRange", func() { check(array.GetRange(c, part, 333)) }},
 		{"Array.SetRange", func() { check(array.SetRange(c, part, 333)) }},
 	}
 	if t.Size() == 1 { // what a member that is ahead sends is kept, which may allocate
-		calls = append(calls, call{"AllReduceValue", func() { _, err := pgas.AllReduceValue(c, w, 1.5, sum); check(err) }})
+		calls = append(calls,
+			call{"AllReduceValue", func() { value(pgas.AllReduceValue(c, w, 1.5, sum)) }},
+			call{"ReduceValue", func() { value(pgas.ReduceValue(c, w, 0, 1.5, sum)) }},
+			call{"ScanValue", func() { value(pgas.ScanValue(c, w, 1.5, sum)) }},
+			call{"BroadcastValue", func() { value(pgas.BroadcastValue(c, w, 0, 1.5)) }},
+			call{"AllReduceNB", func() { ev, err := pgas.AllReduceNB(c, w, part, part, sum); check(err); check(c.Wait(ev)) }},
+			call{"Broadcast", func() { check(pgas.Broadcast(c, w, 0, part, part)) }})
 	}
 	for _, call := range calls {
 		if t.Rank() == 0 {

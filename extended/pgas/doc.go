@@ -6,6 +6,7 @@
 //	err = p.On(next).Add(7).Put(c, 3.5)          // one of them on the next rank
 //	v, err := p.On(next).Add(7).Get(c)
 //	sum, err := pgas.AllReduceValue(c, ep.World(), v, pgas.Add[float64]())
+//	ev, err := pgas.BroadcastNB(c, ep.World(), root, dst, src)
 //
 // # Element types
 //

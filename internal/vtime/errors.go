@@ -16,7 +16,7 @@ type DeadlockError struct {
 // Wait is one proc's part in a deadlock.
 type Wait struct {
 	Proc  string // its name
-	Op    string // what it waits for, as given to SetWaiting
+	Op    string // what it waits for, as given to SetWaiting, or as Explain has it
 	Since Time   // when it parked
 
 	// Panic is the stack of a proc that waits in a deferred call because it
@@ -130,6 +130,9 @@ func (k *Kernel) deadlock() *DeadlockError {
 	e := &DeadlockError{At: k.now, Waits: make([]Wait, len(stuck))}
 	for i, p := range stuck {
 		e.Waits[i] = Wait{Proc: p.name, Op: p.op, Since: p.since}
+		if p.explain != nil && p.op != "" {
+			e.Waits[i].Op = p.explain(p.op)
+		}
 		p.stuck = &e.Waits[i]
 	}
 	return e

@@ -35,6 +35,8 @@ type Proc struct {
 	ended bool
 	lost  bool          // it never runs again
 	id    atomic.Uint64 // its goroutine's number in dumps
+
+	explain func(op string) string // nil: as it is
 }
 
 // Kernel returns the kernel that p belongs to.
@@ -152,6 +154,10 @@ func (p *Proc) nextPoll() Time {
 // SetWaiting says what p waits for, in case a deadlock is reported; it holds
 // until the next call.
 func (p *Proc) SetWaiting(op string) { p.op = op }
+
+// Explain has a report of a deadlock tell f(op) instead of op, as given to SetWaiting. f
+// runs while no proc does.
+func (p *Proc) Explain(f func(op string) string) { p.explain = f }
 
 // mayWait guards the calls that wait. When the run is over it does not return.
 func (p *Proc) mayWait(method string) {

@@ -42,14 +42,14 @@ type running struct {
 	out *coretest.Output
 }
 
-// start starts a job of n ranks, with what spec says besides.
-func (p *processes) start(t testing.TB, n int, spec spawner.Spec) *running {
+// start starts a job of n ranks, with what spec says besides. dir is a directory that they share; "": none.
+func (p *processes) start(t testing.TB, n int, dir string, spec spawner.Spec) *running {
 	t.Helper()
 	prog, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &running{out: new(coretest.Output)}
+	r := &running{out: &coretest.Output{Dir: dir}}
 	spec.N, spec.Prog, spec.Prefix, spec.Stdout, spec.Stderr = n, prog, p.prefix, r.out, r.out
 	if p.by != nil {
 		if spec.Starter, spec.RankVar, err = p.by(n); err != nil {
@@ -66,7 +66,7 @@ func (p *processes) start(t testing.TB, n int, spec spawner.Spec) *running {
 // Launch implements coretest.Launcher.
 func (p *processes) Launch(t testing.TB, l *coretest.Launch) *coretest.Outcome {
 	t.Helper()
-	r := p.start(t, l.Ranks, spawner.Spec{Env: l.Env(), Timeout: l.Timeout})
+	r := p.start(t, l.Ranks, l.Dir, spawner.Spec{Env: l.Env(), Timeout: l.Timeout})
 	status, err := r.job.Wait()
 	out := r.out.String()
 	if status == 124 {

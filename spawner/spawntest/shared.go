@@ -80,7 +80,7 @@ func (s *sharing) take(t testing.TB, n int) *crew {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &crew{shared, s.start(t, n, spawner.Spec{Env: shared.Env()})}
+	c := &crew{shared, s.start(t, n, "", spawner.Spec{Env: shared.Env()})}
 	go func() {
 		c.job.Wait()
 		c.Ended()

@@ -207,7 +207,13 @@ func (b *bootstrap) Exit(status int) {
 	if aborted {
 		drain.Wait(os.Stdout, patience/4)
 		drain.Wait(os.Stderr, patience/4)
-		// Without the lock of the library: another thread may be in a call that never returns.
+		// At last without the lock of the library: another thread may be in a call that never returns.
+		locked := make(chan struct{})
+		go func() { b.lib.mu.Lock(); close(locked) }()
+		select {
+		case <-locked:
+		case <-time.After(patience / 4):
+		}
 		C.aqmpi_call_abort(b.lib.table, C.int(status))
 	}
 	os.Exit(status)

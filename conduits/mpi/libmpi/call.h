@@ -24,15 +24,16 @@ typedef struct {
 	aqmpi_end *end;
 	aqmpi_post *posts;
 	aqmpi_done *done;
+	int ended; // how many have ended, or -1
 } aqmpi_batch;
 
-// aqmpi_call_progress returns how many have ended, or -1. The batch is passed as a number: Go would
-// check whether a pointer leads to memory of its own, at every call.
-static inline int aqmpi_call_progress(uintptr_t batch, int n, int most)
+// aqmpi_call_progress leaves its result in the batch: a C function that returns nothing is called sooner.
+// The batch is passed as a number: Go would check whether a pointer leads to memory of its own, at every call.
+static inline void aqmpi_call_progress(uintptr_t batch, int n, int most, int spin)
 {
-	const aqmpi_batch *b = (const aqmpi_batch *)batch;
-	int ended;
-	return b->table->progress(b->end, b->posts, n, b->done, most, &ended) == 0 ? ended : -1;
+	aqmpi_batch *b = (aqmpi_batch *)batch;
+	if (b->table->progress(b->end, b->posts, n, b->done, most, spin, &b->ended) != 0)
+		b->ended = -1;
 }
 static inline int aqmpi_call_share(const aqmpi_table *t, aqmpi_end *end, int64_t size, aqmpi_near *near, aqmpi_shared *shared)
 {

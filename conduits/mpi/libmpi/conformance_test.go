@@ -12,7 +12,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	coretest.RankMain(libmpitest.Connect)
+	coretest.RankMain(libmpitest.Connect, computing)
 	if role, ok := os.LookupEnv(roleEnv); ok {
 		os.Unsetenv(roleEnv)
 		roles[role]()

@@ -62,6 +62,11 @@ var roles = map[string]func(){
 	"exit-0": member(inBarrier(func(job *core.Job) error { job.Exit(0); return nil })),
 	"error":  member(inBarrier(func(*core.Job) error { return errors.New("an error of its own") })),
 	"panic":  member(inBarrier(func(*core.Job) error { panic("kaboom") })),
+	"level":  member(printLevel),
+	"level-beside": func() {
+		libmpi.Beside()
+		member(printLevel)()
+	},
 	"uneven": func() {
 		boot, err := libmpi.Connect()
 		check(err)
@@ -101,6 +106,12 @@ func member(body func(*core.Job) error) func() {
 
 func attachOnly(job *core.Job) error {
 	_, err := job.Attach(core.AttachSpec{})
+	return err
+}
+
+func printLevel(job *core.Job) error {
+	err := attachOnly(job)
+	fmt.Println(libmpi.Describe())
 	return err
 }
 
@@ -232,6 +243,8 @@ func TestDirect(t *testing.T) {
 	// sometimes takes a rank that it has killed itself for the first.
 	panicked := map[string][]int{"openmpi": {2}, "mpich": {2, 9}}
 	failed := map[string][]int{"openmpi": {1}, "mpich": {1, 9}}
+	// The least level at which calls take no locks.
+	cheap := map[string]string{"openmpi": "by this package, provides MPI_THREAD_SINGLE", "mpich": "by this package, provides MPI_THREAD_SERIALIZED"}
 	killed := map[string][]int{"openmpi": {128 + 9}, "mpich": {9}}
 	for _, library := range libmpitest.Libraries {
 		for _, c := range []struct {
@@ -252,6 +265,8 @@ func TestDirect(t *testing.T) {
 			{"exit-0", 3, []int{0}, "", 0},
 			{"error", 3, []int{1}, "rank 1 ended the job with status 1: an error of its own", 1},
 			{"panic", 4, panicked[library], "kaboom", 1},
+			{"level", 1, []int{0}, cheap[library], 1},
+			{"level-beside", 1, []int{0}, "by this package, provides MPI_THREAD_MULTIPLE", 1},
 			{"uneven", 3, failed[library], "not all ranks have begun the same collective operations", 1},
 			{"killed", 3, killed[library], "", 0},
 		} {

@@ -11,6 +11,6 @@
 //
 // MPI is initialised by whoever comes first, the program or this package; who has initialised
 // finalises. What the package sends travels on communicators of its own, so a program may use
-// MPI beside it, from the goroutine that calls Aqueduct: MPI calls of a process must not
-// overlap unless MPI_THREAD_MULTIPLE is provided.
+// MPI beside it, if it says so by Beside, is linked with MPI, or initialises MPI itself: MPI calls of a
+// process must not overlap unless MPI_THREAD_MULTIPLE is provided.
 package libmpi

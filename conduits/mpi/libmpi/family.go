@@ -31,6 +31,10 @@ type family struct {
 	exact bool
 	// version is what its mpiexec says with --version.
 	version string
+	// files is how many bytes of "{dir}", see Launcher, a job takes, and each of its ranks more.
+	files, filesPerRank int64
+	// windows is the variable that tells a rank where memory that ranks share is kept; "": in /dev/shm.
+	windows string
 	// options start n processes on this host, also more than it has CPUs.
 	// if bind is set with a CPU for each.
 	options func(n int, bind bool) []string
@@ -47,6 +51,8 @@ var families = []*family{
 			"OMPI_MCA_orte_jobfam_session_dir", "OMPI_MCA_orte_launch", "OMPI_MCA_orte_local_daemon_uri", "OMPI_MCA_orte_num_nodes",
 			"OMPI_MCA_orte_precondition_transports", "OMPI_MCA_orte_top_session_dir", "OMPI_MCA_shmem_RUNTIME_QUERY_hint",
 		},
+		files: 12 << 20, filesPerRank: 4<<20 + 256<<10, // what PMIx keeps, and btl_vader_segment_size and some
+		windows: "OMPI_MCA_osc_sm_backing_directory",
 		options: func(n int, bind bool) []string {
 			o := []string{
 				"--quiet",                  // aqrun says how a job has ended
@@ -196,6 +202,24 @@ func Launcher(profile string, n int, bind bool) (argv []string, rankVar string, 
 		return nil, "", fmt.Errorf("mpi: profile %s: %w", profile, err)
 	}
 	return append([]string{path}, f.options(n, bind)...), f.rank, nil
+}
+
+// Room returns how many bytes of "{dir}" in the command of Launcher a job of n ranks takes, at most; more
+// is taken by segments that ranks share, if there is room. See spawner.Spec.StarterRoom.
+func Room(profile string, n int) int64 {
+	f, err := resolve(profile)
+	if err != nil {
+		return 0
+	}
+	return f.files + int64(n)*f.filesPerRank
+}
+
+// memory returns where the library keeps memory that ranks share.
+func (f *family) memory() string {
+	if dir := os.Getenv(f.windows); f.windows != "" && dir != "" {
+		return dir
+	}
+	return "/dev/shm"
 }
 
 // Marks reports whether a variable is one that the launcher of an MPI library sets for the processes

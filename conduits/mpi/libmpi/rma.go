@@ -50,13 +50,13 @@ func (t *transport) unshared(made *C.aqmpi_shared) error {
 	if made.need <= made.room {
 		return nil
 	}
-	err := fmt.Errorf("the segments of this host's ranks take %d MB of shared memory, but %d MB are left in /dev/shm; make that larger (docker run --shm-size), lower --segment, or set rma=off",
-		made.need>>20, made.room>>20)
+	err := fmt.Errorf("the segments of this host's ranks take %d MB of shared memory, but %d MB are left in %s; make that larger (docker run --shm-size), lower --segment, or set rma=off",
+		made.need>>20, made.room>>20, t.lib.family.memory())
 	if t.rma == rmaShared {
 		return err
 	}
 	if made.place == 0 {
-		t.log.Warn("put and get go by messages", "reason", err)
+		t.log.Warn("put and get go by messages: " + err.Error())
 	}
 	return nil
 }

@@ -132,6 +132,9 @@ func TestCrowdedShm(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				for i := range argv {
+					argv[i] = strings.ReplaceAll(argv[i], "{dir}", "/dev/shm")
+				}
 				small := []string{"-m", "sh", "-c", `mount -t tmpfs -o size=48m tmpfs /dev/shm && exec "$@"`, "sh"}
 				cmd := exec.Command("unshare", slices.Concat(small, argv, []string{exe})...)
 				cmd.Env = append(os.Environ(), roleEnv+"=large", libraryEnv+"="+libmpi.Auto, reachEnv+"="+c.rma+" "+c.want)

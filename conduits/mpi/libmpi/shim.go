@@ -4,6 +4,7 @@ package libmpi
 
 /*
 #cgo LDFLAGS: -ldl
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,19 +12,28 @@ package libmpi
 #include "call.h"
 
 // Libraries replace signal handlers when they are opened, as UCX does, or initialised, for their back
-// traces. The Go runtime needs its own: it turns a SIGSEGV into a panic.
+// traces, and the calling thread's signal stack with them. The Go runtime needs its own: it turns a SIGSEGV
+// into a panic.
 
-static void handlers(struct sigaction *all)
+typedef struct {
+	struct sigaction handler[NSIG];
+	stack_t stack; // of the thread
+} signals;
+
+static void note_signals(signals *all)
 {
-	memset(all, 0, NSIG * sizeof *all);
+	memset(all, 0, sizeof *all);
 	for (int s = 1; s < NSIG; s++)
-		sigaction(s, NULL, &all[s]);
+		sigaction(s, NULL, &all->handler[s]);
+	sigaltstack(NULL, &all->stack);
 }
 
-// keep_handlers puts back the handlers that have been replaced. One that was added must run on the
-// signal stack, since the threads' stacks may be small.
-static void keep_handlers(const struct sigaction *before)
+// keep_signals puts back the signal stack, and the handlers that have been replaced. One that was added must
+// run on the signal stack, since the threads' stacks may be small.
+static void keep_signals(const signals *all)
 {
+	const struct sigaction *before = all->handler;
+	sigaltstack(&all->stack, NULL);
 	for (int s = 1; s < NSIG; s++) {
 		struct sigaction now;
 		if (sigaction(s, NULL, &now) != 0 || now.sa_handler == before[s].sa_handler)
@@ -39,19 +49,27 @@ static void keep_handlers(const struct sigaction *before)
 
 static int aqmpi_init(const aqmpi_table *t, int want, int *level, int *owner)
 {
-	struct sigaction before[NSIG];
-	handlers(before);
+	signals before;
+	note_signals(&before);
 	int result = aqmpi_call_init(t, want, level, owner);
-	keep_handlers(before);
+	keep_signals(&before);
 	return result;
 }
 
+// aqmpi_linked reports whether the program is linked with an MPI library, or has opened one for all to see.
+static int aqmpi_linked(void) { return dlsym(RTLD_DEFAULT, "MPI_Init_thread") != NULL; }
+
 static const aqmpi_table *aqmpi_load(const char *path, int global, const char **why)
 {
-	struct sigaction before[NSIG];
-	handlers(before);
+	// UCX, when it is opened, writes jumps over the beginnings of mmap, munmap, brk and others in the C library, and
+	// tries them by moving the end of the heap to and fro: to see which memory goes, of which it keeps registrations
+	// for networks. That is for processes of one thread, and a Go process has several. Nor does it see what the Go
+	// runtime gives back by system calls of its own, so that such registrations could be of what is gone.
+	setenv("UCX_MEM_EVENTS", "n", 0);
+	signals before;
+	note_signals(&before);
 	void *so = dlopen(path, global ? RTLD_NOW | RTLD_GLOBAL : RTLD_LAZY | RTLD_LOCAL);
-	keep_handlers(before);
+	keep_signals(&before);
 	const aqmpi_table *(*functions)(void) = so ? (const aqmpi_table *(*)(void))dlsym(so, AQMPI_SYMBOL) : NULL;
 	if (!functions) {
 		*why = dlerror();
@@ -79,7 +97,8 @@ type library struct {
 	rank, size int // among the processes that MPI has started together
 	level      C.int
 	owner      C.int
-	users      int // ends and bootstraps that are open
+	alone      bool // the program does not call MPI
+	users      int  // ends and bootstraps that are open
 	// shared is set once there is a second user. A user that is joined by another is in no call
 	// then: a bootstrap comes before the ends, and a rank has one conduit.
 	shared atomic.Bool
@@ -170,15 +189,20 @@ func start(f *family) (*library, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &library{family: f}
+	l := &library{family: f, alone: !beside.Load() && C.aqmpi_linked() == 0}
+	// Calls of this package do not overlap. MPI's own locks, which every call pays for, are for
+	// programs that call MPI as well.
+	want := C.int(C.AQMPI_MULTIPLE)
+	if l.alone {
+		want = C.AQMPI_SERIALIZED
+	}
 	if l.table, err = load(path, true); err != nil {
 		return nil, err
 	}
-	// The service calls MPI when it likes, also while the program does so itself.
-	if C.aqmpi_init(l.table, C.AQMPI_MULTIPLE, &l.level, &l.owner) != 0 {
+	if C.aqmpi_init(l.table, want, &l.level, &l.owner) != 0 {
 		return nil, l.failure()
 	}
-	if l.level < C.AQMPI_SERIALIZED {
+	if l.level < C.AQMPI_SERIALIZED && !l.async() {
 		return nil, fmt.Errorf("%s, but goroutines move between threads, which needs MPI_THREAD_SERIALIZED; let whoever initialises MPI ask for that", l)
 	}
 	var rank, size C.int
@@ -210,6 +234,11 @@ func Describe() string {
 		return ""
 	}
 	return the.library.String()
+}
+
+// async reports whether this package may call MPI at any time, from any thread, if its own calls do not overlap.
+func (l *library) async() bool {
+	return l.level == C.AQMPI_MULTIPLE || l.alone && l.owner == C.AQMPI_OURS
 }
 
 // done ends a use. With the last one MPI is finalised if this package has initialised it.

@@ -4,6 +4,7 @@ package libmpi
 
 /*
 #cgo noescape aqmpi_call_progress
+#cgo nocallback aqmpi_call_progress
 #include <stdlib.h>
 #include "call.h"
 */
@@ -95,11 +96,20 @@ func address(b []byte) C.uint64_t { return C.uint64_t(uintptr(unsafe.Pointer(uns
 
 // Limits implements mpi.Transport.
 func (t *transport) Limits() mpi.TransportLimits {
-	return mpi.TransportLimits{Eager: t.eager, Exact: t.lib.family.exact, Async: t.lib.level == C.AQMPI_MULTIPLE}
+	return mpi.TransportLimits{Eager: t.eager, Exact: t.lib.family.exact, Async: t.lib.async()}
 }
 
 // Progress implements mpi.Transport by one crossing.
 func (t *transport) Progress(posts []mpi.Post, done []mpi.Completion) (int, error) {
+	return t.progress(posts, done, 0)
+}
+
+// Spin implements mpi.Spinner by one crossing.
+func (t *transport) Spin(posts []mpi.Post, done []mpi.Completion) (int, error) {
+	return t.progress(posts, done, 1)
+}
+
+func (t *transport) progress(posts []mpi.Post, done []mpi.Completion, spin C.int) (int, error) {
 	if len(posts) > len(t.posts) {
 		freeC(t.posts)
 		t.posts = inC[C.aqmpi_post](2 * len(posts))
@@ -115,25 +125,27 @@ func (t *transport) Progress(posts []mpi.Post, done []mpi.Completion) (int, erro
 		}
 	}
 	t.used = true
-	n, err := t.cross(len(posts), min(len(done), len(t.done)))
+	n, most := len(posts), min(len(done), len(t.done))
+	if t.lib.shared.Load() {
+		t.lib.mu.Lock()
+		t.cross(n, most, spin)
+		t.lib.mu.Unlock()
+	} else {
+		t.cross(n, most, spin)
+	}
+	if n = int(t.batch[0].ended); n < 0 {
+		return 0, t.lib.failure()
+	}
 	for i := range n {
 		d := &t.done[i]
 		done[i] = mpi.Completion{ID: uint64(d.id), Len: int(d.len), Source: core.Rank(d.source), Tag: int32(d.tag)}
 	}
-	return n, err
+	return n, nil
 }
 
 // cross is the crossing.
-func (t *transport) cross(posts, most int) (int, error) {
-	if t.lib.shared.Load() {
-		t.lib.mu.Lock()
-		defer t.lib.mu.Unlock()
-	}
-	n := int(C.aqmpi_call_progress(C.uintptr_t(uintptr(unsafe.Pointer(unsafe.SliceData(t.batch)))), C.int(posts), C.int(most)))
-	if n < 0 {
-		return 0, t.lib.failure()
-	}
-	return n, nil
+func (t *transport) cross(posts, most int, spin C.int) {
+	C.aqmpi_call_progress(C.uintptr_t(uintptr(unsafe.Pointer(unsafe.SliceData(t.batch)))), C.int(posts), C.int(most), spin)
 }
 
 // Close implements mpi.Transport. What has been used is closed by all ranks together: none of

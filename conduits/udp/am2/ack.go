@@ -7,16 +7,75 @@ import (
 )
 
 // An acknowledgement tells after the fixed header which packets beyond the cumulative
-// acknowledgements have been had: the number of words of either lane's bitmap (16, 16), 0
-// (32), and the bitmaps in words of 64 bits. Bit i stands for the i-th packet from the
-// cumulative acknowledgement on.
+// acknowledgements have been had. A lane's bitmap of maxWindow bits has a bit for each sequence
+// number, the remainder of which is its place; the words of it that have changed lately are told:
+// the number of words of either lane (16, 16), 0 (32), and each word with its place (64, 16).
 const (
 	ackHeader = 8
-	ackSize   = FixedHead + ackHeader + int(lanes)*maxWindow/8
+	ackWord   = 10
+	ackSize   = FixedHead + ackHeader + int(lanes)*mostWords*ackWord
 
-	ackEvery      = 2 // packets may be unacknowledged for AckDelay if they are fewer
-	lossThreshold = 3 // packets sent later and acknowledged tell a loss (RFC 9002, section 6.1.1)
+	// mostWords is how many words of a lane an acknowledgement tells at most. All acknowledgements
+	// pass wherever MinDatagram does.
+	mostWords = 20
+	// wordRepeats is in how many acknowledgements a word is told that has changed, since they
+	// may be lost.
+	wordRepeats = 6
+
+	ackEvery = 2 // packets may be unacknowledged for AckDelay if they are fewer
 )
+
+// gaps marks what was had beyond the next packet, and remembers which words have changed lately,
+// the latest first.
+type gaps struct {
+	bitmap
+	words [mostWords]changedWord
+	n     int
+}
+
+// changedWord is a word of a bitmap that has changed.
+type changedWord struct {
+	at   uint16
+	left uint16 // acknowledgements that are to tell it still
+}
+
+// mark marks a sequence number, and has it told.
+func (g *gaps) mark(seq uint32) {
+	g.set(seq)
+	at := uint16(seq / 64 % bitmapWords)
+	i := 0
+	for i < g.n && g.words[i].at != at {
+		i++
+	}
+	if i == g.n { // the one that has not changed for longest makes room
+		if g.n < mostWords {
+			g.n++
+		} else {
+			i--
+		}
+	}
+	copy(g.words[1:i+1], g.words[:i])
+	g.words[0] = changedWord{at, wordRepeats}
+}
+
+// selective writes the words that have changed lately.
+func (g *gaps) selective(d []byte) (n int) {
+	kept := 0
+	for _, w := range g.words[:g.n] {
+		if w.left--; g.bitmap[w.at] == 0 {
+			continue // the next packet is beyond it
+		}
+		binary.LittleEndian.PutUint64(d[n*ackWord:], g.bitmap[w.at])
+		binary.LittleEndian.PutUint16(d[n*ackWord+8:], w.at)
+		n++
+		if w.left > 0 {
+			g.words[kept] = w
+			kept++
+		}
+	}
+	g.n = kept
+	return n
+}
 
 // sendAck sends an acknowledgement.
 func (ch *channel) sendAck(now time.Duration) {
@@ -26,31 +85,17 @@ func (ch *channel) sendAck(now time.Duration) {
 	clear(d[:ackHeader])
 	n := ackHeader
 	for l := range lanes {
-		words := ch.in[l].selective(d[n:])
-		binary.LittleEndian.PutUint16(d[2*l:], uint16(words))
-		n += 8 * words
+		if g := ch.in[l].have; g != nil {
+			words := g.selective(d[n:])
+			binary.LittleEndian.PutUint16(d[2*l:], uint16(words))
+			n += ackWord * words
+		}
 	}
 	p.n = FixedHead + n
 	b.stats.Acks++
 	ch.sendLoose(now, packAck, 0, p)
 	ch.ackNow = false // gaps are told
 	ch.unacked, ch.ackDue = 0, 0
-}
-
-// selective writes the bitmap of what was had beyond the cumulative acknowledgement.
-func (in *inLane) selective(d []byte) (words int) {
-	if in.beyond == 0 {
-		return 0
-	}
-	n := in.high - in.next
-	words = int(n+63) / 64
-	clear(d[:8*words])
-	for i := range n {
-		if in.have.has(in.next + i) {
-			d[i/8] |= 1 << (i % 8)
-		}
-	}
-	return words
 }
 
 // acknowledged notes that a packet goes to the peer, which tells all but gaps.
@@ -71,13 +116,14 @@ func (ch *channel) wantAck() {
 	}
 }
 
-// oweAck notes a packet received, and acknowledges it in time.
-func (ch *channel) oweAck(now time.Duration, inOrder bool) {
+// oweAck notes a packet received, and acknowledges it in time: at once if it tells of a loss or
+// fills a gap.
+func (ch *channel) oweAck(now time.Duration, urgent bool) {
 	b := ch.peer.b
 	if b.cfg.ReplyAcks {
 		return
 	}
-	if ch.unacked++; ch.unacked >= ackEvery || !inOrder {
+	if ch.unacked++; ch.unacked >= ackEvery || urgent {
 		ch.wantAck()
 	}
 	if ch.ackDue == 0 {
@@ -89,67 +135,68 @@ func (ch *channel) oweAck(now time.Duration, inOrder bool) {
 // cumulative settles the packets of a lane below ack, some of which have been sent.
 func (ch *channel) cumulative(now time.Duration, l lane, ack uint32) {
 	ol := &ch.out[l]
-	full := ch.limited()
 	n := 0
 	for seq := ol.base; seq != ack; seq++ {
 		if p := ol.find(seq); p != nil {
-			ch.ack(ol, p)
+			ch.ack(now, ol, p)
 			n++
 		}
 	}
-	ch.progress(now, l, n, full)
+	ch.progress(now, n)
 }
 
-// parseSelective checks the bitmaps of an acknowledgement and returns them.
-func parseSelective(d []byte) (maps [lanes][]byte, ok bool) {
+// parseSelective checks the words of an acknowledgement and returns them.
+func parseSelective(d []byte) (words [lanes][]byte, ok bool) {
 	if len(d) < ackHeader {
-		return maps, false
+		return words, false
 	}
 	rest := d[ackHeader:]
 	for l := range lanes {
-		n := 8 * int(binary.LittleEndian.Uint16(d[2*l:]))
-		if n > maxWindow/8 || n > len(rest) {
-			return maps, false
+		n := int(binary.LittleEndian.Uint16(d[2*l:]))
+		if n > mostWords || n*ackWord > len(rest) {
+			return words, false
 		}
-		maps[l], rest = rest[:n], rest[n:]
+		words[l], rest = rest[:n*ackWord], rest[n*ackWord:]
 	}
-	return maps, len(rest) == 0
+	return words, len(rest) == 0
 }
 
-// selected settles the packets of a lane that a bitmap marks.
-func (ch *channel) selected(now time.Duration, l lane, ack uint32, marks []byte) {
-	if len(marks) == 0 {
-		return
-	}
+// selected settles the packets of a lane that words of the bitmap mark, beyond a cumulative
+// acknowledgement.
+func (ch *channel) selected(now time.Duration, l lane, ack uint32, words []byte) {
 	ol := &ch.out[l]
-	full := ch.limited()
 	n := 0
-	for i := 0; i < len(marks); i += 8 {
-		for w := binary.LittleEndian.Uint64(marks[i:]); w != 0; w &= w - 1 {
-			if p := ol.find(ack + uint32(8*i+bits.TrailingZeros64(w))); p != nil {
-				ch.ack(ol, p)
+	for ; len(words) > 0; words = words[ackWord:] {
+		at := uint32(binary.LittleEndian.Uint16(words[8:])) % bitmapWords
+		first := ack&^63 + 64*((at-ack/64)%bitmapWords)
+		for w := binary.LittleEndian.Uint64(words); w != 0; w &= w - 1 {
+			seq := first + uint32(bits.TrailingZeros64(w))
+			if before(seq, ack) { // in the word of ack, and so a whole bitmap later
+				seq += maxWindow
+			}
+			if p := ol.find(seq); p != nil {
+				ch.ack(now, ol, p)
 				n++
 			}
 		}
 	}
 	if n > 0 {
-		ch.progress(now, l, n, full)
+		ch.progress(now, n)
 	}
-}
-
-// limited reports whether the congestion window is what limits the peer's packets.
-func (ch *channel) limited() bool {
-	return 4*ch.peer.flight >= 3*int(ch.peer.cong.window)
 }
 
 // ack settles a packet that the peer has.
-func (ch *channel) ack(ol *outLane, p *packet) {
-	b := ch.peer.b
-	if before(ol.acked, p.order) {
-		ol.acked = p.order
+func (ch *channel) ack(now time.Duration, ol *outLane, p *packet) {
+	b, pr := ch.peer.b, ch.peer
+	size := p.size()
+	if size > MinDatagram {
+		pr.notePassed(size)
 	}
-	if size := p.size(); size > MinDatagram {
-		ch.peer.notePassed(size)
+	if p.state == missing || p.again && before(pr.echoed, stampOf(p.sent)) {
+		pr.premature(now) // nothing sent as late as the copy had arrived: the original did
+	}
+	if pr.path != nil {
+		pr.path.acked(now, p, size)
 	}
 	b.leave(ol, p)
 	if k := p.bulk; k != nil {
@@ -160,30 +207,12 @@ func (ch *channel) ack(ol *outLane, p *packet) {
 	b.free(p)
 }
 
-// progress makes use of the news that n packets of a lane have been settled.
-func (ch *channel) progress(now time.Duration, l lane, n int, full bool) {
+// progress makes use of the news that n packets have been settled.
+func (ch *channel) progress(now time.Duration, n int) {
 	pr := ch.peer
 	pr.backoff = 0
 	ch.probes = 0
-	if full {
-		pr.cong.acked(n, now, pr.rtt.smoothed)
-	}
-	ch.detect(now, l)
-}
-
-// detect finds the packets of a lane that must be lost, because later ones were acknowledged:
-// lossThreshold later, or some and time enough has gone by.
-func (ch *channel) detect(now time.Duration, l lane) {
-	ol, pr := &ch.out[l], ch.peer
-	ol.lossAt = 0
-	for p := ol.flight.head; p != nil && before(p.order, ol.acked); p = ol.flight.head {
-		late := p.sent + pr.rtt.late(&pr.b.cfg)
-		if ol.acked-p.order < lossThreshold && now < late {
-			ol.lossAt = late
-			ch.schedule(late)
-			return
-		}
-		pr.cong.lost(now, p.sent)
-		ol.lose(p)
+	if pr.path != nil {
+		pr.path.update(now, pr)
 	}
 }

@@ -8,12 +8,12 @@ import (
 // inLane is the receiving end of a lane. It takes every packet inside the window that it has
 // not had, in whatever order they come.
 type inLane struct {
-	next     uint32  // all before were had, or will not come
-	high     uint32  // one beyond the highest that was had
-	beyond   uint16  // had from next on: marked in have
-	refusals uint16  // refused: marked in refused, until their sender knows
-	reason   Reason  // why
-	have     *bitmap // nil if none is marked
+	next     uint32 // all before were had, or will not come
+	high     uint32 // one beyond the highest that was had
+	beyond   uint32 // had from next on: marked in have
+	refusals uint32 // refused: marked in refused, until their sender knows
+	reason   Reason // why
+	have     *gaps  // nil if none is marked
 	refused  *bitmap
 	asms     *assembly
 }
@@ -71,6 +71,9 @@ func (b *Bundle) Receive(now time.Duration, from netip.AddrPort, block *Block, d
 	} else {
 		ch.heed(b.now, &h, datagram)
 	}
+	if h.kind == packAck || h.flags&flagGaps == 0 {
+		ch.reach(b.now, &h)
+	}
 	ch.peer.wake(ch)
 }
 
@@ -78,13 +81,13 @@ func (b *Bundle) Receive(now time.Duration, from netip.AddrPort, block *Block, d
 func (ch *channel) heed(now time.Duration, h *header, datagram []byte) {
 	switch h.kind {
 	case packAck:
-		maps, ok := parseSelective(datagram[FixedHead:])
+		words, ok := parseSelective(datagram[FixedHead:])
 		if !ok {
 			ch.peer.b.stats.Malformed++
 			return
 		}
 		for l := range lanes {
-			ch.selected(now, l, h.acks[l], maps[l])
+			ch.selected(now, l, h.acks[l], words[l])
 		}
 	case packProbe:
 		ch.wantAck()
@@ -93,7 +96,7 @@ func (ch *channel) heed(now time.Duration, h *header, datagram []byte) {
 	}
 }
 
-// sender returns the channel to which a datagram belongs. Requests make it if need be.
+// sender returns the channel to which a datagram belongs. Requests and probes make it if need be.
 func (b *Bundle) sender(from netip.AddrPort, h *header) *channel {
 	if pr := b.recent; pr != nil && pr.addr == from {
 		if ch := pr.recent; ch != nil && ch.key.of(h) {
@@ -105,7 +108,7 @@ func (b *Bundle) sender(from netip.AddrPort, h *header) *channel {
 
 // meet looks the channel up, or makes it.
 func (b *Bundle) meet(from netip.AddrPort, h *header) *channel {
-	opens := h.kind == packRequests || h.kind == fragRequest
+	opens := h.kind == packRequests || h.kind == fragRequest || h.kind == packProbe
 	pr := b.peerAt(from)
 	if pr == nil && opens {
 		pr = b.newPeer(from)
@@ -152,14 +155,14 @@ func (ch *channel) roomFor() int {
 		}
 		return 0
 	}
-	return min(free+int(in.high-in.next), 1<<16-1)
+	return free + int(in.high-in.next)
 }
 
 // accept takes a packet of a lane unless it was had, was or is refused, or there is no room.
 func (ch *channel) accept(now time.Duration, h *header, block *Block, d []byte, head int) {
 	b, l, fragmented := ch.peer.b, lane(h.kind&1), h.kind >= fragRequest
 	in := &ch.in[l]
-	lowest := h.seq - uint32(h.below)
+	lowest := h.seq - h.below
 	if b.cfg.ReplyAcks && l == requests {
 		ch.freeReplies(lowest)
 	}
@@ -257,23 +260,23 @@ func (ch *channel) enqueue(l lane) *arrival {
 	return a
 }
 
-// had notes that a packet was taken, and reports whether it was the next.
-func (ch *channel) had(in *inLane, seq uint32) (inOrder bool) {
-	b := ch.peer.b
+// had notes that a packet was taken, and reports whether it has opened or filled a gap.
+func (ch *channel) had(in *inLane, seq uint32) (out bool) {
+	out = seq != in.high
 	if !before(seq, in.high) {
 		in.high = seq + 1
 	}
 	if seq != in.next {
 		if in.have == nil {
-			in.have = b.bitmap()
+			in.have = ch.peer.b.gaps()
 		}
-		in.have.set(seq)
+		in.have.mark(seq)
 		in.beyond++
-		return false
+		return out
 	}
 	in.next++
 	ch.advance(in)
-	return true
+	return out
 }
 
 // advance moves next over what was had, and gives up a bitmap that marks nothing.
@@ -285,7 +288,8 @@ func (ch *channel) advance(in *inLane) {
 		in.next++
 	}
 	if in.beyond == 0 && in.have != nil {
-		b.bitmaps = append(b.bitmaps, in.have)
+		in.have.n = 0
+		b.marked = append(b.marked, in.have)
 		in.have = nil
 	}
 	if in.refusals == 0 && in.refused != nil {
@@ -331,12 +335,23 @@ func (ch *channel) skip(in *inLane, lowest uint32) {
 // forget clears all marks of a lane.
 func (ch *channel) forget(in *inLane) {
 	if in.have != nil {
-		*in.have = bitmap{}
+		*in.have = gaps{}
 	}
 	if in.refused != nil {
 		*in.refused = bitmap{}
 	}
 	in.beyond, in.refusals = 0, 0
+}
+
+// gaps returns some without marks.
+func (b *Bundle) gaps() *gaps {
+	n := len(b.marked)
+	if n == 0 {
+		return new(gaps)
+	}
+	g := b.marked[n-1]
+	b.marked = b.marked[:n-1]
+	return g
 }
 
 // bitmap returns one without marks.
@@ -355,6 +370,9 @@ func (ch *channel) repeated(now time.Duration, l lane, seq uint32) {
 	if ch.peer.b.cfg.ReplyAcks {
 		ch.replyAgain(now, l, seq)
 		return
+	}
+	if in := &ch.in[l]; in.beyond > 0 && before(in.next, seq) {
+		in.have.mark(seq)
 	}
 	ch.wantAck()
 }

@@ -32,7 +32,7 @@ func (ch *channel) assemble(in *inLane, l lane, first, seq uint32, f *fragment, 
 	b := ch.peer.b
 	a := in.assembly(first)
 	if a == nil {
-		if !b.admits(l, seq == in.next) {
+		if !b.admits(l, f.kind, seq == in.next) {
 			return false
 		}
 		ch.abandon(in)
@@ -56,7 +56,7 @@ func (ch *channel) assemble(in *inLane, l lane, first, seq uint32, f *fragment, 
 	}
 	if a.left--; a.left == 0 {
 		in.unlink(a)
-		b.arriving--
+		b.arriving[a.kind]--
 		if w := ch.enqueue(l); w != nil {
 			b.bytes[l] += a.memory()
 			w.seq, w.asm = seq, a
@@ -69,9 +69,14 @@ func (ch *channel) assemble(in *inLane, l lane, first, seq uint32, f *fragment, 
 
 // admits reports whether one more message may begin to arrive in a lane. What waits for its
 // delivery bounds that, which the program's polls make less; and so does what is arriving, but
-// not for the next packet of a lane: else lanes could wait for each other.
-func (b *Bundle) admits(l lane, isNext bool) bool {
-	return b.waiting[l] < b.cfg.Receive && b.bytes[l] < b.cfg.ReceiveBytes && (b.arriving < b.cfg.Assemblies || isNext)
+// not for the next packet of a lane: else lanes could wait for each other. Longs have their place
+// already, so of them as many may arrive as of packets.
+func (b *Bundle) admits(l lane, k Kind, isNext bool) bool {
+	most := b.cfg.Assemblies
+	if k == Long {
+		most = max(most, b.cfg.Receive)
+	}
+	return b.waiting[l] < b.cfg.Receive && b.bytes[l] < b.cfg.ReceiveBytes && (b.arriving[k] < most || isNext)
 }
 
 // overlaps reports whether an assembly has some of the sequence numbers of a message. Senders
@@ -107,7 +112,7 @@ func (ch *channel) begin(l lane, first uint32, f *fragment) *assembly {
 	} else {
 		a = new(assembly)
 	}
-	b.arriving++
+	b.arriving[f.kind]++
 	*a = assembly{
 		first: first, count: f.count, left: f.count, total: f.total,
 		header: f.header, kind: f.kind, nargs: f.nargs, offset: f.offset,
@@ -166,7 +171,7 @@ func (ch *channel) dropIf(in *inLane, givenUp func(*assembly) bool) {
 			continue
 		}
 		*p = a.next
-		b.arriving--
+		b.arriving[a.kind]--
 		b.drop(a)
 	}
 }

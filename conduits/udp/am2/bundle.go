@@ -28,15 +28,16 @@ type Bundle struct {
 	idle    []*bulk // of them, those that are free
 	stages  [lanes][][]byte
 	staged  [lanes]int
-	rings   [9][][]*packet // free ones of 4, 8, … 1024 places
-	bitmaps []*bitmap      // free ones
+	rings   [16][][]*packet // free ones of 4, 8, … maxWindow places
+	bitmaps []*bitmap       // free ones
+	marked  []*gaps         // free ones
 
 	blocks   blocks // for the driver
 	compact  blocks // for short packets that wait
 	packs    blocks // for longer ones
 	mediums  blocks // for Mediums that arrive in fragments
 	spare    []*assembly
-	arriving int        // assemblies that are not complete
+	arriving [kinds]int // assemblies that are not complete
 	waiting  [lanes]int // packets and assemblies that wait for their delivery
 	bytes    [lanes]int // of memory that they take
 	choked   []*channel // of peers that were told that there is no room

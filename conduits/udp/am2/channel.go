@@ -38,6 +38,8 @@ type channel struct {
 	handled     uint32 // requests of the peer that have been handled, cumulative
 	told        uint32 // as the peer has been told
 
+	reached time.Duration // when the latest datagram was sent that the peer has told of all up to
+
 	unacked uint16        // packets received since the last packet to the peer
 	ackDue  time.Duration // when it must hear of them; 0: nothing to acknowledge
 	ackNow  bool          // in Bundle.ackers, and still to be told
@@ -61,7 +63,7 @@ func (b *Bundle) newChannel(pr *peer, key channelKey) *channel {
 	if int(pr.count) >= b.cfg.Channels {
 		return nil
 	}
-	ch := &channel{peer: pr, key: key, index: NoIndex, due: Never, place: -1}
+	ch := &channel{peer: pr, key: key, index: NoIndex, reached: -tick, due: Never, place: -1}
 	for l := range lanes {
 		ch.out[l].room = firstRoom
 	}

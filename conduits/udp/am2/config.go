@@ -14,7 +14,7 @@ type Config struct {
 	// Depth is how many requests of a channel may be unsettled: sent, and not known to be
 	// handled.
 	Depth int
-	// Window is how many packets of a lane may be in flight: a power of two, at most 1024.
+	// Window is how many packets of a lane may be in flight: a power of two, at most 131072.
 	Window int
 	// Packets is how many packets of requests the bundle keeps until they are acknowledged,
 	// Replies how many of replies. A request is delivered only if a packet and a stage are
@@ -27,7 +27,8 @@ type Config struct {
 	// delivered, and ReceiveBytes how many bytes they may have, but for Longs, which have their
 	// place; as much again is there for replies. Bulk that has begun to arrive may exceed it.
 	Receive, ReceiveBytes int
-	// Assemblies is how many bulk payloads may be arriving; one more per lane always may.
+	// Assemblies is how many Mediums that are bulk may be arriving; one more per lane always may.
+	// Of Longs, which have their place, Receive may be.
 	Assemblies int
 	// MaxMedium and MaxBulk are the payload bytes of a Medium and of a Long at most.
 	MaxMedium, MaxBulk int
@@ -42,8 +43,9 @@ type Config struct {
 	Gather time.Duration
 	// AckDelay is how long an acknowledgement may wait for a packet to travel with.
 	AckDelay time.Duration
-	// MinRTO and MaxRTO bound the retransmission time-out; FirstRTO is it before anything is
-	// known of the path.
+	// MinRTO bounds the time-out, after which a packet is sent again. MaxRTO, or twice the
+	// time-out if that is more, bounds what it becomes by doublings while nothing comes. FirstRTO
+	// is it before anything is known of the path.
 	FirstRTO, MinRTO, MaxRTO time.Duration
 	// KeepAlive is how long a request may be unsettled before the peer is asked for news.
 	KeepAlive time.Duration
@@ -63,9 +65,9 @@ type Config struct {
 // transport protocols for Myrinet"); the other values were chosen.
 func Defaults() Config {
 	return Config{
-		Depth: 1024, Window: 1024,
+		Depth: 1024, Window: maxWindow,
 		Packets: 1024, Replies: 1024, Stages: 16,
-		Receive: 2048, ReceiveBytes: 16 << 20, Assemblies: 256,
+		Receive: 1 << 15, ReceiveBytes: 16 << 20, Assemblies: 256,
 		MaxMedium: 64 << 10, MaxBulk: 4 << 20, Datagram: 65507, Pack: 8 << 10,
 		Peers: 1 << 16, Channels: 1 << 14,
 		Gather: 10 * time.Microsecond, AckDelay: 200 * time.Microsecond,

@@ -180,15 +180,16 @@ func TestInLane(t *testing.T) {
 	in.next, in.high = 1<<32-2000, 1<<32-2000
 	had := map[uint32]bool{}
 	next := in.next
-	for range 20_000 {
+	for i := range 20_000 {
 		switch seq := next + uint32(r.IntN(maxWindow)); {
 		case r.IntN(200) == 0: // the sender moves on
 			next += uint32(r.IntN(100))
 			ch.skip(in, next)
 		case !had[seq]:
 			had[seq] = true
-			if inOrder := ch.had(in, seq); inOrder != (seq == next) {
-				t.Fatalf("packet %d, expected %d: in order %v", seq, next, inOrder)
+			top := in.high
+			if out := ch.had(in, seq); out != (seq != top) {
+				t.Fatalf("packet %d, above all others %d: out of order %v", seq, top, out)
 			}
 		}
 		for had[next] {
@@ -196,6 +197,9 @@ func TestInLane(t *testing.T) {
 		}
 		if in.next != next {
 			t.Fatalf("next is %d, not %d", in.next, next)
+		}
+		if i%100 != 0 {
+			continue
 		}
 		n := 0
 		for i := range uint32(maxWindow) {
@@ -242,41 +246,5 @@ func TestRoundTrip(t *testing.T) {
 	wrapped.sample(late+20*tick, stampOf(late), 0)
 	if wrapped.latest != 20*tick {
 		t.Errorf("over the wrap of stamps: %v", wrapped.latest)
-	}
-}
-
-// TestCongestion goes through slow start, a loss, and growth.
-func TestCongestion(t *testing.T) {
-	c := newCongestion()
-	const rtt = time.Millisecond
-	now := time.Duration(0)
-	for range 6 {
-		now += rtt
-		c.acked(int(c.window), now, rtt)
-	}
-	if c.window != firstWindow<<6 {
-		t.Fatalf("after 6 round trips of slow start: %v", c.window)
-	}
-	peak := c.window
-	c.lost(now, now-rtt)
-	c.lost(now, now-rtt/2) // of the same window
-	if c.window != peak*cubicBeta {
-		t.Fatalf("after losses in one window: %v", c.window)
-	}
-	last := c.window
-	for range 10_000 {
-		now += rtt
-		c.acked(int(c.window), now, rtt)
-		if c.window < last {
-			t.Fatalf("from %v to %v without a loss", last, c.window)
-		}
-		last = c.window
-	}
-	if c.window < peak {
-		t.Errorf("not back at %v after 10 s: %v", peak, c.window)
-	}
-	c.collapse(now)
-	if c.window != leastWindow || c.threshold < leastWindow {
-		t.Errorf("after time-outs: %+v", c)
 	}
 }

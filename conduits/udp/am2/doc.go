@@ -50,10 +50,15 @@
 // disturb the estimate of the round trip (rtt.go). An acknowledgement of its own goes out
 // when two packets are unacknowledged at the end of a Service, when packets are out of order,
 // repeated or dropped, or after Config.AckDelay; it also tells what was had beyond the gap. A
-// request that is replied to in the poll that delivers it costs one packet each way. A packet
-// is lost if one of its lane that was sent three packets later is acknowledged, or a later
-// one and a little more than a round trip has gone by, or nothing comes at all for the
-// time-out (ack.go). CUBIC limits what is on its way to a peer (congestion.go).
+// request that is replied to in the poll that delivers it costs one packet each way.
+//
+// A packet is lost if one that was sent so much later has arrived that it was not just overtaken
+// (RACK, RFC 8985; service.go). What was found lost too early shows by the echoed stamps: the
+// acknowledgement came before any datagram sent as late as the copy had arrived (Eifel, RFC
+// 3522). Then more is waited for. A time-out finds nothing lost. It has the oldest packet sent
+// again, whose acknowledgement tells of the others (RFC 9002, section 6.2), so nothing needs to
+// be undone if it was too early. BBR limits what is on its way to a peer, and when it leaves
+// (path.go). It takes no loss for a full queue unless round trips are long, too.
 //
 // # Return to sender
 //

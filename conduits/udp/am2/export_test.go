@@ -5,8 +5,8 @@ import "fmt"
 // Leaks returns what a bundle still holds though nothing is under way.
 func Leaks(b *Bundle) error {
 	if b.used != [lanes]int{replies: b.kept} || b.staged != [lanes]int{} || b.bytes != [lanes]int{} ||
-		b.waiting != [lanes]int{} || b.arriving != 0 || b.inUse != b.kept {
-		return fmt.Errorf("packets %v, stages %v, %v bytes of %v waiting, %d assemblies, %d in use",
+		b.waiting != [lanes]int{} || b.arriving != [kinds]int{} || b.inUse != b.kept {
+		return fmt.Errorf("packets %v, stages %v, %v bytes of %v waiting, %v assemblies, %d in use",
 			b.used, b.staged, b.bytes, b.waiting, b.arriving, b.inUse)
 	}
 	if b.blocks.used != 0 || b.compact.used != 0 || b.packs.used != 0 || b.mediums.used != 0 {

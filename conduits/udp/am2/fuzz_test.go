@@ -139,7 +139,7 @@ func attackWith(w *world, x, y *node, input []byte, flags byte) {
 // repair sets fields of a header right.
 func repair(d []byte, set, flags byte, y *node) {
 	if set&1 != 0 {
-		d[16] = 1 // version
+		d[16] = 2 // version
 		d[18] = flags | d[18]&0x7f
 	}
 	if set&2 != 0 { // both ends

@@ -16,7 +16,7 @@ type header struct {
 	seq                uint32
 	acks               [lanes]uint32
 	echo, echoDelay    uint32
-	room, below        uint16
+	room, below        uint32
 	settled, stamp     uint32
 }
 
@@ -34,8 +34,8 @@ func parseHeader(h *header, d []byte) {
 	h.acks[replies] = binary.LittleEndian.Uint32(d[atAcks+4:])
 	h.echo = binary.LittleEndian.Uint32(d[atEcho:])
 	h.echoDelay = binary.LittleEndian.Uint32(d[atEchoDelay:])
-	h.room = binary.LittleEndian.Uint16(d[atRoom:])
-	h.below = binary.LittleEndian.Uint16(d[atBelow:])
+	h.room = widened(binary.LittleEndian.Uint16(d[atRoom:]))
+	h.below = widened(binary.LittleEndian.Uint16(d[atBelow:]))
 	h.settled = binary.LittleEndian.Uint32(d[atSettled:])
 	h.stamp = binary.LittleEndian.Uint32(d[atStamp:])
 }
@@ -49,6 +49,29 @@ func (h *header) ends() channelKey {
 // having to wait until what parseHeader has written in parts can be read as a whole.
 func (k *channelKey) of(h *header) bool {
 	return k.remoteInc == h.sourceInc && k.localInc == h.destInc && k.remote == h.source && k.local == h.dest
+}
+
+// Counts of packets have 16 bits in a header. From coarse on they are told in units of coarseUnit.
+const (
+	coarse     = 1 << 15
+	coarseUnit = 16
+)
+
+// narrowed returns what a header has for a count. round is 0 to round it down, and coarseUnit-1 to
+// round it up.
+func narrowed(n, round uint32) uint16 {
+	if n < coarse {
+		return uint16(n)
+	}
+	return uint16(coarse + min((n-coarse+round)/coarseUnit, coarse-1))
+}
+
+// widened returns the count that a header tells.
+func widened(v uint16) uint32 {
+	if v < coarse {
+		return uint32(v)
+	}
+	return coarse + (uint32(v)-coarse)*coarseUnit
 }
 
 // send gives a packet with everything but its header to the wire. The header tells what is
@@ -66,6 +89,9 @@ func (ch *channel) send(now time.Duration, kind packetKind, flags uint8, p *pack
 	if b.cfg.ReplyAcks {
 		h[atFlags] |= flagReplyAcks
 	}
+	if ch.in[requests].beyond|ch.in[replies].beyond != 0 {
+		h[atFlags] |= flagGaps
+	}
 	binary.LittleEndian.PutUint16(h[atSource:], ch.key.local)
 	binary.LittleEndian.PutUint16(h[atDest:], ch.key.remote)
 	binary.LittleEndian.PutUint32(h[atSourceInc:], ch.key.localInc)
@@ -77,11 +103,11 @@ func (ch *channel) send(now time.Duration, kind packetKind, flags uint8, p *pack
 	binary.LittleEndian.PutUint32(h[atAcks+4:], ch.in[replies].next)
 	binary.LittleEndian.PutUint32(h[atEcho:], pr.stamp)
 	binary.LittleEndian.PutUint32(h[atEchoDelay:], echoDelay(now-pr.seenAt))
-	binary.LittleEndian.PutUint16(h[atRoom:], uint16(ch.roomFor()))
-	binary.LittleEndian.PutUint16(h[atBelow:], uint16(p.seq-ch.out[p.lane].base))
+	binary.LittleEndian.PutUint16(h[atRoom:], narrowed(uint32(ch.roomFor()), 0))
+	binary.LittleEndian.PutUint16(h[atBelow:], narrowed(p.seq-ch.out[p.lane].base, coarseUnit-1))
 	binary.LittleEndian.PutUint32(h[atSettled:], ch.handled)
 	binary.LittleEndian.PutUint32(h[atStamp:], stampOf(now))
-	b.wire.Send(pr.addr, d, p.body, p.times)
+	b.wire.Send(pr.addr, d, p.body, int(p.vain))
 	b.dirty = true
 	b.stats.Sent++
 	ch.acknowledged()

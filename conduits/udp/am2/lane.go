@@ -34,11 +34,12 @@ type packet struct {
 	tag        Tag
 	bulk       *bulk // of which it is a fragment, or for which it stands in the queue
 	seq        uint32
-	order      uint32        // in which the lane sent it
 	heard      uint32        // of the peer, when it was sent last
-	tries      int           // transmissions without a sign of life
-	sent       time.Duration // for the last time; of an open packet, since when it waits
-	times      int           // transmissions, since something as long has got through
+	tries      uint16        // transmissions without a sign of life
+	vain       uint16        // transmissions in vain, see Wire.Send
+	again      bool          // it was found lost and sent again
+	sent       time.Duration // for the last time, or 0; of an open packet, since when it waits
+	snapshot                 // of the path, when it was sent last
 	prev, next *packet
 }
 
@@ -97,9 +98,8 @@ type outLane struct {
 	base uint32    // all below are settled
 	seq  uint32    // of the next packet
 
-	order  uint32        // of the last transmission
-	acked  uint32        // latest transmission that was acknowledged
-	lossAt time.Duration // when flight.head is lost by time; 0: no later one was acknowledged
+	lossAt time.Duration // when flight.head is lost; 0: nothing later is known to have arrived
+	probed time.Duration // when the last time-out was
 	room   int           // packets from base on that the peer takes; of requests
 }
 
@@ -172,8 +172,7 @@ func (b *Bundle) narrow(ol *outLane) {
 // leave takes a packet that is settled out of the ring, and out of the list it is in.
 func (b *Bundle) leave(ol *outLane, p *packet) {
 	if p.state == flying {
-		ol.flight.remove(p)
-		p.ch.peer.flight--
+		ol.land(p)
 	} else {
 		ol.lost.remove(p)
 	}
@@ -189,11 +188,18 @@ func (b *Bundle) leave(ol *outLane, p *packet) {
 	}
 }
 
+// land takes a packet from those in flight.
+func (ol *outLane) land(p *packet) {
+	ol.flight.remove(p)
+	pr := p.ch.peer
+	pr.flight--
+	pr.inFlight -= p.size()
+}
+
 // lose moves a packet from those in flight to those to be sent again.
 func (ol *outLane) lose(p *packet) {
-	ol.flight.remove(p)
-	p.ch.peer.flight--
-	p.state = missing
+	ol.land(p)
+	p.state, p.again = missing, true
 	ol.lost.push(p)
 }
 

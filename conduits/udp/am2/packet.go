@@ -17,7 +17,8 @@ import "encoding/binary"
 //	60   4  echo: the stamp of the datagram with the largest transmission number received
 //	64   4  how long ago that was, in ticks; all ones: too long
 //	68   2  room: packets of requests that are taken beyond the cumulative acknowledgement
-//	70   2  distance from the sequence number down to the oldest that is not settled
+//	70   2  distance from the sequence number down to the oldest that is not settled; this
+//	        and the room from coarse on in units (header.go), rounded to the safe side
 //	72   4  requests of the channel that have been handled, cumulative
 //	76   4  stamp: when it was sent, in ticks of the sender's clock, never 0
 //
@@ -52,7 +53,7 @@ const (
 	// MinDatagram is how many bytes every path must carry.
 	MinDatagram = 512
 
-	version      = 1
+	version      = 2
 	fragmentHead = FixedHead + TagSize
 	unit         = 8 // records begin at multiples of it, and fragments have multiples of it
 )
@@ -83,6 +84,7 @@ const (
 const (
 	flagReplyAcks  = 1 << 7 // the sender works as Config.ReplyAcks says
 	flagReply      = 1 << 6 // packReturned: of the replies lane
+	flagGaps       = 1 << 5 // packets were had beyond the cumulative acknowledgements
 	flagReasonMask = 1<<4 - 1
 )
 

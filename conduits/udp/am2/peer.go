@@ -11,9 +11,10 @@ type peer struct {
 	addr   netip.AddrPort
 	number uint64 // transmissions so far
 
-	rtt    roundTrip
-	cong   congestion
-	flight int // packets sent and neither settled nor lost
+	rtt      roundTrip
+	path     *path // nil: nothing is known but rtt, since there was little to send
+	flight   int   // packets sent and neither settled nor lost
+	inFlight int   // bytes of them
 
 	seen    uint64        // largest transmission number received
 	stamp   uint32        // of that datagram
@@ -53,7 +54,7 @@ func (b *Bundle) newPeer(addr netip.AddrPort) *peer {
 	if len(b.peers) >= b.cfg.Peers {
 		return nil
 	}
-	pr := &peer{b: b, addr: addr, cong: newCongestion(), trying: -1}
+	pr := &peer{b: b, addr: addr, trying: -1}
 	b.peers[addr] = pr
 	return pr
 }
@@ -101,7 +102,9 @@ func (pr *peer) hear(now time.Duration, h *header) (newest bool) {
 	pr.trying = -1
 	if h.echo != 0 && h.echo != pr.echoed {
 		pr.echoed = h.echo
-		pr.rtt.sample(now, h.echo, h.echoDelay)
+		if d := pr.rtt.sample(now, h.echo, h.echoDelay); pr.path != nil && d > 0 {
+			pr.path.sampleRTT(now, d)
+		}
 	}
 	if h.number <= pr.seen {
 		return false
@@ -120,11 +123,27 @@ func (pr *peer) notePassed(size int) {
 	}
 }
 
-// open reports whether the congestion window lets one more packet of a lane out. One packet of
-// replies always may go, since they must not wait for requests. HPAM knows no such window: few
-// buffers are enough of a limit.
-func (pr *peer) open(ol *outLane, l lane) bool {
-	return pr.flight < int(pr.cong.window) || l == replies && ol.flight.head == nil || pr.b.cfg.ReplyAcks
+// open reports whether the path lets one more packet of a lane out. One packet of replies always
+// may go, since they must not wait for requests. HPAM knows no such window: few buffers are
+// enough of a limit.
+func (pr *peer) open(now time.Duration, ol *outLane, l lane) bool {
+	switch pa := pr.path; {
+	case pr.b.cfg.ReplyAcks || l == replies && ol.flight.head == nil:
+		return true
+	case pa == nil:
+		return pr.flight < firstPackets
+	default:
+		return pr.inFlight < pa.window && pa.next <= now
+	}
+}
+
+// paced returns when packets may go that wait for nothing but their time, or Never. They go some
+// together.
+func (pr *peer) paced() time.Duration {
+	if pa := pr.path; pa != nil && pr.ready != nil && pr.inFlight < pa.window {
+		return pa.next + quantum
+	}
+	return Never
 }
 
 // makeReady puts a channel last among those that have packets to be sent.
@@ -167,6 +186,7 @@ func (pr *peer) popReady() *channel {
 // pump sends packets of the ready channels, weight by weight, until none can be sent. What the
 // congestion window holds up stays ready.
 func (pr *peer) pump(now time.Duration) {
+	empty := true
 	for pr.ready != nil {
 		ch := pr.ready
 		for range ch.weight() {
@@ -175,7 +195,8 @@ func (pr *peer) pump(now time.Duration) {
 				break
 			}
 			ol := &ch.out[l]
-			if !pr.open(ol, l) {
+			if !pr.open(now, ol, l) {
+				ch.schedule(pr.paced())
 				return
 			}
 			ch.sendNext(now, l, p)
@@ -183,6 +204,11 @@ func (pr *peer) pump(now time.Duration) {
 		pr.popReady()
 		if _, p := ch.sendable(); p != nil {
 			pr.makeReady(ch)
+		} else if ch.waits() {
+			empty = false // the peer has no room
 		}
+	}
+	if pr.path != nil && empty {
+		pr.path.idle(pr.inFlight)
 	}
 }

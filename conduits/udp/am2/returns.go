@@ -97,7 +97,7 @@ func (pr *peer) giveUp(reason Reason) {
 		pr.b.flush() // packets are freed that may be on the wire
 	}
 	pr.trying, pr.backoff = -1, 0
-	pr.cong = newCongestion()
+	pr.path = nil
 	for ch := pr.channels; ch != nil; ch = ch.next {
 		ch.giveUp(reason)
 	}

@@ -21,37 +21,45 @@ type roundTrip struct {
 	smoothed, variation, latest time.Duration // 0: no sample yet
 }
 
-// sample adds the round trip of a stamp that came back at now, delay ticks after its arrival.
-func (r *roundTrip) sample(now time.Duration, stamp, delay uint32) {
+// sample adds the round trip of a stamp that came back at now, delay ticks after its arrival, and
+// returns it; 0 if it is of no use.
+func (r *roundTrip) sample(now time.Duration, stamp, delay uint32) (d time.Duration) {
 	if stamp == 0 || delay == tooLong {
-		return
+		return 0
 	}
 	ticks := int32(stampOf(now) - stamp - delay)
 	if ticks < 0 {
-		return
+		return 0
 	}
-	d := max(time.Duration(ticks)*tick, tick)
+	d = max(time.Duration(ticks)*tick, tick)
 	r.latest = d
 	if r.smoothed == 0 {
 		r.smoothed, r.variation = d, d/2
-		return
+		return d
 	}
 	r.variation += (max(d-r.smoothed, r.smoothed-d) - r.variation) / 4
 	r.smoothed += (d - r.smoothed) / 8
+	return d
 }
 
-// timeout returns the retransmission time-out after backoff doublings: the round trip and a
-// margin for its variation, which is half of it at least, because queues fill within one.
+// timeout returns the time-out after backoff doublings: the round trip and a margin for its
+// variation, which is half of it at least, because queues fill within one. RFC 6298 would have a
+// second at least, since a time-out there is a loss; here it has one packet sent again, and
+// nothing else follows from it (RFC 9002, section 6.2).
 func (r *roundTrip) timeout(c *Config, backoff int) time.Duration {
 	t := c.FirstRTO
 	if r.smoothed != 0 {
 		t = max(r.smoothed+max(4*r.variation, r.smoothed/2), c.MinRTO) + c.AckDelay
 	}
-	return min(t<<min(backoff, 16), c.MaxRTO)
+	return min(t<<min(backoff, 16), max(c.MaxRTO, 2*t))
 }
 
-// late returns after which time a packet is lost if one sent later has been acknowledged:
-// 9/8 of a round trip (RFC 9002, section 6.1.2).
-func (r *roundTrip) late(c *Config) time.Duration {
-	return max(9*max(r.smoothed, r.latest)/8, c.MinRTO/4)
+// sentAt returns when the datagram was sent, rounded down to a tick, whose stamp came back at now,
+// delay ticks after its arrival; false if that is too long ago.
+func sentAt(now time.Duration, stamp, delay uint32) (at time.Duration, ok bool) {
+	ticks := int32(stampOf(now) - stamp - delay)
+	if stamp == 0 || delay == tooLong || ticks < 0 {
+		return 0, false
+	}
+	return (now/tick - time.Duration(ticks) - time.Duration(delay)) * tick, true
 }

@@ -188,8 +188,11 @@ func (ch *channel) queue(now time.Duration, p *packet) {
 	if p.lane == requests {
 		ch.asked += uint32(p.count)
 	}
-	if pr.ready == nil && !ch.waits() && p.bulk == nil && ch.allowed(ol, p.lane) && pr.open(ol, p.lane) {
+	if pr.ready == nil && !ch.waits() && p.bulk == nil && ch.allowed(ol, p.lane) && pr.open(now, ol, p.lane) {
 		ch.sendNew(now, ol, p) // it is the only one: pump would do the same
+		if pr.path != nil {
+			pr.path.idle(pr.inFlight)
+		}
 		return
 	}
 	ol.pending.push(p)
@@ -219,7 +222,7 @@ func (ch *channel) sendable() (lane, *packet) {
 	c := &ch.peer.b.cfg
 	for l := replies; l < lanes; l-- { // replies, requests; then it wraps around
 		ol := &ch.out[l]
-		for p := ol.lost.head; p != nil; p = p.next {
+		for p := ol.lost.head; p != nil && (ol.room > 0 || l == replies || c.ReplyAcks); p = p.next {
 			if ol.within(p.seq, l, c) {
 				return l, p
 			}
@@ -261,14 +264,22 @@ func (ch *channel) sendNew(now time.Duration, ol *outLane, p *packet) {
 // transmit sends a packet that has its sequence number and is in no list.
 func (ch *channel) transmit(now time.Duration, ol *outLane, p *packet) {
 	pr, b := ch.peer, ch.peer.b
+	size := p.size()
+	if p.state == flying || p.state == missing {
+		b.stats.Retransmissions++
+		ch.judge(p, size)
+	}
 	p.state = flying
 	ol.flight.push(p)
-	pr.flight++
-	ol.order++
-	if p.times > 1 && pr.passedAt >= p.sent && pr.passed >= p.size() {
-		p.times = 1 // its losses are no matter of its length
+	if pr.path == nil && pr.flight >= firstPackets-1 && !b.cfg.ReplyAcks {
+		pr.path = newPath(now, max(pr.inFlight+size, firstPackets*min(b.cfg.Datagram, b.wire.MTU(pr.addr))))
 	}
-	p.order, p.sent = ol.order, now
+	if pr.path != nil {
+		pr.path.sending(now, p, size, pr.inFlight)
+	}
+	pr.flight++
+	pr.inFlight += size
+	p.sent = now
 	if p.heard != pr.heard {
 		p.heard, p.tries = pr.heard, 0
 	}
@@ -277,11 +288,7 @@ func (ch *channel) transmit(now time.Duration, ol *outLane, p *packet) {
 	if p.bulk != nil {
 		kind += fragRequest
 	}
-	if p.times > 0 {
-		b.stats.Retransmissions++
-	}
 	ch.send(now, kind, 0, p)
-	p.times++
 	if p.lane == replies && b.cfg.ReplyAcks {
 		return
 	}
@@ -292,6 +299,17 @@ func (ch *channel) transmit(now time.Duration, ol *outLane, p *packet) {
 		ch.expectNews(now)
 	}
 	ch.schedule(now + pr.rtt.timeout(&b.cfg, int(pr.backoff)))
+}
+
+// judge looks at what became of a packet's last transmission, before the next. It was in vain if
+// something that was sent no earlier has arrived, but nothing as long.
+func (ch *channel) judge(p *packet, size int) {
+	switch pr := ch.peer; {
+	case pr.passedAt >= p.sent && pr.passed >= size:
+		p.vain = 0 // its losses are no matter of its length
+	case ch.reached+tick > p.sent:
+		p.vain++
+	}
 }
 
 // release empties the open packet of a lane so that it can be sent or returned, though a

@@ -94,7 +94,6 @@ func (b *Bundle) reopen() {
 // expire does what is due on a channel, and schedules what will be.
 func (ch *channel) expire(now time.Duration) {
 	pr := ch.peer
-	c := &pr.b.cfg
 	if pr.trying >= 0 && now >= pr.patientUntil() && ch.tries() {
 		pr.giveUp(Unreachable)
 	}
@@ -105,9 +104,7 @@ func (ch *channel) expire(now time.Duration) {
 		if at := ch.out[l].lossAt; at != 0 && at <= now {
 			ch.detect(now, l)
 		}
-		if l == requests || !c.ReplyAcks {
-			ch.timeOut(now, l)
-		}
+		ch.timeOut(now, l)
 	}
 	if ch.probeAt != 0 && ch.probeAt <= now {
 		ch.probe(now)
@@ -124,7 +121,6 @@ func (ch *channel) tries() bool {
 // nextDue returns the earliest time at which something is due.
 func (ch *channel) nextDue() time.Duration {
 	pr := ch.peer
-	c := &pr.b.cfg
 	due := Never
 	if ch.ackDue != 0 && !ch.ackNow {
 		due = ch.ackDue
@@ -134,15 +130,16 @@ func (ch *channel) nextDue() time.Duration {
 	}
 	for l := range lanes {
 		ol := &ch.out[l]
-		if p := ol.flight.head; p != nil && (l == requests || !c.ReplyAcks) {
-			due = min(due, p.sent+pr.rtt.timeout(c, int(pr.backoff)))
-		}
+		due = min(due, ch.timesOut(l))
 		if ol.lossAt != 0 {
 			due = min(due, ol.lossAt)
 		}
 	}
 	if pr.trying >= 0 && ch.tries() {
 		due = min(due, pr.patientUntil())
+	}
+	if at := pr.paced(); pr.ready == ch && at > pr.b.now { // or pump is about to send them
+		due = min(due, at)
 	}
 	return due
 }
@@ -152,22 +149,80 @@ func (pr *peer) patientUntil() time.Duration {
 	return max(pr.trying, pr.b.attended) + pr.b.cfg.Unreachable
 }
 
-// timeOut finds packets of a lane lost that were not acknowledged in time.
+// timesOut returns when the oldest packet of a lane that is under way has waited for too long.
+func (ch *channel) timesOut(l lane) time.Duration {
+	pr, ol := ch.peer, &ch.out[l]
+	if p := ol.flight.head; p != nil && (l == requests || !pr.b.cfg.ReplyAcks) {
+		return max(p.sent, ol.probed) + pr.rtt.timeout(&pr.b.cfg, int(pr.backoff))
+	}
+	return Never
+}
+
+// timeOut sends the oldest packet of a lane again if it was not acknowledged in time. Nothing else
+// is taken to be lost for that: the answer will tell. So it does no harm if the time-out was
+// too short. It also asks the peer for news, since a path may let through what is short only.
 func (ch *channel) timeOut(now time.Duration, l lane) {
 	pr, ol := ch.peer, &ch.out[l]
+	if ch.timesOut(l) > now {
+		return
+	}
+	p := ol.flight.head
+	if int(p.tries) > pr.b.cfg.Retries && p.heard == pr.heard {
+		pr.giveUp(Unreachable)
+		return
+	}
+	ol.probed = now
 	rto := pr.rtt.timeout(&pr.b.cfg, int(pr.backoff))
-	for p := ol.flight.head; p != nil && p.sent+rto <= now; p = ol.flight.head {
-		if p.tries > pr.b.cfg.Retries && p.heard == pr.heard {
-			pr.giveUp(Unreachable)
+	if now-pr.timedAt >= rto { // for all channels of the peer once
+		pr.timedAt = now
+		if pr.backoff++; pr.backoff > silentAfter && pr.path != nil && pr.rtt.smoothed != 0 {
+			pr.path.silent()
+		}
+	}
+	if pr.b.cfg.ReplyAcks { // no answer tells of others
+		for ; p != nil && p.sent+rto <= now; p = ol.flight.head {
+			ol.lose(p)
+		}
+		return
+	}
+	long := p.size() > MinDatagram
+	ol.land(p)
+	ch.transmit(now, ol, p) // whatever the window is: what fills it may be lost
+	if long {
+		ch.ask(now)
+	}
+}
+
+// reach notes that a datagram has come that tells of all that the peer has had of the channel, and
+// finds losses.
+func (ch *channel) reach(now time.Duration, h *header) {
+	if at, ok := sentAt(now, h.echo, h.echoDelay); ok && at > ch.reached {
+		ch.reached = at
+	}
+	for l := range lanes {
+		ch.detect(now, l)
+	}
+}
+
+// detect finds the packets of a lane that must be lost, because later ones have arrived: so much
+// later that they were not just overtaken, or so long ago (RACK: RFC 8985, section 6.2, step 5).
+func (ch *channel) detect(now time.Duration, l lane) {
+	ol, pr := &ch.out[l], ch.peer
+	ol.lossAt = 0
+	p := ol.flight.head
+	if p == nil || p.sent >= ch.reached || pr.b.cfg.ReplyAcks {
+		return
+	}
+	window, rtt := pr.reordering(), max(pr.rtt.latest, pr.rtt.smoothed)
+	for ; p != nil && p.sent < ch.reached; p = ol.flight.head {
+		if late := p.sent + rtt + window; p.sent+window > ch.reached && now < late {
+			ol.lossAt = late
+			ch.schedule(late)
 			return
 		}
-		if now-pr.timedAt >= rto { // for all channels of the peer once
-			pr.timedAt = now
-			if pr.backoff++; pr.backoff > 1 {
-				pr.cong.collapse(now)
-			}
+		if pr.path != nil {
+			pr.path.lost(now, p.sent, pr.rtt.smoothed, pr.rtt.latest, pr.inFlight)
 		}
-		pr.cong.lost(now, p.sent)
 		ol.lose(p)
 	}
 }
@@ -196,10 +251,15 @@ func (ch *channel) probe(now time.Duration) {
 		if pr.trying < 0 {
 			pr.trying = now
 		}
-		p := pr.b.newSmall(ch, requests)
-		p.n = FixedHead
-		ch.sendLoose(now, packProbe, 0, p)
+		ch.ask(now)
 		ch.probes = min(ch.probes+1, 32)
 	}
 	ch.expectNews(now)
+}
+
+// ask sends a probe.
+func (ch *channel) ask(now time.Duration) {
+	p := ch.peer.b.newSmall(ch, requests)
+	p.n = FixedHead
+	ch.sendLoose(now, packProbe, 0, p)
 }

@@ -9,10 +9,10 @@ import (
 type Wire interface {
 	// Send sends head and body as one datagram, at the latest when Flush is called. It may
 	// write the tags (HeadTag, BodyTag), and nothing else. Head and body stay as they are until
-	// Flush returns; body may be nil. Times says how often it was sent before without
-	// anything as long having got through since; 1 at least if it was sent at all. What cannot
-	// be sent may be dropped.
-	Send(to netip.AddrPort, head, body []byte, times int)
+	// Flush returns; body may be nil. Vain says how often it was sent before in vain: something
+	// that was sent no earlier got through, but nothing as long. What cannot be sent may be
+	// dropped.
+	Send(to netip.AddrPort, head, body []byte, vain int)
 
 	// Flush sends what Send has collected.
 	Flush()

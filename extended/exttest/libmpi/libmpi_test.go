@@ -25,7 +25,7 @@ func TestExtended(t *testing.T) {
 	cases := slices.DeleteFunc(exttest.Cases(), coretest.Groups("forced"))
 	libmpitest.Suite(t, cases, []libmpitest.Setting{
 		{Name: "reach"},
-		{Name: "messages", Config: core.Config{Settings: map[string]string{"rma": "off"}}, Only: coretest.Groups("put", "get", "atomic", "vis", "collective")},
-		{Name: "collectives", Config: core.Config{Settings: map[string]string{"collectives": "native"}}, Only: coretest.Groups("team", "barrier", "collective", "progress", "native")},
+		{Name: "messages", Config: core.Config{Settings: map[string]string{"rma": "off"}}, Only: coretest.Groups("put", "get", "atomic", "order", "vis", "collective", "typed")},
+		{Name: "collectives", Config: core.Config{Settings: map[string]string{"collectives": "native"}}, Only: coretest.Groups("team", "barrier", "collective", "typed", "progress", "native")},
 	}...)
 }

@@ -67,7 +67,15 @@ static int level_of(int provided)
 	return AQMPI_SINGLE;
 }
 
-static const int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE};
+// SERIAL is the least level at which calls that do not overlap may come from any thread. In Open MPI the
+// level decides only whether calls lock, which they do from MPI_THREAD_FUNNELED on; they keep nothing for a thread.
+#ifdef OPEN_MPI
+#define SERIAL MPI_THREAD_SINGLE
+#else
+#define SERIAL MPI_THREAD_SERIALIZED
+#endif
+
+static const int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, SERIAL, MPI_THREAD_MULTIPLE};
 
 static int init(int want, int *level, int *owner)
 {
@@ -177,14 +185,15 @@ enum { FEW = 4 };       // receives that are not begun before sends
 enum { SENDS = 16 };    // under way, up to which a call that sends does not test
 enum { TEST_ALL = 64 }; // looks in vain, after which whole queues are tested
 enum { FEWEST = 1, MOST = 32 }; // receives of a queue that are tested, more as more have ended
+enum { UNMOVED = 8 };   // calls in a row that look, after which MPI makes progress whatever has ended
 
-// LOOKS is how often a call looks. Open MPI tests before it makes progress, so what that brings takes
-// another look; and as its looks are short, a rank that waits finds a message sooner by a few of
-// them than by going to and fro between Go and C.
+// LOOKS is how often a call looks, and SPINS how often one whose caller waits does: it finds a message sooner
+// than by going to and fro between Go and C. Open MPI tests before it makes progress, so what that
+// brings takes another look; its looks are shorter.
 #ifdef OPEN_MPI
-enum { LOOKS = 4 };
+enum { LOOKS = 4, SPINS = 32 };
 #else
-enum { LOOKS = 1 };
+enum { LOOKS = 1, SPINS = 16 };
 #endif
 
 // pending is a request that has begun.
@@ -232,6 +241,7 @@ struct aqmpi_end {
 	aqmpi_done *late; // ended, but the caller had no room
 	int nlate, latesize;
 	unsigned vain; // looks in vain
+	int unmoved;   // calls that looked since MPI is known to have made progress
 };
 
 // grow makes room for n elements of size each in an array.
@@ -468,6 +478,8 @@ static int look(aqmpi_end *e, output *o, int all, int *found, int *more)
 	if (testsome(e, e->req, e->tests, found) != 0)
 		return -1;
 	e->changed = *found > 0 || all;
+	if (*found == 0)
+		e->unmoved = 0;
 	for (int i = 0; i < *found; i++) {
 		pending *p = e->of[e->index[i]];
 		p->req = MPI_REQUEST_NULL;
@@ -588,10 +600,21 @@ static int leave_joint(aqmpi_end *e)
 	return 0;
 }
 
-static int progress(aqmpi_end *e, const aqmpi_post *posts, int n, aqmpi_done *done, int most, int *count)
+// move has MPI make progress. A library may do so only in calls that find nothing: Open MPI's
+// MPI_Testsome does, so that a rank which finds something in every call, such as its messages to itself,
+// would take nothing from others. Nobody sends from point to point on world_comm, so a probe finds nothing.
+static int move(aqmpi_end *e)
+{
+	int found;
+	CALL(MPI_Iprobe, (MPI_ANY_SOURCE, 0, world_comm, &found, MPI_STATUS_IGNORE));
+	e->unmoved = 0;
+	return 0;
+}
+
+static int progress(aqmpi_end *e, const aqmpi_post *posts, int n, aqmpi_done *done, int most, int spin, int *count)
 {
 	output o = {done, most, 0};
-	int sends;
+	int sends, looks = spin ? SPINS : LOOKS;
 	if (e->nlate > 0) {
 		o.n = e->nlate < most ? e->nlate : most;
 		memcpy(done, e->late, o.n * sizeof *done);
@@ -606,7 +629,9 @@ static int progress(aqmpi_end *e, const aqmpi_post *posts, int n, aqmpi_done *do
 		*count = o.n;
 		return 0;
 	}
-	for (int i = 0, more = 0; (i < LOOKS || more) && o.n < most; i++) {
+	if (++e->unmoved > UNMOVED && move(e) != 0)
+		return -1;
+	for (int i = 0, more = 0; (i < looks || more) && o.n < most; i++) {
 		// A message that MPI did not send eagerly may end after those that were matched later.
 		int found, all = e->vain >= TEST_ALL;
 		if (look(e, &o, all, &found, &more) != 0)
@@ -634,16 +659,24 @@ static int64_t to_page(const void *memory)
 // with_page returns how much to ask for to have size bytes from a page on.
 static int64_t with_page(int64_t size) { return size > 0 ? size + sysconf(_SC_PAGESIZE) : 0; }
 
-// SHM is where the libraries keep shared memory on Linux. What does not fit ends a process as it is
-// first touched, so it is looked at before.
-#define SHM "/dev/shm"
+// shm returns where the library keeps shared memory: Open MPI where it is told to. What does not fit ends
+// a process as it is first touched, so it is looked at before.
+static const char *shm(void)
+{
+#ifdef OPEN_MPI
+	const char *dir = getenv("OMPI_MCA_osc_sm_backing_directory");
+	if (dir && *dir)
+		return dir;
+#endif
+	return "/dev/shm";
+}
 
 // room returns what is left there, less a part for what the library itself will touch; as much as
 // anybody wants if there is no such thing.
 static int64_t room(void)
 {
 	struct statvfs v;
-	if (statvfs(SHM, &v) != 0 || v.f_blocks == 0)
+	if (statvfs(shm(), &v) != 0 || v.f_blocks == 0)
 		return INT64_MAX;
 	int64_t left = (int64_t)v.f_bavail * v.f_frsize;
 	return left - left / 16;
@@ -821,7 +854,7 @@ static int finish(aqmpi_end *e, int *even)
 	int64_t mine[2] = {e->joined, -e->joined}, least[2];
 	*even = 1;
 	for (int all = 0, n; !all || (e->njoining > 0 && *even);) {
-		if (progress(e, NULL, 0, ignored, 64, &n) != 0)
+		if (progress(e, NULL, 0, ignored, 64, 0, &n) != 0)
 			return -1;
 		if (e->sends == 0 && meeting == MPI_REQUEST_NULL && !all)
 			CALL(MPI_Iallreduce, (mine, least, 2, MPI_INT64_T, MPI_MIN, e->comm[0], &meeting));

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 // AQMPI_VERSION is counted up with every change of this file.
-#define AQMPI_VERSION 3
+#define AQMPI_VERSION 4
 
 // Levels of thread support, in the order of MPI's.
 enum { AQMPI_SINGLE, AQMPI_FUNNELED, AQMPI_SERIALIZED, AQMPI_MULTIPLE };
@@ -79,7 +79,8 @@ typedef struct {
 	const char *(*library)(void);
 
 	// init initialises MPI unless the program has. It wants a level of thread support and returns
-	// the level that there is, and who has initialised.
+	// the level that there is, and who has initialised. AQMPI_SERIALIZED asks for the least level at which
+	// calls that do not overlap may come from any thread, which may be lower.
 	int (*init)(int want, int *level, int *owner);
 	// finalize finalises MPI. Collective over the processes that MPI started together.
 	int (*finalize)(void);
@@ -100,8 +101,9 @@ typedef struct {
 	// open makes an end among n processes, given by their ranks in ascending order; NULL: all.
 	// Collective over these.
 	int (*open)(const int *group, int n, aqmpi_end **end);
-	// progress starts the posts, in their order, and writes up to most that have ended to done.
-	int (*progress)(aqmpi_end *end, const aqmpi_post *posts, int n, aqmpi_done *done, int most, int *ended);
+	// progress starts the posts, in their order, and writes up to most that have ended to done. With spin
+	// it looks for longer for something that has, a few microseconds at most.
+	int (*progress)(aqmpi_end *end, const aqmpi_post *posts, int n, aqmpi_done *done, int most, int spin, int *ended);
 	// share allocates memory on each rank of the end, from the beginning of a page, that is memory of
 	// the others on its host as well, and writes where all these are to near, which has room for
 	// every rank of the end. It makes none for a rank that is alone on its host, or where

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/aqueduct-go/aqueduct/conduits/udp/impair"
+	"github.com/aqueduct-go/aqueduct/conduits/udp/impair/tunnel"
+	"github.com/spf13/pflag"
+)
+
+const pathsUsage = `Usage: aqimpair paths [option...]
+
+Prints a table: the rate of a stream over udp, and of one over the kernel's TCP with each of its
+congestion controls cubic and bbr, over paths with delay, loss and reordering, one after the
+other. The queue of the path has its bandwidth-delay product; each direction loses and reorders,
+by up to 1 ms. 'of best' is udp's rate as part of the better of the two TCPs. Needs root.
+
+      --full               all of 5 round trips, 4 losses, 3 reorderings, 2 rates: two hours
+      --rtt TIMES          round trips          (default 10ms,50ms,130ms; full: 1ms to 300ms)
+      --loss SHARES        of packets, each way (default 0%,1%; full: 0%,0.1%,1%,10%)
+      --reorder SHARES     likewise             (default 0%,1%; full: 0%,1%,5%)
+      --rate MEGABYTES     a second             (default 10; full: 10,100)
+      --time TIME          of each measurement  (default 5s, after 1s or 15 round trips)
+      --share              two streams at a time instead: the rate of udp as part of both
+                           beside another udp, TCP with cubic, and TCP with bbr
+  -h, --help               print this
+`
+
+// pathsOptions are what the command line of paths says.
+type pathsOptions struct {
+	full, share      bool
+	rtts             []time.Duration
+	losses, reorders []string
+	rates            []float64
+	time             time.Duration
+}
+
+// parsePaths reads the command line of paths.
+func parsePaths(args []string) (*pathsOptions, error) {
+	var o pathsOptions
+	fs := pflag.NewFlagSet("aqimpair paths", pflag.ContinueOnError)
+	fs.Usage = func() {}
+	fs.BoolVar(&o.full, "full", false, "")
+	fs.BoolVar(&o.share, "share", false, "")
+	fs.DurationSliceVar(&o.rtts, "rtt", []time.Duration{10 * time.Millisecond, 50 * time.Millisecond, 130 * time.Millisecond}, "")
+	fs.StringSliceVar(&o.losses, "loss", []string{"0%", "1%"}, "")
+	fs.StringSliceVar(&o.reorders, "reorder", []string{"0%", "1%"}, "")
+	fs.Float64SliceVar(&o.rates, "rate", []float64{10}, "")
+	fs.DurationVar(&o.time, "time", 5*time.Second, "")
+	if err := fs.Parse(args); err != nil {
+		return nil, err
+	}
+	if fs.NArg() > 0 {
+		return nil, fmt.Errorf("paths: argument %q; it takes options only", fs.Arg(0))
+	}
+	if o.time <= 0 {
+		return nil, fmt.Errorf("paths: --time is %v; want a positive time, such as 5s", o.time)
+	}
+	for _, r := range o.rtts {
+		if r <= 0 {
+			return nil, fmt.Errorf("paths: --rtt %v; want a positive time, such as 50ms", r)
+		}
+	}
+	for _, r := range o.rates {
+		if !(r > 0 && r <= 1e5) {
+			return nil, fmt.Errorf("paths: --rate %v; want megabytes a second, such as 10", r)
+		}
+	}
+	if o.full {
+		set := func(name string, f func()) {
+			if !fs.Changed(name) {
+				f()
+			}
+		}
+		set("rtt", func() {
+			o.rtts = []time.Duration{time.Millisecond, 10 * time.Millisecond, 50 * time.Millisecond, 130 * time.Millisecond, 300 * time.Millisecond}
+		})
+		set("loss", func() { o.losses = []string{"0%", "0.1%", "1%", "10%"} })
+		set("reorder", func() { o.reorders = []string{"0%", "1%", "5%"} })
+		set("rate", func() { o.rates = []float64{10, 100} })
+	}
+	return &o, nil
+}
+
+// paths executes the verb of that name.
+func paths(args []string, stdout io.Writer) error {
+	o, err := parsePaths(args)
+	if errors.Is(err, pflag.ErrHelp) {
+		_, err = io.WriteString(stdout, pathsUsage)
+		return err
+	}
+	if err != nil {
+		return failure{statusUsage, err}
+	}
+	points, err := o.points()
+	if err != nil {
+		return failure{statusUsage, err}
+	}
+	head, measure := []string{"udp", "cubic", "bbr", "of best"}, point.alone
+	if o.share {
+		head, measure = []string{"by udp", "by cubic", "by bbr"}, point.beside
+	}
+	if err := row(stdout, "rtt", "MB/s", "loss", "reorder", head); err != nil {
+		return err
+	}
+	for _, p := range points {
+		figures, err := measure(p, o.time)
+		if err != nil {
+			return err
+		}
+		if err := row(stdout, p.rtt.String(), fmt.Sprint(p.rate), p.loss, p.reorder, figures); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// points returns the paths to be measured.
+func (o *pathsOptions) points() (all []point, err error) {
+	for _, rate := range o.rates {
+		for _, rtt := range o.rtts {
+			for _, loss := range o.losses {
+				for _, reorder := range o.reorders {
+					p, err := newPoint(rate, rtt, loss, reorder)
+					if err != nil {
+						return nil, fmt.Errorf("paths: %s", strings.TrimPrefix(err.Error(), "impair: "))
+					}
+					all = append(all, p)
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// row prints a line of the table.
+func row(w io.Writer, rtt, rate, loss, reorder string, figures []string) error {
+	line := fmt.Sprintf("%9s%9s%9s%9s", rtt, rate, loss, reorder)
+	for _, f := range figures {
+		line += fmt.Sprintf("%9s", f)
+	}
+	_, err := fmt.Fprintln(w, line)
+	return err
+}
+
+// point is a path to be measured.
+type point struct {
+	rate          float64 // megabytes a second
+	rtt           time.Duration
+	loss, reorder string
+	settings      impair.Settings
+	settle        time.Duration // before a stream is measured
+}
+
+// newPoint returns a path.
+func newPoint(rate float64, rtt time.Duration, loss, reorder string) (p point, err error) {
+	p = point{rate: rate, rtt: rtt, loss: loss, reorder: reorder}
+	text := fmt.Sprintf("delay=%v,loss=%s,reorder=%s,rate=%gmbit,queue=%d", rtt/2, loss, reorder,
+		8*rate, max(4, int(math.Ceil(rate*1e6*rtt.Seconds()/tunnel.DefaultMTU))))
+	if p.settings, err = impair.Parse(text); err != nil {
+		return p, err
+	}
+	// Slow start to 20,000 packets takes eleven round trips.
+	p.settle = max(time.Second, 15*rtt)
+	return p, nil
+}
+
+// alone returns the rates of the streams, each by itself, and udp's as part of the best other.
+func (p point) alone(d time.Duration) (figures []string, err error) {
+	var rates []float64
+	for _, k := range kinds {
+		r, err := p.run(d, k)
+		if err != nil {
+			return nil, err
+		}
+		rates = append(rates, r[0])
+		figures = append(figures, fmt.Sprintf("%.2f", r[0]/1e6))
+	}
+	return append(figures, fmt.Sprintf("%.2f", rates[0]/max(rates[1], rates[2]))), nil
+}
+
+// beside returns the part that udp has of both rates beside each kind of stream.
+func (p point) beside(d time.Duration) (figures []string, err error) {
+	for _, k := range kinds {
+		r, err := p.run(d, kinds[0], k)
+		if err != nil {
+			return nil, err
+		}
+		figures = append(figures, fmt.Sprintf("%.2f", r[0]/(r[0]+r[1])))
+	}
+	return figures, nil
+}
+
+// run has streams share a path, and returns the bytes a second of each.
+func (p point) run(d time.Duration, streams ...kind) (rates []float64, err error) {
+	tun, err := tunnel.New(tunnel.Config{Nodes: 2, Settings: p.settings, Seed: 1})
+	if err != nil {
+		return nil, err
+	}
+	defer tun.Close()
+	var flows []*flow
+	defer func() {
+		for _, f := range flows {
+			err = errors.Join(err, f.end())
+		}
+	}()
+	for _, k := range streams {
+		f, err := k.begin(tun)
+		if err != nil {
+			return nil, err
+		}
+		flows = append(flows, f)
+	}
+	time.Sleep(p.settle) // the measurement is of what passes in a time
+	start, before := time.Now(), make([]uint64, len(flows))
+	for i, f := range flows {
+		before[i] = f.bytes.Load()
+	}
+	time.Sleep(d)
+	took := time.Since(start).Seconds()
+	for i, f := range flows {
+		rates = append(rates, float64(f.bytes.Load()-before[i])/took)
+	}
+	return rates, nil
+}

@@ -1,0 +1,239 @@
+package am2_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
+)
+
+// route is a path in either direction: a line with a rate and a queue, which all senders of a
+// direction share, a delay, random loss and reordering.
+type route struct {
+	rate          float64       // bytes a second
+	rtt           time.Duration // without any waiting
+	queue         int           // bytes that may wait
+	loss, reorder float64
+	hold          time.Duration // of what is reordered, at most
+	random        *rand.Rand
+	busy          map[bool]time.Duration // until when, by direction
+	drops         int
+	cut           func(now time.Duration) bool // nothing gets through
+}
+
+// newRoute returns a path whose queue has the bandwidth-delay product.
+func newRoute(rate float64, rtt time.Duration) *route {
+	return &route{
+		rate: rate, rtt: rtt, queue: max(int(rate*rtt.Seconds()), 20*1472), hold: time.Millisecond,
+		random: rand.New(rand.NewPCG(1, 2)), busy: make(map[bool]time.Duration),
+	}
+}
+
+// fate has the first half of the nodes send to the others over the line of one direction.
+func (r *route) fate(w *world) func(from, to *node, d []byte) []time.Duration {
+	return func(from, _ *node, d []byte) []time.Duration {
+		forth := from.number() < len(w.nodes)/2
+		start := max(w.now, r.busy[forth])
+		if float64(start-w.now)*r.rate/1e9 > float64(r.queue) {
+			r.drops++
+			return nil
+		}
+		r.busy[forth] = start + time.Duration(float64(len(d)+28)*1e9/r.rate)
+		if r.random.Float64() < r.loss || r.cut != nil && r.cut(w.now) {
+			return nil
+		}
+		delay := r.busy[forth] - w.now + r.rtt/2
+		if r.random.Float64() < r.reorder {
+			delay += time.Duration(r.random.Int64N(int64(r.hold)))
+		}
+		return []time.Duration{delay}
+	}
+}
+
+// number returns which node of the world it is.
+func (n *node) number() int { return int(n.addr.Addr().As4()[3]) }
+
+// transfer streams over the route between so many pairs for a time, and returns the bytes that
+// arrived at each receiver in the time after the first settle.
+func (r *route) transfer(t testing.TB, flows int, settle, d time.Duration) (got []int, w *world) {
+	w = newWorld(t)
+	w.fate = r.fate(w)
+	for range 2 * flows {
+		w.add(am2.Defaults())
+	}
+	src := make([]byte, 1<<20)
+	got = make([]int, flows)
+	for i := range flows {
+		x, y := w.nodes[i], w.nodes[flows+i]
+		ex := x.endpoint(0, 1, &handler{})
+		y.endpoint(0, 1, &handler{segment: src, arrived: func(m *am2.Message) bool {
+			if w.now >= settle {
+				got[i] += m.Len
+			}
+			return false
+		}})
+		if err := ex.Map(0, y.name(0), jobTag); err != nil {
+			t.Fatal(err)
+		}
+		ahead := max(64<<10, 8*int(r.rate*r.rtt.Seconds())) // bytes that are posted
+		x.step = func() {
+			for x.b.Unacknowledged() < ahead/1400 {
+				op := am2.Op{Kind: am2.Long, Len: 64 << 10, Src: src[:64<<10]}
+				if ex.Reserve(&op) != am2.Reserved {
+					break
+				}
+				ex.Commit(&op)
+			}
+		}
+	}
+	w.until(settle+d+time.Second, func() bool { return w.now >= settle+d })
+	return got, w
+}
+
+// TestPaths streams over paths with delay, loss and reordering: most of what the loss leaves of the
+// rate is used.
+func TestPaths(t *testing.T) {
+	for _, c := range []struct {
+		rtt           time.Duration
+		rate          float64
+		loss, reorder float64
+		part          float64
+	}{
+		{24 * time.Millisecond, 10e6, 0, 0, 0.8},
+		{50 * time.Millisecond, 10e6, 0, 0, 0.8},
+		{130 * time.Millisecond, 10e6, 0, 0, 0.8},
+		{300 * time.Millisecond, 10e6, 0, 0, 0.8},
+		{5 * time.Millisecond, 10e6, 0, 0.01, 0.8},
+		{5 * time.Millisecond, 10e6, 0, 0.05, 0.8},
+		{time.Millisecond, 10e6, 0.01, 0.05, 0.75},
+		{50 * time.Millisecond, 10e6, 0.01, 0, 0.8},
+		{50 * time.Millisecond, 10e6, 0.1, 0.05, 0.7},
+		{100 * time.Millisecond, 100e6, 0.01, 0, 0.8},
+	} {
+		t.Run(fmt.Sprintf("%v/%v/%v/%v", c.rtt, c.rate, c.loss, c.reorder), func(t *testing.T) {
+			r := newRoute(c.rate, c.rtt)
+			r.loss, r.reorder = c.loss, c.reorder
+			settle, d := max(20*c.rtt, 100*time.Millisecond), max(8*c.rtt, 400*time.Millisecond)
+			if raceEnabled {
+				settle, d = 2*c.rtt, c.rtt
+			}
+			got, w := r.transfer(t, 1, settle, d)
+			used := float64(got[0]) / (c.rate * d.Seconds() * (1 - c.loss))
+			s := w.nodes[0].b.Stats()
+			t.Logf("%.2f of the rate, %d dropped, %d of %d sent again, %d acknowledgements", used, r.drops, s.Retransmissions, s.Sent, w.nodes[1].b.Stats().Acks)
+			if used < c.part && !raceEnabled {
+				t.Errorf("%.2f of the rate was used, want %.2f", used, c.part)
+			}
+		})
+	}
+}
+
+// TestShares has two streams share a path: neither has more than twice of what the other has.
+func TestShares(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the same is deterministic without the race detector, which takes a minute over it")
+	}
+	r := newRoute(10e6, 20*time.Millisecond)
+	got, _ := r.transfer(t, 2, 2*time.Second, 4*time.Second)
+	t.Logf("%d and %d bytes", got[0], got[1])
+	if max(got[0], got[1]) > 2*min(got[0], got[1]) {
+		t.Errorf("%d and %d bytes in the same time", got[0], got[1])
+	}
+	if got[0]+got[1] < 4*10e6*8/10 {
+		t.Errorf("%d bytes of %d", got[0]+got[1], 4*10_000_000)
+	}
+}
+
+// TestNoHaste exchanges single requests and replies over long round trips: when one is known,
+// nothing is sent twice.
+func TestNoHaste(t *testing.T) {
+	for _, rtt := range []time.Duration{24, 50, 130, 300} {
+		rtt *= time.Millisecond
+		r := newRoute(10e6, rtt)
+		p := newPair(t, am2.Defaults())
+		p.w.fate = r.fate(p.w)
+		for i := range uint32(20) {
+			if !p.post(letter{id: i + 1, kind: am2.Medium, nargs: 1, size: 3000}) {
+				t.Fatal("no room")
+			}
+			p.w.until(10*rtt, func() bool { return len(p.arrived) == int(i)+1 && p.w.quiet() })
+			if i == 0 {
+				continue
+			}
+			if s := p.x.b.Stats(); s.Retransmissions > 3 { // of the first, whose round trip nobody knew
+				t.Fatalf("round trip %v: %d datagrams sent again after %d messages", rtt, s.Retransmissions, i+1)
+			}
+		}
+	}
+}
+
+// TestOvertaken streams over a path that does nothing but reorder: next to nothing is sent twice.
+func TestOvertaken(t *testing.T) {
+	for _, reorder := range []float64{0.01, 0.05} {
+		r := newRoute(10e6, 5*time.Millisecond)
+		r.reorder, r.queue = reorder, 1<<30
+		_, w := r.transfer(t, 1, 0, 500*time.Millisecond)
+		if s := w.nodes[0].b.Stats(); s.Sent < 3000 || s.Retransmissions > s.Sent/500 {
+			t.Errorf("reordering of %v: %d of %d datagrams sent again", reorder, s.Retransmissions, s.Sent)
+		}
+	}
+}
+
+// TestNoHole streams over paths that lose much: an outage of 2 s, bursts of ten losses, half of
+// all. Send is not told of a hole for what is long, and the stream goes on.
+func TestNoHole(t *testing.T) {
+	const suspicious = 6
+	for _, c := range []struct {
+		name  string
+		least int // bytes in the 2 s after
+		route func(r *route)
+	}{
+		{"outage", 12e6, func(r *route) {
+			r.cut = func(now time.Duration) bool { return now > time.Second && now < 3*time.Second }
+		}},
+		{"bursts", 8e6, func(r *route) {
+			burst := 0
+			r.cut = func(time.Duration) bool {
+				if burst == 0 && r.random.IntN(200) == 0 {
+					burst = 10
+				}
+				burst = max(burst-1, 0)
+				return burst > 0
+			}
+		}},
+		{"half", 60_000, func(r *route) { r.loss = 0.5 }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRoute(10e6, 10*time.Millisecond)
+			c.route(r)
+			got, w := r.transfer(t, 1, 3*time.Second, 2*time.Second)
+			t.Logf("%d bytes; told of %d transmissions in vain", got[0], w.times)
+			if w.times >= suspicious {
+				t.Errorf("told of %d transmissions in vain", w.times)
+			}
+			if got[0] < c.least {
+				t.Errorf("%d bytes in 2 s, want %d", got[0], c.least)
+			}
+		})
+	}
+}
+
+// TestOutage sends one long payload while nothing gets through for 2 s: that says nothing of its
+// length.
+func TestOutage(t *testing.T) {
+	const suspicious = 6
+	r := newRoute(10e6, 10*time.Millisecond)
+	p := newPair(t, am2.Defaults())
+	p.w.fate = r.fate(p.w)
+	p.post(letter{id: 1, nargs: 1})
+	p.w.until(time.Second, func() bool { return len(p.arrived) == 1 && p.w.quiet() })
+	end := p.w.now + 2*time.Second
+	r.cut = func(now time.Duration) bool { return now < end }
+	p.post(letter{id: 2, kind: am2.Medium, nargs: 1, size: 1300})
+	p.w.until(5*time.Second, func() bool { return len(p.arrived) == 2 && p.w.quiet() })
+	if p.w.times >= suspicious {
+		t.Errorf("told of %d transmissions in vain", p.w.times)
+	}
+}
