@@ -25,7 +25,7 @@ type room struct {
 // rooms are listed from the top downwards. A package belongs to the one whose path is the longest.
 var rooms = []room{
 	{"cmd/aqrun", "the launcher of a job lists conduits, and starts ranks by itself or by that of an MPI library",
-		[]string{".", "core", "spawner", "conduits/mpi/libmpi", "internal/cli", "internal/stdfd"}, []string{"conduits/mpi/libmpi/libmpitest"}},
+		[]string{".", "core", "core/settings", "spawner", "conduits/mpi/libmpi", "internal/cli", "internal/stdfd"}, []string{"conduits/mpi/libmpi/libmpitest"}},
 	{"cmd/aqbench", "it is the command line of bench",
 		[]string{"bench/...", "core", "spawner", "extended/coll/...", "internal/stdfd"}, nil},
 	{"cmd/aqimpair", "it puts links between programs, whatever they are, and streams of its own of udp and TCP",
@@ -52,29 +52,29 @@ var rooms = []room{
 	// time. They carry active messages, whatever these are for, so they do not know extended; and they
 	// do not know what started the job. Their tests run real processes.
 	{"conduits/loopback", "core, and what several conduits share",
-		[]string{"core", "internal/..."}, []string{"core/coretest"}},
+		[]string{"core", "core/settings", "internal/..."}, []string{"core/coretest"}},
 	{"conduits/nbrhd", "it stands on any two, by their names",
-		[]string{"core"}, []string{"core/coretest", "spawner/...", "conduits/loopback", "conduits/sci", "conduits/udp"}},
+		[]string{"core", "core/settings"}, []string{"core/coretest", "spawner/...", "conduits/loopback", "conduits/sci", "conduits/udp"}},
 	{"conduits/sci", "it stands on its adapter, places ranks on a modelled machine and charges that machine's software",
-		[]string{"core", "conduits/sci/sisci", "conduits/sci/hardware", "internal/..."}, []string{"core/coretest", "spawner/..."}},
+		[]string{"core", "core/settings", "conduits/sci/sisci", "conduits/sci/hardware", "internal/..."}, []string{"core/coretest", "spawner/..."}},
 	{"conduits/sci/sisci", "the adapter stands on its hardware, which is modelled",
 		[]string{"conduits/sci/hardware", "internal/..."}, nil},
 	{"conduits/sci/hardware", "hardware knows virtual time and machine files",
 		[]string{"internal/..."}, nil},
 	{"conduits/mpi", "it stands on any library that can match messages",
-		[]string{"core", "conduits/mpi/matching", "internal/..."}, []string{"core/coretest", "conduits/mpi/mpitest"}},
+		[]string{"core", "core/settings", "conduits/mpi/matching", "internal/..."}, []string{"core/coretest", "conduits/mpi/mpitest"}},
 	{"conduits/mpi/matching", "a queue", nil, nil},
 	{"conduits/mpi/mpitest", "a network for the conduit's tests",
 		[]string{"core", "conduits/mpi", "conduits/mpi/matching", "internal/..."}, nil},
 	{"conduits/mpi/libmpi", "its networks are those of real libraries",
-		[]string{"core", "conduits/mpi", "internal/drain"}, []string{"core/coretest", "conduits/mpi/libmpi/libmpitest", "spawner/..."}},
+		[]string{"core", "core/settings", "conduits/mpi", "internal/drain"}, []string{"core/coretest", "conduits/mpi/libmpi/libmpitest", "spawner/..."}},
 	{"conduits/mpi/libmpi/libmpitest", "it finds libraries for tests, and runs jobs over them",
 		[]string{"core", "core/coretest", "conduits/mpi/libmpi", "spawner/..."}, nil},
 	{"conduits/mpi/scampi", "a modelled library on SCI's calls, and on the software costs of its machine",
-		[]string{"core", "conduits/mpi", "conduits/mpi/matching", "conduits/sci/sisci", "conduits/sci/hardware", "internal/..."},
+		[]string{"core", "core/settings", "conduits/mpi", "conduits/mpi/matching", "conduits/sci/sisci", "conduits/sci/hardware", "internal/..."},
 		[]string{"core/coretest", "conduits/sci"}}, // its rival
 	{"conduits/udp", "it is the driver of the machine, and has datagrams protected",
-		[]string{"core", "conduits/udp/am2", "conduits/udp/seal", "internal/..."}, []string{"core/coretest", "spawner/..."}},
+		[]string{"core", "core/settings", "conduits/udp/am2", "conduits/udp/seal", "internal/..."}, []string{"core/coretest", "spawner/..."}},
 	{"conduits/udp/am2", "a state machine: time and messages in, messages and timers out", nil, nil},
 	{"conduits/udp/seal", "keys and tags", nil, nil},
 	{"conduits/udp/impair", "links that lose packets", nil, nil},
@@ -94,8 +94,9 @@ var rooms = []room{
 	{"spawner", "it starts jobs and knows no conduit", []string{"core", "internal/..."}, nil},
 	{"spawner/spawntest", "it runs the suite's jobs as processes", []string{"core", "core/coretest", "spawner"}, nil},
 
-	{"core", "the contract stands on nothing but internals", []string{"internal/..."}, nil},
-	{"core/coretest", "the conformance suite", []string{"core", "internal/..."}, nil},
+	{"core", "the contract stands on nothing but internals", []string{"core/settings", "internal/..."}, nil},
+	{"core/settings", "tables of settings, below the contract that states them", []string{"internal/size"}, nil},
+	{"core/coretest", "the conformance suite", []string{"core", "core/settings", "internal/..."}, nil},
 	{"internal/...", "shared mechanisms know each other at most", []string{"internal/..."}, nil},
 }
 
@@ -233,6 +234,7 @@ func TestArrowsBite(t *testing.T) {
 		{"extended/coll", "core", false},                  // schedules know no network
 		{"core", "spawner", false},                        // what started the job
 		{"core", "conduits/loopback", true},               // upwards
+		{"core/settings", "core", false},                  // upwards
 		{"core", "core/coretest", false},                  // a suite
 		{"spawner", "extended", true},                     // side by side
 		{"spawner", "conduits/udp", false},                //

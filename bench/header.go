@@ -1,8 +1,7 @@
 package bench
 
 import (
-	"bufio"
-	"bytes"
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -12,6 +11,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"github.com/klauspost/cpuid/v2"
 )
 
 // Header states the conditions of a measurement. Conditions fills in the machine and the
@@ -19,6 +20,7 @@ import (
 type Header struct {
 	Date     time.Time `json:"date"`
 	CPU      string    `json:"cpu"`      // model
+	Caches   string    `json:"caches"`   // sizes
 	Cores    int       `json:"cores"`    // online
 	Usable   int       `json:"usable"`   // of these, by affinity
 	Governor string    `json:"governor"` // of frequency scaling; "unknown" on most virtual machines
@@ -44,6 +46,7 @@ const unknown = "unknown"
 // Conditions describes this machine and this program now.
 func Conditions() Header {
 	h := machine(os.DirFS("/"))
+	h.CPU, h.Caches = cmp.Or(cpuid.CPU.BrandName, unknown), caches(&cpuid.CPU)
 	h.Date = time.Now()
 	h.Go, h.GOOS, h.GOARCH = runtime.Version(), runtime.GOOS, runtime.GOARCH
 	h.Cores = runtime.NumCPU()
@@ -57,25 +60,26 @@ func Conditions() Header {
 // machine reads what the kernel says below root.
 func machine(root fs.FS) Header {
 	return Header{
-		CPU:      cpuModel(root),
 		Governor: firstLine(root, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
 		Kernel:   firstLine(root, "proc/sys/kernel/osrelease"),
 	}
 }
 
-// cpuModel returns the model name. Not every architecture's kernel gives one.
-func cpuModel(root fs.FS) string {
-	text, err := fs.ReadFile(root, "proc/cpuinfo")
-	if err != nil {
-		return unknown
-	}
-	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
-		key, value, _ := strings.Cut(lines.Text(), ":")
-		if strings.TrimSpace(key) == "model name" {
-			return strings.TrimSpace(value)
+// caches says how large the processor's caches are, and their lines, as far as it tells.
+func caches(c *cpuid.CPUInfo) string {
+	var sizes []string
+	for _, x := range []struct {
+		name  string
+		bytes int
+	}{{"L1d", c.Cache.L1D}, {"L2", c.Cache.L2}, {"L3", c.Cache.L3}} {
+		if x.bytes > 0 {
+			sizes = append(sizes, fmt.Sprintf("%s %d KiB", x.name, x.bytes>>10))
 		}
 	}
-	return unknown
+	if c.CacheLine > 0 {
+		sizes = append(sizes, fmt.Sprintf("lines of %d bytes", c.CacheLine))
+	}
+	return cmp.Or(strings.Join(sizes, ", "), unknown)
 }
 
 func firstLine(root fs.FS, path string) string {
@@ -142,6 +146,7 @@ func (h *Header) lines() []Param {
 		{"goos", h.GOOS},
 		{"goarch", h.GOARCH},
 		{"cpu", h.CPU},
+		{"caches", h.Caches},
 		{"cores", fmt.Sprintf("%d (%d usable)", h.Cores, h.Usable)},
 		{"governor", h.Governor},
 		{"kernel", h.Kernel},

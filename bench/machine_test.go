@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 	"testing/fstest"
+
+	"github.com/klauspost/cpuid/v2"
 )
 
 func TestPairsAvoidSiblings(t *testing.T) {
@@ -24,16 +26,26 @@ func TestPairsAvoidSiblings(t *testing.T) {
 
 func TestMachine(t *testing.T) {
 	got := machine(fstest.MapFS{
-		"proc/cpuinfo":              {Data: []byte("processor\t: 0\nmodel\t\t: 17\nmodel name\t: Example CPU @ 3GHz\n\nmodel name\t: other\n")},
-		"proc/sys/kernel/osrelease": {Data: []byte("6.1.0-test\n")},
+		"proc/sys/kernel/osrelease":                            {Data: []byte("6.1.0-test\n")},
 		"sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": {Data: []byte("powersave\n")},
 	})
-	want := Header{CPU: "Example CPU @ 3GHz", Kernel: "6.1.0-test", Governor: "powersave"}
+	want := Header{Kernel: "6.1.0-test", Governor: "powersave"}
 	if got != want {
 		t.Errorf("got %+v", got)
 	}
-	if got := machine(fstest.MapFS{}); got != (Header{CPU: unknown, Kernel: unknown, Governor: unknown}) {
+	if got := machine(fstest.MapFS{}); got != (Header{Kernel: unknown, Governor: unknown}) {
 		t.Errorf("of an unreadable machine: %+v", got)
+	}
+}
+
+func TestCaches(t *testing.T) {
+	c := cpuid.CPUInfo{CacheLine: 64}
+	c.Cache.L1D, c.Cache.L2, c.Cache.L3 = 32<<10, 2<<20, -1
+	if got := caches(&c); got != "L1d 32 KiB, L2 2048 KiB, lines of 64 bytes" {
+		t.Errorf("%q", got)
+	}
+	if got := caches(new(cpuid.CPUInfo)); got != unknown {
+		t.Errorf("of a processor that does not tell: %q", got)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/aqueduct-go/aqueduct/core/settings"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
@@ -56,6 +57,11 @@ func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 			return nil, fmt.Errorf("core: rank %d: conduit %s cannot be used: %w", j.rank, drv.Name, err)
 		}
 	}
+	var given settings.Table
+	stated := func() settings.Table { given = drv.Table(j.cfg.Profile); return given }
+	if err := settings.Read(drv.Name, j.cfg.Settings, stated); err != nil {
+		return nil, fmt.Errorf("core: rank %d: %w", j.rank, err)
+	}
 	ep := j.newEndpoint(drv, group)
 	plan, err := ep.plan()
 	if err != nil {
@@ -72,7 +78,7 @@ func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 	if err := ep.table.register(spec.Handlers, ClientHandlers, true); err != nil {
 		return nil, ep.Misuse("Attach", "%v", err)
 	}
-	if err := ep.meet(need); err != nil {
+	if err := ep.meet(need, given.Shared(), stated); err != nil {
 		return nil, err
 	}
 	if err := ep.open(); err != nil {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/aqueduct-go/aqueduct/core/settings"
 )
 
 // Driver makes a kind of conduit known by name, as database/sql drivers are.
@@ -26,9 +28,9 @@ type Driver struct {
 	// such as the path of a user's machine file: nil, or what is wrong with it. It is called
 	// once per job, before the ranks start; New reads the machine again.
 	Model func(name string) error
-	// FileSetting, if not nil, says whether the value of a setting is the path of a file. A
-	// relative one begins where the job was started, wherever its ranks then are.
-	FileSetting func(key, value string) bool
+	// Settings, if not nil, returns the conduit's settings under a profile or model, which has been checked;
+	// nil: there are none. Core and aqrun check by it what users say, before New.
+	Settings func(profile string) settings.Table
 
 	// Variants, if not nil, returns what Profiles and Models are to be, for a conduit of which
 	// several packages are variants. It is called when the driver is looked up.
@@ -84,6 +86,14 @@ func (d *Driver) ModelProfile(name string) (string, error) {
 		return "", fmt.Errorf("core: model %s/%s: %w", d.Name, name, err)
 	}
 	return name, nil
+}
+
+// Table returns the conduit's settings under a profile or model, as LiveProfile or ModelProfile returns it.
+func (d *Driver) Table(profile string) settings.Table {
+	if d.Settings == nil {
+		return nil
+	}
+	return d.Settings(profile)
 }
 
 // modelled tells which models there are.

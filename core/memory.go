@@ -101,7 +101,7 @@ func (j *Job) checkMemory(cards [][]byte) error {
 func sum(cards [][]byte, ranks []Rank) *memory {
 	all := new(memory)
 	for _, r := range ranks {
-		c := decodeCard(cards[r])
+		c, _ := decodeCard(cards[r])
 		all.segment += c.segment
 		all.conduit += c.conduit
 	}

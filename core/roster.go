@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+
+	"github.com/aqueduct-go/aqueduct/core/settings"
 )
 
 // roster is what the ranks of a group know about it, the same on all of them and never
@@ -26,24 +28,32 @@ func (x *roster) connected(r Rank) bool {
 type card struct {
 	memory
 	config, group uint64 // digests
+	settings      string // settings.Table.Shared
 }
 
-// cardBytes is the length of a card; live, the rank's mask of CPUs follows.
-const cardBytes = 4 * 8
+// cardBytes is the length of a card without its settings; live, the rank's mask of CPUs follows.
+const cardBytes = 5 * 8
 
 func (c *card) encode() []byte {
 	b := make([]byte, 0, cardBytes)
-	for _, w := range [...]uint64{uint64(c.segment), uint64(c.conduit), c.config, c.group} {
+	for _, w := range [...]uint64{uint64(c.segment), uint64(c.conduit), c.config, c.group, uint64(len(c.settings))} {
 		b = binary.LittleEndian.AppendUint64(b, w)
 	}
-	return b
+	return append(b, c.settings...)
 }
 
-// decodeCard reads what encode wrote, of cardBytes or more.
-func decodeCard(b []byte) (c card) {
+// whole reports whether b begins with a card.
+func whole(b []byte) bool {
+	return len(b) >= cardBytes && binary.LittleEndian.Uint64(b[32:]) <= uint64(len(b)-cardBytes)
+}
+
+// decodeCard reads what encode wrote, and returns what follows it. The card must be whole.
+func decodeCard(b []byte) (c card, rest []byte) {
 	c.segment, c.conduit = int(binary.LittleEndian.Uint64(b)), int(binary.LittleEndian.Uint64(b[8:]))
 	c.config, c.group = binary.LittleEndian.Uint64(b[16:]), binary.LittleEndian.Uint64(b[24:])
-	return c
+	end := cardBytes + int(binary.LittleEndian.Uint64(b[32:]))
+	c.settings = string(b[cardBytes:end])
+	return c, b[end:]
 }
 
 // group checks the list of ranks and returns it sorted.
@@ -71,10 +81,10 @@ func (j *Job) group(ranks []Rank) ([]Rank, error) {
 
 // meet tells every rank the others' segment sizes, refuses jobs whose ranks disagree on the
 // configuration or the groups, checks the host's memory before any segment is made, and
-// finds out how ranks should wait.
-func (ep *Endpoint) meet(need memory) error {
+// finds out how ranks should wait. given is what settings.Table.Shared returned, of the table stated.
+func (ep *Endpoint) meet(need memory, given string, stated func() settings.Table) error {
 	j := ep.job
-	mine := card{need, j.cfg.digest(), groupDigest(ep.group, j.size)}
+	mine := card{need, j.cfg.digest(), groupDigest(ep.group, j.size), given}
 	b := mine.encode()
 	if j.proc == nil {
 		b = cpuMask(b)
@@ -83,20 +93,23 @@ func (ep *Endpoint) meet(need memory) error {
 	if err != nil {
 		return err
 	}
-	key := fmt.Sprintf("core roster %x %x", mine.config, mine.group)
-	ep.roster = shared(j, key, func() *roster { return newRoster(cards, &mine, ep.group) })
+	disagree := func(theirs string, r Rank) error {
+		return stated().Disagree(j.cfg.Conduit, mine.settings, theirs, int(r))
+	}
+	key := fmt.Sprintf("core roster %x %x %q", mine.config, mine.group, mine.settings)
+	ep.roster = shared(j, key, func() *roster { return newRoster(cards, &mine, ep.group, disagree) })
 	if ep.fault != "" {
 		return fmt.Errorf("core: rank %d: %s", j.rank, ep.fault)
 	}
-	if ep.idle.hot, ep.idle.pause = hotPolls, pausePolls; j.crowded(func(r Rank) []byte { return cards[r][cardBytes:] }) {
+	if ep.idle.hot, ep.idle.pause = hotPolls, pausePolls; j.crowded(func(r Rank) []byte { _, mask := decodeCard(cards[r]); return mask }) {
 		ep.idle.hot, ep.idle.pause, ep.idle.crowded = 1, 0, true
 	}
 	return j.checkMemory(cards)
 }
 
 // newRoster makes the roster of a group out of the cards of all ranks. mine is that of one
-// of its members, and so that of all.
-func newRoster(cards [][]byte, mine *card, group []Rank) *roster {
+// of its members, and so that of all; disagree says in which setting another one's differ, or nil.
+func newRoster(cards [][]byte, mine *card, group []Rank, disagree func(theirs string, r Rank) error) *roster {
 	x := &roster{group: group, sizes: make([]int, len(cards))}
 	for r, b := range cards {
 		if len(b) == 0 {
@@ -104,7 +117,7 @@ func newRoster(cards [][]byte, mine *card, group []Rank) *roster {
 			x.fault = returnedUnattached(Rank(r), Rank(attaches)).Error()
 			return x
 		}
-		if len(b) < cardBytes {
+		if !whole(b) {
 			x.fault = fmt.Sprintf("rank %d runs another version of the library", r)
 			return x
 		}
@@ -113,12 +126,15 @@ func newRoster(cards [][]byte, mine *card, group []Rank) *roster {
 		x.absent = slices.Repeat([]bool{true}, len(cards))
 	}
 	for _, r := range group {
-		switch c := decodeCard(cards[r]); {
+		switch c, _ := decodeCard(cards[r]); {
 		case c.config != mine.config:
 			x.fault = fmt.Sprintf("rank %d attaches with another conduit, profile or configuration; they must agree", r)
 			return x
 		case c.group != mine.group:
 			x.fault = fmt.Sprintf("rank %d, which is in the group, attaches with another group; they must agree", r)
+			return x
+		case c.settings != mine.settings:
+			x.fault = disagree(c.settings, r).Error()
 			return x
 		default:
 			x.sizes[r] = c.segment
@@ -140,10 +156,10 @@ func shared[T any](j *Job, key string, make func() T) T {
 	return s.Share(key, func() any { return make() }).(T)
 }
 
-// digest stands for what must be the same on all ranks. Maps print in order of their keys.
+// digest stands for what, besides settings, must be the same on all ranks.
 func (c Config) digest() uint64 {
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%#v", []any{c.Conduit, c.Profile, c.Settings, c.NoReach, c.NoNative, c.Collectives, c.Threads, c.Debug})
+	fmt.Fprintf(h, "%#v", []any{c.Conduit, c.Profile, c.NoReach, c.NoNative, c.Collectives, c.Threads, c.Debug})
 	return h.Sum64()
 }
 

@@ -1,10 +1,13 @@
 package core
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/aqueduct-go/aqueduct/core/settings"
 )
 
 // TestRosterOfGroups compares what newRoster makes of cards with what the ranks said.
@@ -13,18 +16,18 @@ func TestRosterOfGroups(t *testing.T) {
 	for _, group := range [][]Rank{{0, 1, 2, 3, 4, 5, 6}, {0, 1, 2}, {3, 6}, {5}} {
 		cards := make([][]byte, n)
 		for r := range cards {
-			c := card{memory{(r + 1) << 12, r}, 77, uint64(len(cards) + r)}
+			c := card{memory{(r + 1) << 12, r}, 77, uint64(len(cards) + r), "k\x00v\x00"}
 			cards[r] = c.encode()
-			if back := decodeCard(cards[r]); back != c || len(cards[r]) != cardBytes {
+			if back, rest := decodeCard(append(cards[r], 7)); back != c || !bytes.Equal(rest, []byte{7}) {
 				t.Fatalf("%+v became %+v", c, back)
 			}
 		}
 		mine := card{config: 77, group: groupDigest(group, n)}
 		for _, r := range group {
-			c := card{memory{int(r+1) << 12, 0}, 77, mine.group}
+			c := card{memory{int(r+1) << 12, 0}, 77, mine.group, ""}
 			cards[r] = c.encode()
 		}
-		x := newRoster(cards, &mine, group)
+		x := newRoster(cards, &mine, group, nil)
 		if x.fault != "" {
 			t.Fatalf("group %v: %s", group, x.fault)
 		}
@@ -58,6 +61,37 @@ func TestGroupDigest(t *testing.T) {
 			t.Errorf("groups %v and %v have one digest", old, g)
 		}
 		seen[d] = g
+	}
+}
+
+// stated is a conduit with two settings, the second of which each rank has for itself.
+func stated(string) settings.Table {
+	return settings.Table{settings.Int("depth", new(int), 0, 9, ""), settings.Int("own", new(int), 0, 9, "").OwnPerRank()}
+}
+
+// TestSettingsDisagree has one rank given another value of a setting than the others.
+func TestSettingsDisagree(t *testing.T) {
+	Register(Driver{Name: "stated", Settings: stated, New: func(string) Conduit { return new(echo) }})
+	for key, want := range map[string]string{
+		"own":   "",
+		"depth": "; all ranks must have the same",
+		"other": "unknown; there are depth, own",
+	} {
+		said := make([]string, 3)
+		err := RunGoroutines(3, Config{Conduit: "stated", Segment: "0"}, func(j *Job) error {
+			if j.Rank() == 1 {
+				j.cfg.Settings = map[string]string{key: "5"}
+			}
+			_, err := j.Attach(AttachSpec{Group: []Rank{0, 1, 2}})
+			if err != nil {
+				said[j.Rank()] = err.Error()
+			}
+			return err
+		})
+		all := strings.Join(said, "\n")
+		if (err == nil) != (want == "") || !strings.Contains(all, want) || want != "" && !strings.Contains(all, "stated: setting "+key+"=") {
+			t.Errorf("%s: %v, %q; want %q", key, err, all, want)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 )
 
@@ -40,9 +41,8 @@ type server struct {
 	// failed hears that nobody can be let in any more.
 	failed func(err error)
 
-	slots   chan struct{} // one per connection in the handshake
 	once    sync.Once
-	group   sync.WaitGroup
+	group   errgroup.Group // accept, and as many handshakes at once as its limit lets in
 	mu      sync.Mutex
 	closed  bool
 	pending map[*net.UnixConn]bool
@@ -50,7 +50,7 @@ type server struct {
 
 // start begins to accept connections.
 func (s *server) start() {
-	s.slots = make(chan struct{}, pendingMax)
+	s.group.SetLimit(1 + pendingMax)
 	s.pending = make(map[*net.UnixConn]bool)
 	s.group.Go(s.accept)
 }
@@ -68,19 +68,18 @@ func (s *server) stop() {
 	})
 }
 
-func (s *server) accept() {
+func (s *server) accept() error {
 	for {
-		s.slots <- struct{}{}
 		c, err := s.point.listener.AcceptUnix()
 		if err != nil {
 			if !errors.Is(err, net.ErrClosed) {
 				s.failed(fmt.Errorf("accepting connections of ranks: %w", err))
 			}
-			return
+			return nil
 		}
-		s.group.Go(func() {
+		s.group.Go(func() error { // once there is room
 			s.admit(c)
-			<-s.slots
+			return nil
 		})
 	}
 }

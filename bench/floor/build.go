@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"golang.org/x/sync/singleflight"
 )
 
 //go:embed src/*.c src/*.h
@@ -68,17 +70,31 @@ func (p program) build(ctx context.Context, src fs.FS) (string, error) {
 		return "", fmt.Errorf("floor: %w", err)
 	}
 	exe := filepath.Join(dir, name)
-	if st, err := os.Stat(exe); err == nil && st.Mode().IsRegular() {
-		return exe, nil
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("floor: %w; set XDG_CACHE_HOME to a writable directory", err)
-	}
-	if err := p.compile(ctx, src, dir, exe); err != nil {
+	for {
+		_, err, shared := builds.Do(exe, func() (any, error) {
+			if st, err := os.Stat(exe); err == nil && st.Mode().IsRegular() {
+				return nil, nil
+			}
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				return nil, fmt.Errorf("floor: %w; set XDG_CACHE_HOME to a writable directory", err)
+			}
+			return nil, p.compile(ctx, src, dir, exe)
+		})
+		switch {
+		case err == nil:
+			return exe, nil
+		case shared && errors.Is(err, errCancelled) && ctx.Err() == nil:
+			continue // the caller that had begun was cancelled, this one was not
+		}
 		return "", err
 	}
-	return exe, nil
 }
+
+// builds are the compilations under way in this process, by what they make.
+var builds singleflight.Group
+
+// errCancelled says that the caller's context has ended a compilation.
+var errCancelled = errors.New("floor: the compilation was cancelled")
 
 // compiler returns the command of the C compiler.
 func compiler() ([]string, error) {
@@ -135,7 +151,9 @@ func (p program) compile(ctx context.Context, src fs.FS, dir, exe string) error 
 	}
 	cmd := exec.CommandContext(ctx, p.compiler[0], append(args, p.libs...)...)
 	cmd.Dir = tmp
-	if out, err := cmd.CombinedOutput(); err != nil {
+	if out, err := cmd.CombinedOutput(); ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", errCancelled, context.Cause(ctx))
+	} else if err != nil {
 		return fmt.Errorf("floor: %s: %w\n%s", cmd, err, out)
 	}
 	if err := os.Rename(filepath.Join(tmp, "floor"), exe); err != nil {

@@ -9,14 +9,16 @@ import (
 	"github.com/aqueduct-go/aqueduct/core"
 )
 
-// conduits lists the conduits of this program.
+// conduits lists the conduits of this program or, given a name, the settings of one.
 func conduits(args []string, stdout, stderr io.Writer) int {
 	switch {
 	case len(args) > 0 && (args[0] == "-h" || args[0] == "--help"):
 		return say(stdout, stderr, usage)
-	case len(args) > 0:
-		fmt.Fprintf(stderr, "aqrun: conduits takes no arguments; to run a program of that name give -n\nTry 'aqrun -h'.\n")
+	case len(args) > 1:
+		fmt.Fprintf(stderr, "aqrun: conduits takes the name of one conduit at most; to run a program of that name give -n\nTry 'aqrun -h'.\n")
 		return statusUsage
+	case len(args) == 1:
+		return listSettings(args[0], stdout, stderr)
 	}
 	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tAVAILABLE\tPROFILES\tMODELS\tSUMMARY")

@@ -3,7 +3,7 @@
 //	aqrun -n 4 ./hello
 //	aqrun -n 4 --model loopback ./hello
 //	aqrun --model list
-//	aqrun conduits
+//	aqrun conduits [NAME[/PROFILE]]
 //
 // aqrun -h lists the options; package spawner describes how a job starts and ends.
 package main

@@ -391,7 +391,13 @@ func TestMisuse(t *testing.T) {
 		{"-n 2 -x AQUEDUCT_SECRET=s true", "set by the launcher"},
 		{"-n 2 -x AQUEDUCT_SOCKET=s --dry-run true", "set by the launcher"},
 		{"-n 2 --no-such-option true", "unknown flag"},
-		{"conduits now", "takes no arguments"},
+		{"conduits now", `unknown conduit "now"`},
+		{"conduits sci now", "takes the name of one conduit"},
+		{"conduits udp/now", "no profile \"now\""},
+		{"-n 2 --conduit udp --set window=3 true", `udp: setting window="3": want a power of two, 1 to 131072`},
+		{"-n 2 --conduit nbrhd --set far.window=3 true", `nbrhd: setting far.window="3": want a power of two, 1 to 131072`},
+		{"-n 2 --model sci --set publish=fence true", `sci: setting publish="fence": modelled machines know no fences`},
+		{"-n 2 --conduit loopback --goroutines --set depht=3 true", `loopback: setting depht="3": unknown; there are depth,`},
 	} {
 		status, out, errs := output(t, "", strings.Fields(c.args)...)
 		if status != 2 || out != "" || !strings.HasPrefix(errs, "aqrun: ") || !strings.Contains(errs, c.says) {

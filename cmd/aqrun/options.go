@@ -18,7 +18,7 @@ import (
 )
 
 const usage = `Usage: aqrun -n RANKS [option...] [--] PROGRAM [argument...]
-       aqrun conduits
+       aqrun conduits [NAME[/PROFILE]]
 
 Starts PROGRAM as a job of RANKS ranks on this host and exits with the job's status. What
 follows PROGRAM is passed on untouched.
@@ -34,7 +34,7 @@ The job:
       --goroutines      run the ranks as goroutines of one process
       --model NAME      run the ranks in virtual time on a model: CONDUIT for its default,
                         CONDUIT/MODEL, or CONDUIT/PATH for a machine file; 'list' lists them
-      --set KEY=VALUE   further setting of the conduit; repeatable
+      --set KEY=VALUE   further setting of the conduit; repeatable; aqrun conduits NAME lists them
       --udp-security M  conduit udp with security none, auth (default) or encrypt; short for
                         --conduit udp --set security=M
       --insecure        conduit udp, security none permitted beyond the loopback; short for
@@ -309,6 +309,16 @@ func (o *options) takeUDP(fs *pflag.FlagSet) error {
 	return o.checkSettings()
 }
 
+// settings returns the settings by key.
+func (o *options) settings() map[string]string {
+	values := make(map[string]string)
+	for _, text := range o.set {
+		key, value, _ := strings.Cut(text, "=")
+		values[key] = value
+	}
+	return values
+}
+
 // checkSettings refuses a setting that is given two values.
 func (o *options) checkSettings() error {
 	values := map[string]string{}
@@ -352,6 +362,9 @@ func (o *options) checkConduit() error {
 	if profile, err = resolve(profile); err != nil {
 		return plain(err)
 	}
+	if err := d.Table(profile).Read(d.Name, o.settings()); err != nil {
+		return err
+	}
 	if o.wdir != "" {
 		if err := o.anchor(&d, profile); err != nil {
 			return err
@@ -379,9 +392,10 @@ func (o *options) anchor(d *core.Driver, profile string) (err error) {
 			return err
 		}
 	}
+	table := d.Table(profile)
 	for i, text := range o.set {
 		key, value, _ := strings.Cut(text, "=")
-		if d.FileSetting == nil || !d.FileSetting(key, value) {
+		if !table.IsFile(key, value) {
 			continue
 		}
 		path, err := filepath.Abs(value)

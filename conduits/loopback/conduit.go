@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/settings"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/sparse"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
@@ -32,6 +33,7 @@ func init() {
 			}
 			return nil
 		},
+		Settings: func(string) settings.Table { return new(params).table() },
 		New: func(profile string) core.Conduit {
 			c := new(conduit)
 			if profile == "native" {

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
 // engine carries out a rank's one-sided operations. Live, the rank's next poll does, so that
@@ -159,7 +160,7 @@ func (t *task) Fire(what, _ uint64) {
 	case event(what) == arrives:
 		t.carryOut()
 		l := t.dst.link
-		back := l.kernel.Now() + l.latency
+		back := l.kernel.Now() + vtime.FromDuration(l.latency)
 		if t.kind == get {
 			back = l.transmit(l.kernel.Now(), headerBytes+len(t.mem))
 		}

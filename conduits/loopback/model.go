@@ -26,7 +26,7 @@ func (l *link) carry(m *message, dst *node) {
 // transmit has the link send bytes that are given to it now, and returns when they arrive.
 func (l *link) transmit(now vtime.Time, bytes int) vtime.Time {
 	l.free = max(now, l.free) + vtime.Time(float64(bytes)/l.rate*float64(vtime.Second))
-	return l.free + l.latency
+	return l.free + vtime.FromDuration(l.latency)
 }
 
 // Idle implements core.Idler.

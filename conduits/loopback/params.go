@@ -1,13 +1,11 @@
 package loopback
 
 import (
-	"fmt"
 	"math"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/settings"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
@@ -29,9 +27,9 @@ const (
 
 // params are the settings of the conduit.
 type params struct {
-	depth   int        // requests under way per pair
-	latency vtime.Time // model: from the end of sending to arrival
-	rate    float64    // model: bytes per second of a rank's link
+	depth   int           // requests under way per pair
+	latency time.Duration // model: from the end of sending to arrival
+	rate    float64       // model: bytes per second of a rank's link
 
 	maxSegment int // bytes of a segment
 
@@ -41,78 +39,30 @@ type params struct {
 	most       int // bytes of the largest
 }
 
-// known are the settings, each with what reads it.
-var known = []struct {
-	key  string
-	read func(p *params, v string) error
-}{
-	{"depth", func(p *params, v string) error { return number(&p.depth, v, 1, 1<<20) }},
-	{"latency", (*params).setLatency},
-	{"rate", (*params).setRate},
-	{"max-segment", func(p *params, v string) error { return size(&p.maxSegment, v, shm.PageSize) }},
-	{"operations", func(p *params, v string) error { return number(&p.operations, v, 1, 1<<20) }},
-	{"native-least", func(p *params, v string) error { return size(&p.least, v, 1) }},
-	{"native-most", func(p *params, v string) error { return size(&p.most, v, core.MaxInline) }},
-}
-
 // defaults are the settings when nothing else is asked for.
 var defaults = params{
-	depth: 64, latency: vtime.Microsecond, rate: 1e9,
+	depth: 64, latency: time.Microsecond, rate: 1e9,
 	maxSegment: math.MaxInt,
 	operations: 64, least: 1, most: maxLong,
 }
 
+// table sets p to the defaults and returns the settings, bound to it.
+func (p *params) table() settings.Table {
+	*p = defaults
+	return settings.Table{
+		settings.Int("depth", &p.depth, 1, 1<<20, "requests under way per pair of ranks"),
+		settings.Time("latency", &p.latency, 0, maxLatency, "model: from the end of sending to arrival"),
+		settings.Rate("rate", &p.rate, minRate, maxRate, "model: bytes per second of a rank's link"),
+		settings.Size("max-segment", &p.maxSegment, shm.PageSize, math.MaxInt, "size of the largest segment", settings.Is("none", math.MaxInt)),
+		settings.Int("operations", &p.operations, 1, 1<<20, "native: one-sided operations of a rank under way"),
+		settings.Size("native-least", &p.least, 1, math.MaxInt, "native: bytes below which transfers are declined, and go by messages"),
+		settings.Size("native-most", &p.most, core.MaxInline, math.MaxInt, "native: bytes of the largest transfer"),
+	}
+}
+
 // parseParams reads the settings.
-func parseParams(settings map[string]string) (params, error) {
-	p := defaults
-	for key, v := range settings {
-		if err := p.set(key, v); err != nil {
-			return p, fmt.Errorf("loopback: setting %s=%q: %w", key, v, err)
-		}
-	}
-	return p, nil
-}
-
-// set reads one setting.
-func (p *params) set(key, v string) error {
-	var keys []string
-	for _, k := range known {
-		if k.key == key {
-			return k.read(p, v)
-		}
-		keys = append(keys, k.key)
-	}
-	return fmt.Errorf("unknown; known are %s", strings.Join(keys, ", "))
-}
-
-func (p *params) setLatency(v string) error {
-	d, err := time.ParseDuration(v)
-	if err == nil && (d < 0 || d > maxLatency) {
-		err = fmt.Errorf("out of range 0 to %v", maxLatency)
-	}
-	p.latency = vtime.FromDuration(d)
-	return err
-}
-
-func (p *params) setRate(v string) (err error) {
-	if p.rate, err = strconv.ParseFloat(v, 64); err == nil && !(p.rate >= minRate && p.rate <= maxRate) {
-		err = fmt.Errorf("out of range %g to %g", minRate, maxRate)
-	}
-	return err
-}
-
-// number reads a whole number from least to most.
-func number(n *int, v string, least, most int) (err error) {
-	if *n, err = strconv.Atoi(v); err == nil && (*n < least || *n > most) {
-		err = fmt.Errorf("out of range %d to %d", least, most)
-	}
-	return err
-}
-
-// size reads a number of bytes, at least as many as given.
-func size(n *int, v string, least int) (err error) {
-	if *n, err = core.ParseSize(v, 0); err == nil && *n < least {
-		err = fmt.Errorf("less than %d bytes", least)
-	}
-	return err
+func parseParams(values map[string]string) (p params, err error) {
+	p = defaults
+	err = settings.Read("loopback", values, p.table)
+	return p, err
 }

@@ -21,7 +21,7 @@ func TestMaxSegment(t *testing.T) {
 		{name: "as much as there is", max: "1MB", segment: "1MB", program: limit},
 		{name: "too much", max: "1MB", segment: "1048577", want: []string{"a segment of 1048577 bytes", "conduit loopback leaves a program at most 1048576", "lower --segment"}},
 		{name: "not a size", max: "few", want: []string{"max-segment", `"few"`}},
-		{name: "less than a page", max: "100", want: []string{"max-segment", "less than 4096 bytes"}},
+		{name: "less than a page", max: "100", want: []string{"max-segment", "4KB or more"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := core.Config{Conduit: "loopback", Segment: c.segment, Settings: map[string]string{"max-segment": c.max}}
@@ -64,15 +64,15 @@ func TestProcesses(t *testing.T) {
 // TestSettings has what is wrong with a setting told.
 func TestSettings(t *testing.T) {
 	for setting, want := range map[string]string{
-		"operations=0":     "out of range 1 to",
-		"operations=x":     "invalid syntax",
-		"native-least=0":   "less than 1 bytes",
-		"native-most=7":    "less than 8 bytes",
-		"native-most=much": "is not like",
-		"latency=-1s":      "out of range",
-		"rate=0":           "out of range",
-		"depth=0":          "out of range 1 to",
-		"depht=1":          `attach conduit loopback: loopback: setting depht="1": unknown; known are depth, latency, rate, max-segment, operations, native-least, native-most`,
+		"operations=0":     "want a whole number, 1 to 1048576",
+		"operations=x":     "want a whole number, 1 to 1048576",
+		"native-least=0":   "want a size such as 4096 or 64KB, 1 or more",
+		"native-most=7":    "want a size such as 4096 or 64KB, 8 or more",
+		"native-most=much": "want a size such as",
+		"latency=-1s":      "want a time such as 10us or 2.5s, 0s to 1h",
+		"rate=0":           "want a number such as 1.5e9, 1000 to 1e+15",
+		"depth=0":          "want a whole number, 1 to 1048576",
+		"depht=1":          `core: rank 0: loopback: setting depht="1": unknown; there are depth, latency, max-segment, native-least, native-most, operations, rate`,
 	} {
 		key, value, _ := strings.Cut(setting, "=")
 		cfg := core.Config{Conduit: "loopback", Settings: map[string]string{key: value}}

@@ -26,6 +26,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/mpi/matching"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/settings"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
@@ -74,6 +75,14 @@ func find(networks []Network, name string) *Network {
 	return &networks[i]
 }
 
+// settings returns the network's own.
+func (n *Network) settings() settings.Table {
+	if n == nil || n.Settings == nil {
+		return nil
+	}
+	return n.Settings()
+}
+
 // driver returns the driver of a conduit, whose variants are asked for when they are needed.
 func driver(name string) core.Driver {
 	return core.Driver{
@@ -94,8 +103,8 @@ func driver(name string) core.Driver {
 		New: func(profile string) core.Conduit {
 			return &conduit{network: *find(networksOf(name), profile)}
 		},
-		FileSetting: func(key, value string) bool {
-			return slices.ContainsFunc(networksOf(name), func(n Network) bool { return n.FileSetting != nil && n.FileSetting(key, value) })
+		Settings: func(profile string) settings.Table {
+			return new(params).table(find(networksOf(name), profile).settings())
 		},
 	}
 }
@@ -234,7 +243,7 @@ type incoming struct {
 
 // Plan implements core.Conduit.
 func (c *conduit) Plan(a *core.Attachment) (core.Plan, error) {
-	_, _, err := parseParams(a.Settings)
+	_, _, err := parseParams(c.network.settings, a.Settings)
 	return core.Plan{Reach: c.network.Reaches}, err
 }
 
@@ -242,7 +251,7 @@ func (c *conduit) Plan(a *core.Attachment) (core.Plan, error) {
 func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	n := c.network
 	var rest map[string]string
-	if c.params, rest, err = parseParams(a.Settings); err != nil {
+	if c.params, rest, err = parseParams(n.settings, a.Settings); err != nil {
 		return nil, err
 	}
 	if n.Check != nil {

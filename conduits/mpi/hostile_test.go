@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/settings"
 )
 
 // script is a transport on which the rank that polls receives packets from rank 0 that a test
@@ -202,17 +203,18 @@ func FuzzRecords(f *testing.F) {
 
 func TestSettings(t *testing.T) {
 	for _, tc := range []struct{ key, value, want string }{
-		{"depth", "0", "out of range"},
-		{"depth", "many", "invalid syntax"},
-		{"packet", "511", "out of range 512"},
+		{"depth", "0", "want a whole number, 1 to 4096"},
+		{"depth", "many", "want a whole number, 1 to 4096"},
+		{"packet", "511", "512 to 1MB"},
 		{"pack", "some", "want auto, off, replies or all"},
 	} {
-		_, _, err := parseParams(map[string]string{tc.key: tc.value})
+		_, _, err := parseParams(new(Network).settings, map[string]string{tc.key: tc.value})
 		if err == nil || !strings.Contains(err.Error(), tc.key) || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s=%s: %v, want %q", tc.key, tc.value, err, tc.want)
 		}
 	}
-	p, rest, err := parseParams(map[string]string{"depth": "7", "pack": "all", "other": "x"})
+	var other string
+	p, rest, err := parseParams(func() settings.Table { return settings.Table{settings.Text("other", &other, "a text", "")} }, map[string]string{"depth": "7", "pack": "all", "other": "x"})
 	if err != nil || p.depth != 7 || p.pack != packAll || len(rest) != 1 || rest["other"] != "x" {
 		t.Errorf("%+v, %v, %v", p, rest, err)
 	}

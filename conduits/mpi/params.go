@@ -1,11 +1,9 @@
 package mpi
 
 import (
-	"fmt"
-	"maps"
 	"slices"
-	"strconv"
-	"strings"
+
+	"github.com/aqueduct-go/aqueduct/core/settings"
 )
 
 // params are the settings of the engine.
@@ -39,8 +37,6 @@ const (
 	packAll
 )
 
-var packings = map[string]packing{"auto": packAuto, "off": packOff, "replies": packReplies, "all": packAll}
-
 // The defaults were chosen, not measured, except as said.
 func defaults() params {
 	return params{
@@ -68,67 +64,32 @@ const (
 	slack         = 4 * 16 // bytes behind each packet's buffer: Dispatch gets a window of 16 arguments
 )
 
-// number is where a setting goes that is one, and which values it may have.
-type number struct {
-	to       *int
-	min, max int
+// table sets p to the defaults and returns the settings of the engine, bound to it, and those of its network.
+func (p *params) table(network settings.Table) settings.Table {
+	*p = defaults()
+	return slices.Concat(settings.Table{
+		settings.Int("depth", &p.depth, 1, 1<<12, "requests under way per ordered pair of ranks"),
+		settings.Size("packet", &p.packet, least, 1<<20, "bytes of a packet; lowered to what the transport sends eagerly"),
+		settings.Int("packets", &p.packets, 2, 1<<16, "packets of each lane that may be leaving at once"),
+		settings.Int("receives", &p.receives, 1, 1<<16, "receives for packets that are posted on each lane, at most"),
+		settings.Int("stages", &p.stages, 1, 1<<10, "large payloads of each lane that may be leaving at once, those that their senders lend apart"),
+		settings.Int("mediums", &p.mediums, 1, 1<<10, "large Mediums of each lane that may be arriving at once"),
+		settings.Size("medium", &p.medium, least, 1<<24, "bytes of a Medium, at most"),
+		settings.Size("long", &p.long, least, 1<<30, "bytes of a Long, at most"),
+		settings.Choice("pack", &p.pack, "which messages wait, to be packed, while an earlier packet to the same rank has not left, or was sent after the last poll began; auto is all where there is a service, else replies",
+			settings.Is("auto", packAuto), settings.Is("off", packOff), settings.Is("replies", packReplies), settings.Is("all", packAll)),
+		settings.Switch("service", &p.async, "whether a service stands in for a rank that does not poll, where the network allows it"),
+	}, network)
 }
 
-// numbers returns the settings of the engine that are numbers.
-func (p *params) numbers() map[string]number {
-	return map[string]number{
-		"depth":    {&p.depth, 1, 1 << 12},
-		"packet":   {&p.packet, least, 1 << 20},
-		"packets":  {&p.packets, 2, 1 << 16},
-		"receives": {&p.receives, 1, 1 << 16},
-		"stages":   {&p.stages, 1, 1 << 10},
-		"mediums":  {&p.mediums, 1, 1 << 10},
-		"medium":   {&p.medium, least, 1 << 24},
-		"long":     {&p.long, least, 1 << 30},
-	}
-}
-
-// The other settings of the engine.
-const (
-	packKey    = "pack"
-	serviceKey = "service"
-)
-
-// UnknownSetting returns the error for a setting that a network does not know. It lists all that there
-// are: the network's own, and those of the engine.
-func UnknownSetting(key, value string, own ...string) error {
-	all := slices.AppendSeq(append(own, packKey, serviceKey), maps.Keys(new(params).numbers()))
-	slices.Sort(all)
-	return fmt.Errorf("mpi: setting %s=%q: unknown; there are %s", key, value, strings.Join(all, ", "))
-}
-
-// parseParams reads the settings of the engine and returns those that it does not know.
-func parseParams(settings map[string]string) (p params, rest map[string]string, err error) {
+// parseParams reads the settings of the engine, and returns those of its network.
+func parseParams(network func() settings.Table, values map[string]string) (p params, rest map[string]string, err error) {
 	p = defaults()
-	known := p.numbers()
-	rest = make(map[string]string)
-	for _, key := range slices.Sorted(maps.Keys(settings)) { // so that errors are the same in every run
-		v := settings[key]
-		k, ok := known[key]
-		switch {
-		case ok:
-			if *k.to, err = strconv.Atoi(v); err == nil && (*k.to < k.min || *k.to > k.max) {
-				err = fmt.Errorf("out of range %d to %d", k.min, k.max)
-			}
-		case key == packKey:
-			if p.pack, ok = packings[v]; !ok {
-				err = fmt.Errorf("want auto, off, replies or all")
-			}
-		case key == serviceKey:
-			if p.async = v == "on"; !p.async && v != "off" {
-				err = fmt.Errorf("want on or off")
-			}
-		default:
-			rest[key] = v
-		}
-		if err != nil {
-			return p, nil, fmt.Errorf("mpi: setting %s=%q: %w", key, v, err)
-		}
-	}
-	return p, rest, nil
+	err = settings.Read("mpi", values, func() settings.Table {
+		theirs := network()
+		all := p.table(theirs)
+		rest = all[:len(all)-len(theirs)].Without(values)
+		return all
+	})
+	return p, rest, err
 }

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/settings"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -19,9 +20,8 @@ type Network struct {
 	Check func(boot core.Bootstrap) error
 	// Reaches says that ranks may reach each other's segments as memory: see Segment.Reach.
 	Reaches bool
-	// FileSetting, if not nil, says whether the value of a setting of the network's own is the
-	// path of a file: see core.Driver.
-	FileSetting func(key, value string) bool
+	// Settings, if not nil, returns the network's own settings: see core.Driver.
+	Settings func() settings.Table
 	// Open makes a rank's end. Collective over the job: it may use Spec.Boot's collectives,
 	// the same number of times on every rank. What a failing Open made it releases itself.
 	Open func(*Spec) (Transport, error)
@@ -33,7 +33,7 @@ type Spec struct {
 	Group    []core.Rank       // the ranks that will exchange messages, ascending
 	Proc     *vtime.Proc       // the rank's process under the model; nil live
 	Log      *slog.Logger      // for what people should know
-	Settings map[string]string // those that the engine does not know; Open refuses what it does not know either
+	Settings map[string]string // of the network, which its table has accepted
 }
 
 // Transport is one rank's end of two-sided message passing with the rules of MPI: a message

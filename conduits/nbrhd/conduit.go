@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/settings"
 )
 
 func init() {
@@ -31,7 +32,10 @@ func init() {
 			_, err := parse(name)
 			return err
 		},
-		FileSetting: isFile,
+		Settings: func(profile string) settings.Table {
+			p, _ := parse(profile) // it has been checked
+			return new(params).table(&p)
+		},
 		New: func(profile string) core.Conduit {
 			p, _ := parse(profile) // it has been checked
 			c := &conduit{epoll: -1}
@@ -99,7 +103,7 @@ func (c *conduit) Plan(a *core.Attachment) (core.Plan, error) {
 
 // split returns what each of the two conduits is told.
 func (c *conduit) split(a *core.Attachment) (parts [2]core.Attachment, err error) {
-	p, settings, err := parseParams(a.Settings)
+	p, values, err := parseParams(&c.names, a.Settings)
 	if err != nil {
 		return parts, err
 	}
@@ -110,7 +114,7 @@ func (c *conduit) split(a *core.Attachment) (parts [2]core.Attachment, err error
 		return !here || p.block > 0 && int(r)/p.block != int(self)/p.block
 	})
 	for i := range parts {
-		parts[i].Settings = settings[i]
+		parts[i].Settings = values[i]
 	}
 	return parts, nil
 }

@@ -1,11 +1,10 @@
 package nbrhd
 
 import (
-	"fmt"
-	"strconv"
-	"strings"
+	"math"
+	"slices"
 
-	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/settings"
 )
 
 // params are the conduit's own settings.
@@ -15,41 +14,21 @@ type params struct {
 	block int
 }
 
-// parseParams reads the settings: block (ranks of a pretended host), and near.KEY and far.KEY, which
-// are those of the two conduits.
-func parseParams(settings map[string]string) (p params, parts [2]map[string]string, err error) {
-	for i := range parts {
-		parts[i] = make(map[string]string)
+// table returns the settings, bound to p, and those of the two conduits.
+func (p *params) table(names *pair) settings.Table {
+	t := settings.Table{
+		settings.Int("block", &p.block, 1, math.MaxInt, "ranks of a pretended host: two ranks of one host are near if their numbers divided by it are equal", settings.Is("none", 0)),
 	}
-	for key, v := range settings {
-		side, rest, ok := strings.Cut(key, ".")
-		switch {
-		case ok && side == sides[near]:
-			parts[near][rest] = v
-		case ok && side == sides[far]:
-			parts[far][rest] = v
-		case key == "block":
-			if p.block, err = strconv.Atoi(v); err != nil || p.block < 1 {
-				return p, parts, fmt.Errorf("nbrhd: setting block=%q: want a number of ranks, at least 1", v)
-			}
-		default:
-			return p, parts, fmt.Errorf("nbrhd: setting %s=%q: unknown; known are block, and near.KEY and far.KEY for the settings of the two conduits", key, v)
-		}
+	for i, side := range sides {
+		t = slices.Concat(t, names[i].driver.Table(names[i].profile).Prefixed(side))
 	}
-	return p, parts, nil
+	return t
 }
 
-// isFile tells whether the value of a setting is a path, which it is if one of the conduits there
-// are takes it for one.
-func isFile(key, value string) bool {
-	side, rest, ok := strings.Cut(key, ".")
-	if !ok || side != sides[near] && side != sides[far] {
-		return false
+// parseParams reads the settings and returns those of the two conduits.
+func parseParams(names *pair, values map[string]string) (p params, parts [2]map[string]string, err error) {
+	for i, side := range sides {
+		parts[i] = settings.Part(side, values)
 	}
-	for _, d := range core.Drivers() {
-		if d.Name != "nbrhd" && d.FileSetting != nil && d.FileSetting(rest, value) {
-			return true
-		}
-	}
-	return false
+	return p, parts, p.table(names).Read("nbrhd", values)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/sci/sisci"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/settings"
 )
 
 // A job is started as published ("Bootstrapping"): a configuration file says which SCI node
@@ -47,7 +48,7 @@ func (h *hosts) node(r core.Rank) sisci.NodeID {
 func (p *params) hosts(n int) (*hosts, error) {
 	if p.hostFile == "" {
 		if p.jobFile != "" {
-			return nil, errors.New("sci: setting job: a job file names hosts; setting hosts must say which SCI nodes they are")
+			return nil, &settings.Error{Conduit: "sci", Key: "job", Value: p.jobFile, Why: "a job file names hosts; setting hosts must say which SCI nodes they are"}
 		}
 		return nil, nil
 	}

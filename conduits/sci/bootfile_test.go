@@ -18,8 +18,8 @@ gamma	12
 delta	16
 `
 
-// settings writes the files and returns the settings that name them.
-func settings(t *testing.T, hostFile, jobFile string) map[string]string {
+// filesOf writes the files and returns the settings that name them.
+func filesOf(t *testing.T, hostFile, jobFile string) map[string]string {
 	t.Helper()
 	dir, s := t.TempDir(), map[string]string{}
 	for key, text := range map[string]string{"hosts": hostFile, "job": jobFile} {
@@ -51,7 +51,7 @@ func TestBootFiles(t *testing.T) {
 		{"stranger", someHosts, "omega", 1, nil, nil, "host omega is in no line"},
 		{"chosen twice", someHosts, "alpha\nalpha", 2, nil, nil, "job:2: host alpha is listed twice"},
 		{"two chosen on a line", someHosts, "alpha beta", 2, nil, nil, "job:1: a line has the name of one host"},
-		{"job without hosts", "", "alpha", 1, nil, nil, "setting hosts must say"},
+		{"job without hosts", "", "alpha", 1, nil, nil, "must say which SCI nodes"},
 		{"host twice", "a 1\na 2", "", 1, nil, nil, "hosts:2: host a is listed twice"},
 		{"node twice", "a 1\nb 1", "", 1, nil, nil, "hosts:2: host b: SCI node 1 is that of host a"},
 		{"no node", "a", "", 1, nil, nil, "hosts:1: a line has a host and the number"},
@@ -60,7 +60,7 @@ func TestBootFiles(t *testing.T) {
 		{"endless line", strings.Repeat("a", 1<<17), "", 1, nil, nil, "token too long"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p, err := parseParams(settings(t, tc.hosts, tc.job))
+			p, err := parseParams("live", filesOf(t, tc.hosts, tc.job))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +108,7 @@ func TestNodeNumbers(t *testing.T) {
 		}
 		return ep.WaitUntil(func() bool { return came == j.Size() })
 	}
-	files := settings(t, someHosts, "gamma\nalpha\ndelta")
+	files := filesOf(t, someHosts, "gamma\nalpha\ndelta")
 	for _, profile := range []string{"live", "paper"} {
 		if err := core.RunGoroutines(3, core.Config{Conduit: "sci", Profile: profile, Settings: files}, body); err != nil {
 			t.Errorf("profile %s: %v", profile, err)

@@ -8,7 +8,7 @@ import (
 
 // Plan implements core.Conduit.
 func (c *live) Plan(a *core.Attachment) (core.Plan, error) {
-	_, err := parseParams(a.Settings)
+	_, err := parseParams(c.profile(), a.Settings)
 	return core.Plan{Footprint: c.footprint(len(a.Group)), Reach: true}, err
 }
 
@@ -26,7 +26,7 @@ func (c *live) Powers() core.Powers {
 
 // Plan implements core.Conduit.
 func (c *paper) Plan(a *core.Attachment) (core.Plan, error) {
-	if _, err := parseParams(a.Settings); err != nil {
+	if _, err := parseParams(c.profile(), a.Settings); err != nil {
 		return core.Plan{}, err
 	}
 	most, err := c.maxSegment()

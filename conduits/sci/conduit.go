@@ -36,6 +36,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/sci/sisci"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/settings"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
@@ -49,8 +50,8 @@ func init() {
 			_, err := loadMachine(name)
 			return err
 		},
-		FileSetting: func(key, _ string) bool { return key == "hosts" || key == "job" },
-		Check:       check,
+		Settings: func(profile string) settings.Table { return new(params).table(profile) },
+		Check:    check,
 		New: func(profile string) core.Conduit {
 			switch profile {
 			case "live":
@@ -155,17 +156,8 @@ func (b *base) open(a *core.Attachment, made, command, control int) (commands []
 	if a.Memory != nil {
 		return nil, nil, nil, fmt.Errorf("sci: peers map what the adapter exports: %w", core.ErrOwnSegment)
 	}
-	if b.params, err = parseParams(a.Settings); err != nil {
+	if b.params, err = parseParams(b.profile(), a.Settings); err != nil {
 		return nil, nil, nil, err
-	}
-	if b.faults > 0 && !b.checked {
-		return nil, nil, nil, errors.New("sci: setting faults: only profile paper repeats what is lost")
-	}
-	if b.dmaFrom > 0 && b.machine == "" {
-		return nil, nil, nil, errors.New("sci: setting dma-from: only modelled machines put by DMA")
-	}
-	if b.fences && b.machine != "" {
-		return nil, nil, nil, errors.New("sci: setting publish: modelled machines know no fences; what they store arrives in order")
 	}
 	b.port, b.group, b.sizes, b.seg = a.Port, a.Group, a.Sizes, a.Segment
 	n := len(a.Group)

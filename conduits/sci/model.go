@@ -54,9 +54,6 @@ func loadMachine(name string) (*hardware.Profile, error) {
 // openModel places the rank on the machine that all ranks of the job share, and opens its
 // device.
 func (b *base) openModel(a *core.Attachment, limits sisci.Layout) error {
-	if b.faults > 0 {
-		return errors.New("sci: setting faults: a modelled machine has faults of its own; give error.lost and error.busy in a machine file")
-	}
 	within, ok := a.Boot.(core.ProcessSharer)
 	if !ok {
 		return errors.New("sci: the ranks of a modelled job share a process; these do not")

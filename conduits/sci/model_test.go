@@ -355,7 +355,7 @@ func TestModelSettings(t *testing.T) {
 	}
 	for _, setting := range []string{"publish=fence", "faults=100"} {
 		key, value, _ := strings.Cut(setting, "=")
-		if err := core.RunModel(2, with(on("d339"), key, value), attach); err == nil || !strings.Contains(err.Error(), "setting "+key) {
+		if err := core.RunModel(2, with(on("d339"), key, value), attach); err == nil || !strings.Contains(err.Error(), "sci: setting "+key) {
 			t.Errorf("%s=%s: %v", key, value, err)
 		}
 	}

@@ -74,7 +74,7 @@ func (c *modelled) Attach(a *core.Attachment) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	settings, err := parseParams(a.Settings)
+	settings, err := parseParams(c.profile(), a.Settings)
 	if err != nil {
 		return nil, err
 	}

@@ -1,13 +1,9 @@
 package sci
 
 import (
-	"fmt"
-	"maps"
 	"math"
-	"slices"
-	"strconv"
 
-	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/settings"
 )
 
 // params are the settings of the conduit.
@@ -27,49 +23,46 @@ type params struct {
 // defaultForcedScan is the published number of empty polls (GASNet sci-conduit sources).
 const defaultForcedScan = 1_000_000
 
-// parseParams reads the settings: forced-scan (empty polls, or off), publish (store or
-// fence), faults (one in how many), medium (transfers or copy), dma-from (bytes, or never),
-// hosts and job (files).
-func parseParams(settings map[string]string) (params, error) {
-	p := params{forcedScan: defaultForcedScan}
-	for _, key := range slices.Sorted(maps.Keys(settings)) { // so that errors are the same in every run
-		v := settings[key]
-		var err error
-		switch {
-		case key == "forced-scan" && v == "off":
-			p.forcedScan = 0
-		case key == "forced-scan":
-			if p.forcedScan, err = strconv.Atoi(v); err == nil && p.forcedScan < 1 {
-				err = fmt.Errorf("need at least 1, or off")
-			}
-		case key == "publish" && (v == "store" || v == "fence"):
-			p.fences = v == "fence"
-		case key == "publish":
-			err = fmt.Errorf("want store or fence")
-		case key == "faults":
-			if p.faults, err = strconv.Atoi(v); err == nil && p.faults < 2 {
-				err = fmt.Errorf("need at least 2")
-			}
-		case key == "medium" && (v == "transfers" || v == "copy"):
-			p.copied = v == "copy"
-		case key == "medium":
-			err = fmt.Errorf("want transfers or copy")
-		case key == "dma-from" && v == "never":
-			p.dmaFrom = math.MaxInt
-		case key == "dma-from":
-			if p.dmaFrom, err = core.ParseSize(v, 0); err == nil && p.dmaFrom < 1 {
-				err = fmt.Errorf("need at least 1, or never")
-			}
-		case key == "hosts":
-			p.hostFile = v
-		case key == "job":
-			p.jobFile = v
-		default:
-			err = fmt.Errorf("unknown; known are dma-from, faults, forced-scan, hosts, job, medium and publish")
-		}
-		if err != nil {
-			return p, fmt.Errorf("sci: setting %s=%q: %w", key, v, err)
-		}
+func defaults() params { return params{forcedScan: defaultForcedScan} }
+
+// table sets p to the defaults and returns the settings of a profile, bound to it.
+func (p *params) table(profile string) settings.Table {
+	*p = defaults()
+	modelled := profile != "live" && profile != "paper"
+	noFaults := "only profile paper repeats what is lost"
+	if modelled {
+		noFaults = "a modelled machine has faults of its own; give error.lost and error.busy in a machine file"
 	}
-	return p, nil
+	return settings.Table{
+		settings.Int("forced-scan", &p.forcedScan, 1, math.MaxInt,
+			"empty polls after which all flags are looked at whatever the summary says: a guard, which should never find anything; off for tests", settings.Is("off", 0)).OwnPerRank(),
+		settings.Choice("publish", &p.fences, "live: how messages are published; fence: with full barriers, as where membarrier is missing",
+			settings.Is("store", false), settings.Is("fence", true)).Only(!modelled, "modelled machines know no fences; what they store arrives in order"),
+		settings.Int("faults", &p.faults, 2, math.MaxInt,
+			"paper: one in so many operations of the network fails at random, for tests; transfers are repeated until their sequence says that they arrived", settings.Is("none", 0)).Only(profile == "paper", noFaults),
+		settings.Choice("medium", &p.copied, "how the published layout sends a Medium: transfers, header and payload one after the other under one sequence; copy, the payload copied behind the header and both sent together",
+			settings.Is("transfers", false), settings.Is("copy", true)),
+		settings.Size("dma-from", &p.dmaFrom, 1, math.MaxInt, "modelled: bytes from which puts go by DMA; auto: as the machine suggests",
+			settings.Is("never", math.MaxInt), settings.Is("auto", 0)).Only(modelled, "only modelled machines put by DMA"),
+		settings.File("hosts", &p.hostFile, "a file that maps hosts to SCI nodes"),
+		settings.File("job", &p.jobFile, "a file with the hosts of this job"),
+	}
+}
+
+// parseParams reads the settings of a profile.
+func parseParams(profile string, values map[string]string) (p params, err error) {
+	p = defaults()
+	err = settings.Read("sci", values, func() settings.Table { return p.table(profile) })
+	return p, err
+}
+
+// profile returns the profile that the node is of.
+func (b *base) profile() string {
+	switch {
+	case b.machine != "":
+		return b.machine
+	case b.checked:
+		return "paper"
+	}
+	return "live"
 }

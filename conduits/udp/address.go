@@ -87,7 +87,7 @@ func chooseAddress(address, device string, oneHost bool) (netip.Addr, error) {
 	if a, err := netip.ParseAddr(address); err == nil && device == "" {
 		switch a = a.Unmap(); {
 		case a.IsUnspecified() || a.IsMulticast():
-			return a, fmt.Errorf("udp: setting address=%q: it is not the address of one interface; want one such as 10.0.0.7", address)
+			return a, refused("address", address, "it is not the address of one interface; want one such as 10.0.0.7")
 		case !ofOneLink(a) || a.Zone() != "":
 			return a, nil
 		} // else the interface that has it is looked for
@@ -99,7 +99,7 @@ func chooseAddress(address, device string, oneHost bool) (netip.Addr, error) {
 			if a, err2 := netip.ParseAddr(address); err2 == nil {
 				within = netip.PrefixFrom(a, a.BitLen())
 			} else {
-				return netip.Addr{}, fmt.Errorf("udp: setting address=%q: want an address such as 10.0.0.7 or a prefix such as 10.0.0.0/24", address)
+				return netip.Addr{}, refused("address", address, "want an address such as 10.0.0.7 or a prefix such as 10.0.0.0/24")
 			}
 		}
 	}
@@ -119,7 +119,7 @@ func addressesOf(device string) (own []netip.Addr, err error) {
 	if device != "" {
 		var i *net.Interface
 		if i, err = net.InterfaceByName(device); err != nil {
-			return nil, fmt.Errorf("udp: setting interface=%q: %w", device, err)
+			return nil, refused("interface", device, "%v", err)
 		}
 		interfaces = []net.Interface{*i}
 	}
@@ -168,7 +168,7 @@ func pick(own []netip.Addr, within netip.Prefix, address, device string) (netip.
 		return best, nil
 	}
 	if device == "" {
-		return best, fmt.Errorf("udp: setting address=%q: this host has no address in it; it has %v", address, own)
+		return best, refused("address", address, "this host has no address in it; it has %v", own)
 	}
-	return best, fmt.Errorf("udp: setting interface=%q: it has no fitting address; it has %v", device, own)
+	return best, refused("interface", device, "it has no fitting address; it has %v", own)
 }

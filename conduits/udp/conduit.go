@@ -25,6 +25,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/seal"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/settings"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
@@ -33,6 +34,7 @@ func init() {
 		Name:     "udp",
 		Summary:  "Active Messages II over UDP sockets, for any IP network",
 		Profiles: []string{"default"},
+		Settings: func(string) settings.Table { return new(params).table() },
 		New:      func(string) core.Conduit { return new(conduit) },
 	})
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/settings"
 	"golang.org/x/sys/unix"
 )
 
@@ -28,7 +29,7 @@ var made struct {
 }
 
 func init() {
-	core.Register(core.Driver{Name: watched, New: func(string) core.Conduit {
+	core.Register(core.Driver{Name: watched, Settings: func(string) settings.Table { return new(params).table() }, New: func(string) core.Conduit {
 		c := new(conduit)
 		made.Lock()
 		defer made.Unlock()

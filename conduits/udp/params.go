@@ -2,15 +2,11 @@ package udp
 
 import (
 	"fmt"
-	"maps"
 	"net/netip"
-	"slices"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/seal"
+	"github.com/aqueduct-go/aqueduct/core/settings"
 )
 
 // params are the settings of the conduit.
@@ -32,93 +28,51 @@ func defaults() params {
 	}
 }
 
-// parseParams reads the settings.
-func parseParams(settings map[string]string) (p params, err error) {
-	p = defaults()
-	for key, value := range settings {
-		if err := p.set(key, value); err != nil {
-			return p, fmt.Errorf("udp: setting %s=%q: %w", key, value, err)
-		}
+// table sets p to the defaults and returns the settings, bound to it.
+func (p *params) table() settings.Table {
+	*p = defaults()
+	return settings.Table{
+		settings.Choice("security", &p.security, "how datagrams are protected: see conduits/udp/README.md, What is protected",
+			settings.Is("none", seal.None), settings.Is("auth", seal.Auth), settings.Is("encrypt", seal.Encrypt)),
+		settings.Switch("insecure", &p.insecure, "permits security=none beyond the loopback").OwnPerRank(),
+		settings.Text("address", &p.address, "an address such as 10.0.0.7, or a prefix such as 10.0.0.0/24",
+			"the address to bind to, or a prefix, in which every host finds its own").OwnPerRank(),
+		settings.Text("interface", &p.device, "the name of a network interface", "the interface whose address to bind to").OwnPerRank(),
+		settings.Int("depth", &p.am.Depth, 1, 1<<12, "requests under way per ordered pair of ranks; a sender waits while its receiver handles none"),
+		settings.PowerOfTwo("window", &p.am.Window, 1, 1<<17, "packets in flight per pair and lane, a power of two"),
+		settings.Int("packets", &p.am.Packets, 1, 1<<16, "packets of a rank with requests, kept until they are acknowledged"),
+		settings.Int("replies", &p.am.Replies, 2, 1<<16, "packets of a rank with replies, kept likewise"),
+		settings.Int("stages", &p.am.Stages, 1, 1<<10, "large payloads kept likewise, of each lane"),
+		settings.Int("receive", &p.am.Receive, 1, 1<<16, "packets and large payloads of a rank that have arrived and wait for a poll, of each lane; they have some 16 MB at most, what goes to the segment apart"),
+		settings.Int("assemblies", &p.am.Assemblies, 0, 1<<16, "large Mediums of a rank that are arriving; of Longs, as many as receive"),
+		settings.Size("datagram", &p.am.Datagram, am2.MinDatagram, largestIPv4, "bytes of a datagram at most; the path and the receivers' buffers may allow less"),
+		settings.Size("medium", &p.am.MaxMedium, 512, 1<<24, "bytes of a Medium at most"),
+		settings.Size("long", &p.am.MaxBulk, 512, 1<<28, "bytes of a Long at most"),
+		settings.Time("gather", &p.am.Gather, 1, settings.Forever, "how long a message may wait for others to share its packet, while earlier packets to the same rank are unacknowledged").OwnPerRank(),
+		settings.Size("buffer", &p.socket.buffer, 4096, 1<<30, "bytes of the kernel's socket buffers").OwnPerRank(),
+		settings.Switch("gso", &p.socket.gso, "whether the kernel divides datagrams that are sent (UDP_SEGMENT)").OwnPerRank(),
+		settings.Switch("gro", &p.socket.gro, "whether the kernel joins datagrams that arrive (UDP_GRO)").OwnPerRank(),
+		settings.Time("unreachable", &p.am.Unreachable, 1, settings.Forever, "a peer that is silent for so long, while it is spoken to, is given up; a time in which this rank was itself stopped does not count").OwnPerRank(),
 	}
-	return p, nil
 }
 
-// set applies one setting.
-func (p *params) set(key, value string) (err error) {
-	numbers := map[string]struct {
-		to       *int
-		min, max int
-	}{
-		"depth":      {&p.am.Depth, 1, 1 << 12},
-		"window":     {&p.am.Window, 1, 1 << 17},
-		"packets":    {&p.am.Packets, 1, 1 << 16},
-		"replies":    {&p.am.Replies, 2, 1 << 16},
-		"stages":     {&p.am.Stages, 1, 1 << 10},
-		"receive":    {&p.am.Receive, 1, 1 << 16},
-		"assemblies": {&p.am.Assemblies, 0, 1 << 16},
-		"datagram":   {&p.am.Datagram, am2.MinDatagram, largestIPv4},
-		"medium":     {&p.am.MaxMedium, 512, 1 << 24},
-		"long":       {&p.am.MaxBulk, 512, 1 << 28},
-		"buffer":     {&p.socket.buffer, 4096, 1 << 30},
-	}
-	switches := map[string]*bool{"gso": &p.socket.gso, "gro": &p.socket.gro, "insecure": &p.insecure}
-	times := map[string]*time.Duration{"gather": &p.am.Gather, "unreachable": &p.am.Unreachable}
-	if n, ok := numbers[key]; ok {
-		*n.to, err = strconv.Atoi(value)
-		switch {
-		case err != nil:
-			return fmt.Errorf("want a whole number, %d to %d", n.min, n.max)
-		case *n.to < n.min || *n.to > n.max:
-			return fmt.Errorf("out of range %d to %d", n.min, n.max)
-		case key == "window" && *n.to&(*n.to-1) != 0:
-			return fmt.Errorf("want a power of two")
-		}
-		return nil
-	}
-	if s, ok := switches[key]; ok {
-		*s, err = parseSwitch(value)
-		return err
-	}
-	if d, ok := times[key]; ok {
-		if *d, err = time.ParseDuration(value); err != nil || *d <= 0 {
-			return fmt.Errorf("want more than no time, such as 10us or 2.5s")
-		}
-		return nil
-	}
-	switch key {
-	case "security":
-		p.security, err = seal.ParseMode(value)
-	case "address":
-		p.address = value
-	case "interface":
-		p.device = value
-	default:
-		known := []string{"security", "address", "interface"}
-		known = slices.AppendSeq(known, maps.Keys(numbers))
-		known = slices.AppendSeq(known, maps.Keys(switches))
-		known = slices.AppendSeq(known, maps.Keys(times))
-		slices.Sort(known)
-		err = fmt.Errorf("there is no such setting; known are %s", strings.Join(known, ", "))
-	}
-	return err
+// parseParams reads the settings.
+func parseParams(values map[string]string) (p params, err error) {
+	p = defaults()
+	err = settings.Read("udp", values, p.table)
+	return p, err
+}
+
+// refused is the error of a setting that cannot be met here.
+func refused(key, value, why string, args ...any) error {
+	return &settings.Error{Conduit: "udp", Key: key, Value: value, Why: fmt.Sprintf(why, args...)}
 }
 
 // permit refuses to leave datagrams unprotected where strangers can send some, unless the user
 // insists.
 func (p *params) permit(addr netip.Addr) error {
 	if p.security == seal.None && !addr.IsLoopback() && !p.insecure {
-		return fmt.Errorf("udp: security=none at address %v, where strangers may send to the job; if the network is trusted, say insecure=yes", addr)
+		return refused("security", "none", "at address %v strangers may send to the job; if the network is trusted, say insecure=yes", addr)
 	}
 	return nil
-}
-
-// parseSwitch reads what is on or off.
-func parseSwitch(value string) (on bool, err error) {
-	switch value {
-	case "on", "yes":
-		return true, nil
-	case "off", "no":
-		return false, nil
-	}
-	return false, fmt.Errorf("want on or off")
 }

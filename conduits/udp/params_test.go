@@ -11,15 +11,15 @@ import (
 
 func TestSettings(t *testing.T) {
 	for _, c := range []struct{ key, value, want string }{
-		{"depth", "0", "out of range 1 to"},
+		{"depth", "0", "whole number, 1 to 4096"},
 		{"depth", "many", "whole number, 1 to 4096"},
 		{"window", "3", "power of two"},
-		{"datagram", "65508", "out of range"},
+		{"datagram", "65508", "512 to 65507"},
 		{"gso", "maybe", "on or off"},
-		{"gather", "0s", "more than no time"},
+		{"gather", "0s", "1ns or more"},
 		{"unreachable", "10", "such as 10us"},
 		{"security", "rot13", "none, auth or encrypt"},
-		{"secruity", "none", "no such setting; known are address,"},
+		{"secruity", "none", "unknown; there are address, assemblies,"},
 	} {
 		_, err := parseParams(map[string]string{c.key: c.value})
 		if err == nil || !strings.Contains(err.Error(), c.key) || !strings.Contains(err.Error(), c.want) {

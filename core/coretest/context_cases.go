@@ -1,11 +1,12 @@
 package coretest
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/aqueduct-go/aqueduct/core"
+
+	"golang.org/x/sync/errgroup"
 )
 
 var contextCases = []Case{{
@@ -39,15 +40,13 @@ var contextCases = []Case{{
 }}
 
 // together runs f on n goroutines, each with a context of its own, and returns when all
-// have ended.
+// have ended, with the first error.
 func together(ep *core.Endpoint, n int, f func(i int, c *core.Context) error) error {
-	errs := make([]error, n)
-	var wg sync.WaitGroup
+	var g errgroup.Group
 	for i := range n {
-		wg.Go(func() { errs[i] = f(i, ep.NewContext()) })
+		g.Go(func() error { return f(i, ep.NewContext()) })
 	}
-	wg.Wait()
-	return errors.Join(errs...)
+	return g.Wait()
 }
 
 func contextOneGoroutine(t *T) error {

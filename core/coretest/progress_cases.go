@@ -3,10 +3,11 @@ package coretest
 import (
 	"errors"
 	"runtime"
-	"sync"
 	"sync/atomic"
 
 	"github.com/aqueduct-go/aqueduct/core"
+
+	"golang.org/x/sync/errgroup"
 )
 
 var progressCases = []Case{{
@@ -121,22 +122,21 @@ func progressLate(t *T) error {
 	}
 	n := t.Times(200)
 	var busy atomic.Int32
-	var wg sync.WaitGroup
-	var late error
-	wg.Go(func() {
+	var late errgroup.Group
+	late.Go(func() error {
 		for int(busy.Load()) < n/2 {
 			runtime.Gosched()
 		}
 		c := ep.NewContext() // the other sends, waits or sleeps at this moment
 		for range n {
-			if late = c.RequestShort(t.Next(), request, 0); late != nil {
-				return
+			if err := c.RequestShort(t.Next(), request, 0); err != nil {
+				return err
 			}
 		}
 		for int(busy.Load()) < n {
 			runtime.Gosched()
 		}
-		late = c.RequestShort(t.Next(), request, 1)
+		return c.RequestShort(t.Next(), request, 1)
 	})
 	for range n {
 		if err := ep.RequestShort(t.Next(), request, 0); err != nil {
@@ -145,8 +145,7 @@ func progressLate(t *T) error {
 		busy.Add(1)
 	}
 	err = t.Wait(&ep.Context, func() bool { return last > 0 && told >= 2*n+1 })
-	wg.Wait()
-	return errors.Join(err, late)
+	return errors.Join(err, late.Wait())
 }
 
 func progressPoller(t *T) error {

@@ -8,12 +8,13 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Shared is a set of processes, as the launcher sees it, that runs one case after another: each as a
@@ -94,15 +95,13 @@ func (s *Shared) Run(l *Launch) (output string, err error) {
 		}
 		s.ranks = append(s.ranks, newConversation(c))
 	}
-	errs := make([]error, s.n)
-	var all sync.WaitGroup
-	for i, r := range s.ranks {
+	var all errgroup.Group
+	for _, r := range s.ranks {
 		r.SetDeadline(over)
-		all.Go(func() { errs[i] = s.converse(r, l.order()) })
+		all.Go(func() error { return s.converse(r, l.order()) })
 	}
-	all.Wait()
-	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
-		err = s.why(errs[i])
+	if err = all.Wait(); err != nil {
+		err = s.why(err)
 	}
 	return s.lines.String(), err
 }

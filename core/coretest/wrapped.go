@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/settings"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
@@ -51,7 +52,8 @@ func wrapped(prefix, name string, wrap func(core.Conduit) core.Conduit) core.Dri
 			}
 			return nil
 		},
-		New: func(profile string) core.Conduit { d := below(); return wrap(d.New(profile)) },
+		Settings: func(profile string) settings.Table { d := below(); return d.Table(profile) },
+		New:      func(profile string) core.Conduit { d := below(); return wrap(d.New(profile)) },
 	}
 }
 

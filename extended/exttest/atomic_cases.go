@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/coretest"
 	"github.com/aqueduct-go/aqueduct/extended"
+
+	"golang.org/x/sync/errgroup"
 )
 
 var atomicCases = []coretest.Case{{
@@ -533,24 +534,22 @@ func atomicGoroutines(t *coretest.T) error {
 	}
 	const goroutines = 4
 	n := t.Times(100)
-	errs := make([]error, goroutines)
-	var wg sync.WaitGroup
-	for i := range goroutines {
+	var g errgroup.Group
+	for range goroutines {
 		c := ep.NewContext()
-		wg.Go(func() {
+		g.Go(func() error {
 			last := -1.0
 			for range n {
 				got, err := a.FetchAdd(c, 0, 8, 1)
 				if err != nil || got <= last {
-					errs[i] = fmt.Errorf("drew %v after %v: %v", got, last, err)
-					return
+					return fmt.Errorf("drew %v after %v: %v", got, last, err)
 				}
 				last = got
 			}
+			return nil
 		})
 	}
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
+	if err := g.Wait(); err != nil {
 		t.Errorf("%v", err)
 		return err
 	}

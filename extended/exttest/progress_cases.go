@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/aqueduct-go/aqueduct/core/coretest"
 	"github.com/aqueduct-go/aqueduct/extended"
+
+	"golang.org/x/sync/errgroup"
 )
 
 var progressCases = []coretest.Case{{
@@ -114,16 +115,15 @@ func teamPerGoroutine(t *coretest.T) error {
 	if err != nil {
 		return err
 	}
-	var work []func()
-	var group sync.WaitGroup
-	errs := make([]error, teams)
-	for i := range teams {
+	var work []func() error
+	var group errgroup.Group
+	for range teams {
 		team, err := ep.World().Split(&ep.Context, 0, 0)
 		if err != nil {
 			return err
 		}
 		c := ep.NewContext()
-		work = append(work, func() { errs[i] = useTeam(t, c, team) })
+		work = append(work, func() error { return useTeam(t, c, team) })
 	}
 	if t.Rank()%2 == 1 {
 		slices.Reverse(work)
@@ -131,8 +131,7 @@ func teamPerGoroutine(t *coretest.T) error {
 	for _, f := range work {
 		group.Go(f)
 	}
-	group.Wait()
-	return errorsOf(t, errors.Join(errs...))
+	return errorsOf(t, group.Wait())
 }
 
 // useTeam does a bit of everything with a team.

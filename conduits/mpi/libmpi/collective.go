@@ -15,18 +15,6 @@ import (
 	"github.com/aqueduct-go/aqueduct/core"
 )
 
-// taking says which collective operations are left to MPI.
-type taking uint8
-
-const (
-	takesFaster taking = iota // those that were found to be faster with every library
-	takesAll
-	takesNone
-)
-
-// takings are the values of setting collectives.
-var takings = map[string]taking{"auto": takesFaster, "native": takesAll, "own": takesNone}
-
 // fasterFrom is the bytes of a rank's block, or of the vector that is reduced, from which MPI was
 // found to be faster.
 const fasterFrom = 16 << 10

@@ -5,6 +5,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/mpi"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/settings"
 )
 
 func init() {
@@ -17,8 +18,9 @@ func init() {
 func register(profile, summary string) {
 	mpi.Register("mpi", mpi.Network{
 		Name: profile, Summary: summary, Live: true, Reaches: true,
-		Check: func(boot core.Bootstrap) error { return check(profile, boot) },
-		Open:  func(s *mpi.Spec) (mpi.Transport, error) { return open(profile, s) },
+		Settings: func() settings.Table { return new(choices).table() },
+		Check:    func(boot core.Bootstrap) error { return check(profile, boot) },
+		Open:     func(s *mpi.Spec) (mpi.Transport, error) { return open(profile, s) },
 	})
 }
 

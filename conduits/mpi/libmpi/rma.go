@@ -13,17 +13,6 @@ import (
 	"github.com/aqueduct-go/aqueduct/core"
 )
 
-// rma is the setting that says how ranks get at segments without messages.
-type rma uint8
-
-const (
-	rmaDefault rma = iota // rmaShared if the host has room for it, else rmaOff
-	rmaShared             // those of one host are memory that they share
-	rmaOff
-)
-
-var rmas = map[string]rma{"shared": rmaShared, "off": rmaOff}
-
 // Segment implements mpi.Segmenter.
 func (t *transport) Segment(size int) (mpi.Segment, error) {
 	t.lib.mu.Lock()

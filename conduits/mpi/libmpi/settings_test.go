@@ -15,8 +15,8 @@ func TestSettings(t *testing.T) {
 			libmpitest.Launcher(t, library)
 			for key, c := range map[string]struct{ value, says string }{
 				"collectives": {"some", "want auto, native or own"},
-				"rma":         {"yes", "want shared or off"},
-				"eager":       {"1", "want a number of bytes"},
+				"rma":         {"yes", "want auto, shared or off"},
+				"eager":       {"1", "want a size such as 4096 or 64KB, 512 to 1MB, or auto"},
 				"colectives":  {"own", "unknown; there are collectives, depth, eager, long, medium, mediums, pack, packet, packets, receives, rma, service, stages"},
 			} {
 				cfg := core.Config{Conduit: "mpi", Profile: library, Segment: "4096", Settings: map[string]string{key: c.value}}

@@ -13,9 +13,7 @@ import "C"
 import (
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
-	"strconv"
 	"unsafe"
 
 	"github.com/aqueduct-go/aqueduct/conduits/mpi"
@@ -24,17 +22,15 @@ import (
 
 // transport is one rank's end.
 type transport struct {
-	lib   *library
-	log   *slog.Logger
-	end   *C.aqmpi_end
-	eager int
-	used  bool // Progress was called
+	lib *library
+	log *slog.Logger
+	end *C.aqmpi_end
+	choices
+	used bool // Progress was called
 
-	rma   rma
-	takes taking // which collective operations are MPI's
-	self  int    // this rank's place in the group
-	ranks int    // of the group
-	near  bool   // all of them share their segments
+	self  int  // this rank's place in the group
+	ranks int  // of the group
+	near  bool // all of them share their segments
 
 	// What is handed over is in C's memory: batch is one element, which names the others.
 	batch      []C.aqmpi_batch
@@ -50,7 +46,7 @@ const room = 64
 // together.
 func open(profile string, s *mpi.Spec) (_ mpi.Transport, err error) {
 	t := &transport{ranks: len(s.Group), log: s.Log}
-	if err := t.parse(s.Settings); err != nil {
+	if err := t.choices.table().Read("mpi", s.Settings); err != nil {
 		return nil, err
 	}
 	if t.lib, err = use(profile); err != nil {
@@ -84,32 +80,6 @@ func open(profile string, s *mpi.Spec) (_ mpi.Transport, err error) {
 	b := &t.batch[0]
 	b.table, b.end, b.posts, b.done = t.lib.table, t.end, unsafe.SliceData(t.posts), unsafe.SliceData(t.done)
 	return t, nil
-}
-
-// parse reads the settings of the network.
-func (t *transport) parse(settings map[string]string) (err error) {
-	for _, key := range slices.Sorted(maps.Keys(settings)) {
-		switch v := settings[key]; key {
-		case "eager":
-			const least, most = 512, 1 << 20
-			if t.eager, err = strconv.Atoi(v); err != nil || t.eager < least || t.eager > most {
-				return fmt.Errorf("mpi: setting eager=%q: want a number of bytes from %d to %d", v, least, most)
-			}
-		case "rma":
-			var ok bool
-			if t.rma, ok = rmas[v]; !ok {
-				return fmt.Errorf("mpi: setting rma=%q: want shared or off", v)
-			}
-		case "collectives":
-			var ok bool
-			if t.takes, ok = takings[v]; !ok {
-				return fmt.Errorf("mpi: setting collectives=%q: want auto, native or own", v)
-			}
-		default:
-			return mpi.UnknownSetting(key, v, "eager", "rma", "collectives")
-		}
-	}
-	return nil
 }
 
 // inC makes n elements outside the Go heap.

@@ -110,9 +110,6 @@ func (l *list) pop() *flight {
 }
 
 func open(s *mpi.Spec, o *Options) (mpi.Transport, error) {
-	for key, v := range s.Settings {
-		return nil, mpi.UnknownSetting(key, v)
-	}
 	shared := s.Boot.(core.ProcessSharer)
 	me := s.Boot.Rank()
 	key := func(r int) string { return fmt.Sprintf("mpitest node %d", r) }

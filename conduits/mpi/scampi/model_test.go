@@ -181,7 +181,7 @@ func TestUnreliableLinks(t *testing.T) {
 var watched []*transport
 
 func init() {
-	mpi.Register("mpi over scampi, watched", mpi.Network{Name: "scampi", Modelled: true, Open: func(s *mpi.Spec) (mpi.Transport, error) {
+	mpi.Register("mpi over scampi, watched", mpi.Network{Name: "scampi", Modelled: true, Settings: network.Settings, Open: func(s *mpi.Spec) (mpi.Transport, error) {
 		t, err := open(s)
 		watched = append(watched, t)
 		return t, err

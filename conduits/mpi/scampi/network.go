@@ -10,6 +10,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/sci/hardware"
 	"github.com/aqueduct-go/aqueduct/conduits/sci/sisci"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/settings"
 	"github.com/aqueduct-go/aqueduct/internal/machine"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
@@ -18,11 +19,11 @@ func init() { mpi.Register("mpi", network) }
 
 // network is the profile of the mpi conduit.
 var network = mpi.Network{
-	Name:        "scampi",
-	Summary:     "ScaMPI on SCI, modelled",
-	Modelled:    true,
-	FileSetting: func(key, value string) bool { return key == "machine" && machine.IsPath(value) },
-	Open:        func(s *mpi.Spec) (mpi.Transport, error) { return open(s) },
+	Name:     "scampi",
+	Summary:  "ScaMPI on SCI, modelled",
+	Modelled: true,
+	Settings: func() settings.Table { return table(new(string)) },
+	Open:     func(s *mpi.Spec) (mpi.Transport, error) { return open(s) },
 }
 
 // site is what the ranks of a job share.
@@ -45,25 +46,19 @@ func newSite(s *mpi.Spec, machine string) *site {
 	return &site{profile: p, network: sisci.NewNetwork(m)}
 }
 
-// parseSettings returns the machine that the settings name.
-func parseSettings(settings map[string]string) (machine string, err error) {
-	machine = "scampi"
-	for key, v := range settings {
-		switch {
-		case key != "machine":
-			return "", mpi.UnknownSetting(key, v, "machine")
-		case v == "":
-			return "", errors.New(`scampi: setting machine="": want a name, or the path of a machine file`)
-		}
-		machine = v
-	}
-	return machine, nil
+const defaultMachine = "scampi"
+
+// table returns the settings, bound to the name of the machine.
+func table(name *string) settings.Table {
+	*name = defaultMachine
+	return settings.Table{settings.NameOrFile("machine", name, machine.IsPath, "the name of a machine, or the path of a machine file",
+		"the machine with the library on it")}
 }
 
 // open makes a rank's end on the machine that all ranks of the job share.
 func open(s *mpi.Spec) (*transport, error) {
-	machine, err := parseSettings(s.Settings)
-	if err != nil {
+	machine := defaultMachine
+	if err := settings.Read("mpi", s.Settings, func() settings.Table { return table(&machine) }); err != nil {
 		return nil, err
 	}
 	within, ok := s.Boot.(core.ProcessSharer)
@@ -80,6 +75,7 @@ func open(s *mpi.Spec) (*transport, error) {
 	}
 	t.engine = matching.New(int32(t.rank), t.layout.eager)
 	t.peers.Init(s.Boot.Size())
+	var err error
 	if t.dev, err = sisci.Open(sisci.Config{Node: node(t.rank), Place: &sisci.Place{
 		Network: at.network, Index: int(t.rank), Proc: s.Proc, Limits: t.limits(), Provide: t.admit,
 	}}); err != nil {

@@ -27,16 +27,6 @@ func (m Mode) String() string {
 	return fmt.Sprintf("Mode(%d)", uint8(m))
 }
 
-// ParseMode returns the mode that users call text.
-func ParseMode(text string) (Mode, error) {
-	for i, name := range modes {
-		if text == name {
-			return Mode(i), nil
-		}
-	}
-	return None, fmt.Errorf("want none, auth or encrypt")
-}
-
 // KeySize is the bytes of a job's key.
 const KeySize = 32
 

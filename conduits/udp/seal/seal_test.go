@@ -304,17 +304,6 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-func TestModes(t *testing.T) {
-	for _, m := range []seal.Mode{seal.None, seal.Auth, seal.Encrypt} {
-		if got, err := seal.ParseMode(m.String()); err != nil || got != m {
-			t.Errorf("%v: %v, %v", m, got, err)
-		}
-	}
-	if _, err := seal.ParseMode("rot13"); err == nil {
-		t.Error("rot13 is accepted")
-	}
-}
-
 // FuzzOpen gives arbitrary datagrams to a receiver, which must refuse them all.
 func FuzzOpen(f *testing.F) {
 	f.Add([]byte{}, 0)

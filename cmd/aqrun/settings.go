@@ -1,0 +1,87 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/settings"
+)
+
+// listed is a setting of a conduit, and the variants, profiles and models, in which it has a meaning.
+type listed struct {
+	settings.Setting
+	in []string
+}
+
+// row returns the columns of the setting; all is the number of variants.
+func (l *listed) row(all int) []string {
+	ranks, in := "agree", "all"
+	if l.Own {
+		ranks = "own"
+	}
+	if len(l.in) < all {
+		in = strings.Join(l.in, ", ")
+	}
+	return []string{l.Key, l.Kind, l.Range, cmp.Or(l.Default, "none"), ranks, in, l.Help}
+}
+
+// settingsIn returns the settings of a conduit in these variants, each once.
+func settingsIn(d *core.Driver, variants []string) (all []*listed) {
+	for _, v := range variants {
+		for _, s := range d.Table(v) {
+			i := slices.IndexFunc(all, func(l *listed) bool { return l.Key == s.Key })
+			if i < 0 {
+				i = len(all)
+				all = append(all, &listed{Setting: s})
+			}
+			if s.Refused() == "" {
+				all[i].in = append(all[i].in, v)
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(l *listed) bool { return l.in == nil })
+}
+
+// variantsOf returns the profiles and models of a conduit, each name once.
+func variantsOf(d *core.Driver) (names []string) {
+	for _, v := range slices.Concat(d.Profiles, d.Models) {
+		if !slices.Contains(names, v) {
+			names = append(names, v)
+		}
+	}
+	return names
+}
+
+// findVariants returns the conduit that a name stands for and all its variants or, for CONDUIT/PROFILE
+// and CONDUIT/MODEL, the one.
+func findVariants(name string) (d core.Driver, variants []string, err error) {
+	name, variant := core.CutModel(name)
+	if d, err = core.DriverByName(name); err != nil || variant == "" {
+		return d, variantsOf(&d), err
+	}
+	if slices.Contains(d.Models, variant) {
+		return d, []string{variant}, nil
+	}
+	variant, err = d.LiveProfile(variant)
+	return d, []string{variant}, err
+}
+
+// listSettings prints the settings of the conduit of that name.
+func listSettings(name string, stdout, stderr io.Writer) int {
+	d, variants, err := findVariants(name)
+	if err != nil {
+		fmt.Fprintf(stderr, "aqrun: %v\nTry 'aqrun conduits'.\n", plain(err))
+		return statusUsage
+	}
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "SETTING\tKIND\tVALUES\tDEFAULT\tRANKS\tPROFILES\tMEANING")
+	for _, l := range settingsIn(&d, variants) {
+		fmt.Fprintln(w, strings.Join(l.row(len(variants)), "\t"))
+	}
+	return report(stderr, written(w.Flush()))
+}
