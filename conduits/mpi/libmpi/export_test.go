@@ -1,0 +1,6 @@
+//go:build cgo
+
+package libmpi
+
+// Open makes a rank's end without an engine.
+var Open = open
