@@ -1,5 +1,3 @@
-//go:build cgo
-
 package libmpi
 
 // Open makes a rank's end without an engine.
