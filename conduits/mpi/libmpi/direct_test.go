@@ -38,6 +38,12 @@ var roles = map[string]func(){
 		fmt.Println("good")
 	},
 	"traffic": member(exchangeAll),
+	"unreceived": func() {
+		boot, err := libmpi.Connect()
+		check(err)
+		check(leaveUnreceived(boot))
+		check(boot.Close())
+	},
 	"twice": func() { // MPI is finalised by then
 		member(attachOnly)()
 		_, err := libmpi.Connect()
@@ -258,6 +264,7 @@ func TestDirect(t *testing.T) {
 			{"boot", 4, []int{0}, "good", 4},
 			{"traffic", 2, []int{0}, "good", 2},
 			{"traffic", 4, []int{0}, "good", 4},
+			{"unreceived", 2, []int{0}, "good", 2},
 			{"twice", 2, []int{0}, "second: mpi: the launcher", 2},
 			{"recover", 2, []int{0}, "recovered: runtime error: invalid memory address", 2},
 			{"aborted-then-closed", 1, []int{3}, "ended the job with status 3: an end", 1},

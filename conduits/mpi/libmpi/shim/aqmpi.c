@@ -215,6 +215,9 @@ struct aqmpi_end {
 	int *to, *from;       // world rank to rank in comm and back; NULL: the same
 	int ranks;            // in comm
 
+	int64_t *sent;    // messages, to each rank of comm
+	int64_t received; // messages
+
 	queue *queues;
 	int nqueues;
 	int *queue_of; // number of the queue of a lane and a source, plus one; 0: none yet
@@ -342,6 +345,7 @@ static int received(aqmpi_end *e, output *o, uint64_t id, const MPI_Status *s)
 	int count;
 	CALL(MPI_Get_count, ((MPI_Status *)s, MPI_BYTE, &count));
 	int source = e->from ? e->from[s->MPI_SOURCE] : s->MPI_SOURCE;
+	e->received++;
 	return put(e, o, (aqmpi_done){.id = id, .len = count, .source = source, .tag = s->MPI_TAG});
 }
 
@@ -353,6 +357,7 @@ static int post_send(aqmpi_end *e, output *o, const aqmpi_post *p)
 	pending s = {.id = p->id};
 	int over, peer = e->to ? e->to[p->peer] : p->peer;
 	CALL(MPI_Isend, ((void *)p->buf, p->len, MPI_BYTE, peer, p->tag, comm_of(e, p->tag), &s.req));
+	e->sent[peer]++;
 	CALL(MPI_Test, (&s.req, &over, MPI_STATUS_IGNORE));
 	return over ? put(e, o, (aqmpi_done){.id = p->id}) : add(e, s);
 }
@@ -757,6 +762,7 @@ static void release(aqmpi_end *e)
 {
 	free(e->to);
 	free(e->from);
+	free(e->sent);
 	free(e->loose);
 	free(e->req);
 	free(e->of);
@@ -803,7 +809,8 @@ static int connect_end(aqmpi_end *e, const int *group, int n)
 		CALL(MPI_Comm_set_errhandler, (e->comm[l], MPI_ERRORS_RETURN));
 	CALL(MPI_Comm_size, (e->comm[0], &e->ranks));
 	e->queue_of = calloc(LANES * (e->ranks + 1), sizeof *e->queue_of);
-	return e->queue_of ? 0 : unfit("no memory");
+	e->sent = calloc(e->ranks, sizeof *e->sent);
+	return e->queue_of && e->sent ? 0 : unfit("no memory");
 }
 
 static int open_end(const int *group, int n, aqmpi_end **end)
@@ -845,26 +852,64 @@ static int cancel_all(aqmpi_end *e)
 	return result;
 }
 
-// finish completes what was sent and then waits for the others, receiving what they send, and for
-// the collective operations, unless some ranks have begun more of these than others: *even tells.
-static int finish(aqmpi_end *e, int *even)
+// unwanted is a message for which no receive was posted.
+typedef struct {
+	MPI_Request req; // MPI_REQUEST_NULL: there is none
+	char *buf;
+} unwanted;
+
+// drop begins to receive such a message, or goes on to.
+static int drop(aqmpi_end *e, unwanted *u)
+{
+	int yes, count;
+	MPI_Status s;
+	if (u->req != MPI_REQUEST_NULL) {
+		CALL(MPI_Test, (&u->req, &yes, MPI_STATUS_IGNORE));
+		e->received += yes;
+		return 0;
+	}
+	for (int l = 0; l < LANES; l++) {
+		CALL(MPI_Iprobe, (MPI_ANY_SOURCE, MPI_ANY_TAG, e->comm[l], &yes, &s));
+		if (!yes)
+			continue;
+		CALL(MPI_Get_count, (&s, MPI_BYTE, &count));
+		GROW(u->buf, count + 1); // not 0
+		CALL(MPI_Irecv, (u->buf, count, MPI_BYTE, s.MPI_SOURCE, s.MPI_TAG, e->comm[l], &u->req));
+		return 0;
+	}
+	return 0;
+}
+
+// finish_messages completes what was sent and receives all that others have sent, and waits for the collective
+// operations, unless some ranks have begun more of these than others: *even tells. Nothing may be left: MPICH gives
+// the numbers of freed communicators to new ones, whose receives would match a message of an old one.
+static int finish_messages(aqmpi_end *e, unwanted *u, int *even)
 {
 	aqmpi_done ignored[64];
-	MPI_Request meeting = MPI_REQUEST_NULL;
-	int64_t mine[2] = {e->joined, -e->joined}, least[2];
-	*even = 1;
-	for (int all = 0, n; !all || (e->njoining > 0 && *even);) {
-		if (progress(e, NULL, 0, ignored, 64, 0, &n) != 0)
+	MPI_Request meetings[2];
+	MPI_Status statuses[2];
+	int64_t mine[2] = {e->joined, -e->joined}, least[2], coming;
+	CALL(MPI_Iallreduce, (mine, least, 2, MPI_INT64_T, MPI_MIN, e->comm[0], &meetings[0]));
+	CALL(MPI_Ireduce_scatter_block, (e->sent, &coming, 1, MPI_INT64_T, MPI_SUM, e->comm[0], &meetings[1]));
+	for (int met = 0, n; !met || e->sends > 0 || e->received < coming || (e->njoining > 0 && *even);) {
+		if (progress(e, NULL, 0, ignored, 64, 0, &n) != 0 || drop(e, u) != 0)
 			return -1;
-		if (e->sends == 0 && meeting == MPI_REQUEST_NULL && !all)
-			CALL(MPI_Iallreduce, (mine, least, 2, MPI_INT64_T, MPI_MIN, e->comm[0], &meeting));
-		if (meeting != MPI_REQUEST_NULL)
-			CALL(MPI_Test, (&meeting, &all, MPI_STATUS_IGNORE));
-		if (all)
+		if (!met)
+			CALL(MPI_Testall, (2, meetings, &met, statuses));
+		if (met)
 			*even = least[0] == -least[1];
 		sched_yield();
 	}
 	return 0;
+}
+
+static int finish(aqmpi_end *e, int *even)
+{
+	unwanted u = {.req = MPI_REQUEST_NULL};
+	int result = finish_messages(e, &u, even);
+	if (result == 0)
+		free(u.buf);
+	return result;
 }
 
 static int disconnect(aqmpi_end *e)
