@@ -167,3 +167,30 @@ func TestStallWithoutSurvey(t *testing.T) {
 		t.Errorf("it said %s", text)
 	}
 }
+
+// surveyed is a bootstrap that counts what it is told of waits.
+type surveyed struct {
+	Bootstrap
+	stalls int
+}
+
+func (*surveyed) Locate(func() Place) {}
+func (s *surveyed) Stalled(Stall)     { s.stalls++ }
+
+// TestLookAfter: that a rank attaches for long is told again only when it has taken twice as long, however
+// often it is looked: each time all ranks are asked, and one that is stopped does not read its questions.
+func TestLookAfter(t *testing.T) {
+	boot := &surveyed{Bootstrap: Alone()}
+	j := newJob(boot, Config{Stall: time.Second})
+	defer j.enter(attachCall)()
+	began := func(ago time.Duration) { j.doing.Load().since = time.Now().Add(-ago) }
+	for i, c := range []struct {
+		ago  time.Duration
+		want int
+	}{{0, 0}, {time.Minute, 1}, {time.Minute, 1}, {time.Hour, 2}, {time.Hour, 2}} {
+		began(c.ago)
+		if j.lookAfter(0); boot.stalls != c.want {
+			t.Errorf("look %d, after %v: %d were told, want %d", i, c.ago, boot.stalls, c.want)
+		}
+	}
+}
