@@ -194,3 +194,42 @@ func TestLookAfter(t *testing.T) {
 		}
 	}
 }
+
+// TestSurveyTooLate: what is found out when the job has ended in another way changes nothing, and is not told.
+func TestSurveyTooLate(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		stall Stall
+		ends  bool // while the ranks are asked
+		want  int  // the status; -1: the job goes on
+		says  bool
+	}{
+		{"deadlock", Stall{Debug: true}, false, 1, false},
+		{"deadlock, and ended", Stall{Debug: true}, true, 0, false},
+		{"report", Stall{Waited: time.Second, Report: true}, false, -1, true},
+		{"report, and ended", Stall{Waited: time.Second, Report: true}, true, 0, false},
+	} {
+		var said strings.Builder
+		g := newInProcess(2, nil)
+		g.log = slog.New(slog.NewTextHandler(&said, nil))
+		places := []Place{blocked(0, "a"), blocked(1, "b")}
+		g.survey.last = places
+		for r, m := range g.ranks {
+			m.Locate(func() Place {
+				if tc.ends {
+					m.Abort(0, "it is done")
+				}
+				return places[r]
+			})
+		}
+		g.stall, g.surveying = &tc.stall, true
+		g.surveyAll()
+		status := -1
+		if g.ended != nil {
+			status = g.ended.Status
+		}
+		if status != tc.want || (said.Len() > 0) != tc.says {
+			t.Errorf("%s: status %d, want %d; it said %q", tc.name, status, tc.want, said.String())
+		}
+	}
+}
