@@ -36,7 +36,9 @@ const (
 // used by one goroutine at a time all together; in Many mode each by its own. Until the
 // first call the default context takes no locks, also in Many mode; the first call waits
 // until it is not inside a poll, so handlers, conditions of waits and what else runs there
-// must not make it: it panics with a UsageError.
+// must not make it: it panics with a UsageError. In debug mode the first call comes before any goroutine of the
+// rank waits for peers: a rank whose only context waits is taken for one that can do nothing else, and ranks
+// of which each lacks a call of another end the job.
 func (ep *Endpoint) NewContext() *Context {
 	if inPoll() {
 		panic(ep.Misuse("NewContext", "called by a handler, or by what else runs while its rank polls; make contexts before"))

@@ -216,13 +216,14 @@ func (g *inProcess) surveyAll() {
 		}
 		g.mu.Unlock()
 		report, deadlock := g.survey.Judge(*st, g.places())
-		if report != "" {
-			g.log.Warn(report)
-		}
-		if deadlock != "" {
-			g.mu.Lock()
+		g.mu.Lock()
+		over := g.ended != nil || g.left >= 0 // what was found out is of no use then
+		if deadlock != "" && !over {
 			g.endLocked(1, deadlock)
-			g.mu.Unlock()
+		}
+		g.mu.Unlock()
+		if report != "" && !over {
+			g.log.Warn(report)
 		}
 	}
 }

@@ -34,7 +34,10 @@ func (h *plain) Handle(_ context.Context, r slog.Record) error {
 	b.WriteString("aqueduct: " + r.Message)
 	before := " ("
 	add := func(prefix string, a slog.Attr) {
-		fmt.Fprintf(&b, "%s%s%s %v", before, prefix, a.Key, a.Value)
+		if a.Equal(slog.Attr{}) {
+			return // as a Handler has to take it
+		}
+		fmt.Fprintf(&b, "%s%s%s %v", before, prefix, a.Key, a.Value.Resolve())
 		before = ", "
 	}
 	for _, a := range h.attrs {
@@ -63,6 +66,8 @@ func (h *plain) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup implements slog.Handler.
 func (h *plain) WithGroup(name string) slog.Handler {
 	x := *h
-	x.group += name + "."
+	if name != "" {
+		x.group += name + "."
+	}
 	return &x
 }

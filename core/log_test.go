@@ -2,6 +2,7 @@ package core
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"testing"
 )
@@ -13,8 +14,14 @@ func TestPlainLog(t *testing.T) {
 	log.Info("of no interest")
 	log.Warn("beware")
 	log.With("rank", 3).WithGroup("socket").Error("it is narrow", "bytes", 512)
-	want := "aqueduct: beware\naqueduct: it is narrow (rank 3, socket.bytes 512)\n"
+	log.WithGroup("").Warn("it is late", "wait", lateValue(7), slog.Attr{})
+	want := "aqueduct: beware\naqueduct: it is narrow (rank 3, socket.bytes 512)\naqueduct: it is late (wait 7 s)\n"
 	if out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}
 }
+
+// lateValue is a value that says itself how it is logged.
+type lateValue int
+
+func (v lateValue) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(int(v), " s")) }

@@ -72,11 +72,12 @@ const locateTime = 500 * time.Millisecond
 type doing struct {
 	what  string
 	since time.Time
+	told  time.Duration // how long it had taken when that was last told; only watch uses it
 }
 
 // enter notes that the rank does something for which it does not poll, until the function is called.
 func (j *Job) enter(what string) (leave func()) {
-	j.doing.Store(&doing{what, time.Now()})
+	j.doing.Store(&doing{what: what, since: time.Now()})
 	return func() { j.doing.Store(nil) }
 }
 
@@ -114,10 +115,14 @@ func (c *Config) look() time.Duration {
 }
 
 // lookAfter notes when the rank was seen to have polled, which it had that many times before, and
-// tells of what takes long without polls.
+// tells of what takes long without polls: first after Config.alert, and again whenever it has taken twice
+// as long, as a ladder does of a wait.
 func (j *Job) lookAfter(polls uint32) uint32 {
-	if d := j.doing.Load(); d != nil && time.Since(d.since) >= j.cfg.alert() {
-		j.stalled(d.wait())
+	if d := j.doing.Load(); d != nil {
+		if w := d.wait(); w.Since >= j.cfg.alert() && w.Since/2 >= d.told {
+			d.told = w.Since
+			j.stalled(w)
+		}
 	}
 	ep := j.ep.Load()
 	if ep == nil {

@@ -167,3 +167,69 @@ func TestStallWithoutSurvey(t *testing.T) {
 		t.Errorf("it said %s", text)
 	}
 }
+
+// surveyed is a bootstrap that counts what it is told of waits.
+type surveyed struct {
+	Bootstrap
+	stalls int
+}
+
+func (*surveyed) Locate(func() Place) {}
+func (s *surveyed) Stalled(Stall)     { s.stalls++ }
+
+// TestLookAfter: that a rank attaches for long is told again only when it has taken twice as long, however
+// often it is looked: each time all ranks are asked, and one that is stopped does not read its questions.
+func TestLookAfter(t *testing.T) {
+	boot := &surveyed{Bootstrap: Alone()}
+	j := newJob(boot, Config{Stall: time.Second})
+	defer j.enter(attachCall)()
+	began := func(ago time.Duration) { j.doing.Load().since = time.Now().Add(-ago) }
+	for i, c := range []struct {
+		ago  time.Duration
+		want int
+	}{{0, 0}, {time.Minute, 1}, {time.Minute, 1}, {time.Hour, 2}, {time.Hour, 2}} {
+		began(c.ago)
+		if j.lookAfter(0); boot.stalls != c.want {
+			t.Errorf("look %d, after %v: %d were told, want %d", i, c.ago, boot.stalls, c.want)
+		}
+	}
+}
+
+// TestSurveyTooLate: what is found out when the job has ended in another way changes nothing, and is not told.
+func TestSurveyTooLate(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		stall Stall
+		ends  bool // while the ranks are asked
+		want  int  // the status; -1: the job goes on
+		says  bool
+	}{
+		{"deadlock", Stall{Debug: true}, false, 1, false},
+		{"deadlock, and ended", Stall{Debug: true}, true, 0, false},
+		{"report", Stall{Waited: time.Second, Report: true}, false, -1, true},
+		{"report, and ended", Stall{Waited: time.Second, Report: true}, true, 0, false},
+	} {
+		var said strings.Builder
+		g := newInProcess(2, nil)
+		g.log = slog.New(slog.NewTextHandler(&said, nil))
+		places := []Place{blocked(0, "a"), blocked(1, "b")}
+		g.survey.last = places
+		for r, m := range g.ranks {
+			m.Locate(func() Place {
+				if tc.ends {
+					m.Abort(0, "it is done")
+				}
+				return places[r]
+			})
+		}
+		g.stall, g.surveying = &tc.stall, true
+		g.surveyAll()
+		status := -1
+		if g.ended != nil {
+			status = g.ended.Status
+		}
+		if status != tc.want || (said.Len() > 0) != tc.says {
+			t.Errorf("%s: status %d, want %d; it said %q", tc.name, status, tc.want, said.String())
+		}
+	}
+}

@@ -15,7 +15,24 @@ func init() {
 	core.Register(coretest.Checked("loopback"))
 	core.Register(coretest.Adverse("loopback"))
 	core.Register(coretest.Lent("loopback"))
+	core.Register(core.Driver{Name: "spinning", New: func(string) core.Conduit {
+		d, _ := core.DriverByName("loopback")
+		return spinning{d.New("default")}
+	}})
+	core.Register(coretest.Checked("spinning"))
+	core.Register(coretest.Adverse("spinning"))
 }
+
+// spinning is a conduit that spins in place of polls at full speed.
+type spinning struct{ core.Conduit }
+
+func (s spinning) Powers() core.Powers {
+	p := s.Conduit.Powers()
+	p.Spinner = s
+	return p
+}
+
+func (s spinning) Spin(budget int) int { return s.Poll(budget) }
 
 func TestConformance(t *testing.T) {
 	// One request under way per pair, and ranks that sleep at the first opportunity: whatever
@@ -53,4 +70,13 @@ func TestOneSided(t *testing.T) {
 		kind("single", coretest.Goroutines, core.Config{Threads: core.Single}),
 		kind("narrow", coretest.Goroutines, core.Config{Threads: core.Many, Sleep: 1, Settings: scarce}),
 		kind("narrow/model", coretest.Model, core.Config{Settings: scarce}))
+}
+
+// TestSpinning has the conduits that stand on another one notice that it spins.
+func TestSpinning(t *testing.T) {
+	some := slices.DeleteFunc(coretest.Cases(), func(c *coretest.Case) bool { return !strings.HasPrefix(c.Name, "message") })
+	kind := func(name string) coretest.Kind {
+		return coretest.Kind{Name: name, Launcher: coretest.Goroutines, Config: core.Config{Conduit: name + "-spinning", Threads: core.Single}}
+	}
+	coretest.Suite(t, some, kind("checked"), kind("adverse"))
 }

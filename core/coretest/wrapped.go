@@ -61,6 +61,7 @@ func wrapped(prefix, name string, wrap func(core.Conduit) core.Conduit) core.Dri
 type checked struct {
 	core.Conduit
 	*core.Port // of core
+	spinner    core.Spinner
 
 	polling  atomic.Bool
 	closed   bool
@@ -107,12 +108,27 @@ func (c *checked) Commit(op *core.Op) {
 	c.Conduit.Commit(op)
 }
 
-func (c *checked) Poll(budget int) int {
+// Powers has a Spinner spin where it is checked as a poll is.
+func (c *checked) Powers() core.Powers {
+	p := c.Conduit.Powers()
+	if c.spinner = p.Spinner; c.spinner != nil {
+		p.Spinner = c
+	}
+	return p
+}
+
+func (c *checked) Poll(budget int) int { return c.poll(c.Conduit.Poll, budget) }
+
+// Spin implements core.Spinner.
+func (c *checked) Spin(budget int) int { return c.poll(c.spinner.Spin, budget) }
+
+// poll checks a Poll or a Spin.
+func (c *checked) poll(look func(budget int) int, budget int) int {
 	if c.closed || c.polling.Swap(true) {
 		c.breach("a poll after Close, or beside another")
 	}
 	c.heard = 0
-	n := c.Conduit.Poll(budget)
+	n := look(budget)
 	if n < c.heard {
 		c.breach("a poll has delivered %d messages and tells of %d", c.heard, n)
 	}
@@ -176,6 +192,9 @@ func (c *adverse) Powers() core.Powers {
 	if p.Getter != nil {
 		p.Getter = c
 	}
+	if p.Spinner != nil {
+		p.Spinner = c
+	}
 	return p
 }
 
@@ -194,6 +213,14 @@ func (c *adverse) Poll(budget int) int {
 		return 1 // "look again"
 	}
 	return c.Conduit.Poll(budget)
+}
+
+// Spin implements core.Spinner.
+func (c *adverse) Spin(budget int) int {
+	if c.often(c.polls, 64) {
+		return 1
+	}
+	return c.powers.Spinner.Spin(budget)
 }
 
 func (c *adverse) MaxPut() int { return c.powers.Putter.MaxPut() }
