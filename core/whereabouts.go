@@ -343,6 +343,7 @@ type Survey struct {
 	at   time.Time     // of the last report
 	told time.Duration // how long the wait had taken
 	what string        // and what was said
+	does []string      // by rank, what they did
 }
 
 // Stall is what a rank tells whose wait takes long.
@@ -361,9 +362,9 @@ func (s *Survey) late(st Stall) bool { return st.Report && st.Waited >= 2*s.told
 
 // Judge says what a stall comes to, given the places of all ranks, all found after those of the
 // judgement before: a report; and in debug mode why the job can never go on. Either is "" if there is
-// none. A wait is reported once, unless there is something new to tell of it, and after a report only
-// what takes twice as long: so a program that waits for a slow rank now and then says so a few times, and one
-// that hangs later says that too.
+// none. A wait is reported once, whichever of the ranks in it asks, unless a rank does something else
+// since. After a report only a wait that takes twice as long is reported: so a program that waits for a slow
+// rank now and then says so a few times, and one that hangs later says that too.
 func (s *Survey) Judge(st Stall, places []Place) (report, deadlock string) {
 	before := s.last
 	s.last = places
@@ -378,11 +379,14 @@ func (s *Survey) Judge(st Stall, places []Place) (report, deadlock string) {
 	if w == nil {
 		return "", ""
 	}
-	what := w.describe(places)
-	if what == attachCall || what == s.what && time.Since(s.at) < w.Since {
-		return "", "" // all attach, which may take its time; or it is the wait that was told
+	what, does := w.describe(places), make([]string, len(places))
+	for i := range places {
+		does[i] = places[i].does()
 	}
-	s.at, s.told, s.what = time.Now(), st.Waited, what
+	if what == attachCall || (what == s.what || slices.Equal(does, s.does)) && time.Since(s.at) < w.Since {
+		return "", "" // all attach, which may take its time; or it is the wait that was told, or in its table
+	}
+	s.at, s.told, s.what, s.does = time.Now(), st.Waited, what, does
 	return fmt.Sprintf("rank %d has waited for %v for %s; where the ranks are (AQUEDUCT_STALL sets the time, off reports nothing):\n%s",
 		p.Rank, round(w.Since), what, Table(places)), ""
 }

@@ -99,9 +99,11 @@ func TestReports(t *testing.T) {
 		{Stall{Waited: time.Second, Report: true}, places(blocked(1, "b")), ""}, // not much longer
 		{Stall{Rank: 1, Waited: 2 * time.Second, Report: true}, places(returned), "rank 0 has waited for 1s for a, which rank 1 has not reached: rank 1 has returned;"},
 		{Stall{Waited: 4 * time.Second, Report: true}, places(blocked(1, "a")), "which all its members have reached"},
-		{Stall{Waited: 8 * time.Second, Report: true}, []Place{blocked(0, attachCall), blocked(1, attachCall)}, ""},
-		{Stall{Waited: 8 * time.Second, Report: true}, []Place{blocked(0, attachCall), {Rank: 1, State: "has not attached", Entered: map[string]uint64{}}}, "for Attach, which rank 1 has not reached: rank 1 has not attached;"},
-		{Stall{Waited: 16 * time.Second, Report: true}, []Place{silent, silent}, ""}, // it waits no more
+		{Stall{Waited: 8 * time.Second, Report: true}, places(blocked(1, "b")), "for a, which rank 1 has not reached: rank 1 waits for b;"},
+		{Stall{Rank: 1, Waited: 16 * time.Second, Report: true}, places(blocked(1, "b")), ""}, // the other side of the same
+		{Stall{Waited: 16 * time.Second, Report: true}, []Place{blocked(0, attachCall), blocked(1, attachCall)}, ""},
+		{Stall{Waited: 16 * time.Second, Report: true}, []Place{blocked(0, attachCall), {Rank: 1, State: "has not attached", Entered: map[string]uint64{}}}, "for Attach, which rank 1 has not reached: rank 1 has not attached;"},
+		{Stall{Waited: 32 * time.Second, Report: true}, []Place{silent, silent}, ""}, // it waits no more
 	} {
 		wanted := s.Wanted(c.stall)
 		got, _ := s.Judge(c.stall, c.places)

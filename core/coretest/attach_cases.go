@@ -155,7 +155,8 @@ func attachSegmentSizes(t *T) error {
 		Segment: fmt.Sprint(max(0, sizeOf(t.Rank())-page/2)),
 		Handlers: handlers(func(tok *core.Token, _ []uint32, data []byte) {
 			got++
-			if err := checkPayload(data, uint32(tok.Src()), sizeOf(t.Rank())); err != nil {
+			n := min(sizeOf(t.Rank()), tok.Endpoint().MaxPayload(t.Rank(), core.Long, false))
+			if err := checkPayload(data, uint32(tok.Src()), n); err != nil {
 				t.Errorf("Long from rank %d: %v", tok.Src(), err)
 			}
 			tok.ReplyShort(answer)
@@ -181,10 +182,11 @@ func attachSegmentSizes(t *T) error {
 		}
 		refused(t, "a Long beyond the segment", ep.RequestLong(r, request, pattern(0, 1), uint64(sizeOf(r))))
 	}
-	for turn := range core.Rank(t.Size()) { // one after the other writes to all, everywhere
+	for turn := range core.Rank(t.Size()) { // one after the other writes to all, everywhere if one Long can
 		if turn == t.Rank() {
 			for dst := range core.Rank(t.Size()) {
-				if err := ep.RequestLong(dst, request, pattern(uint32(turn), sizeOf(dst)), 0); err != nil {
+				n := min(sizeOf(dst), ep.MaxPayload(dst, core.Long, false))
+				if err := ep.RequestLong(dst, request, pattern(uint32(turn), n), uint64(sizeOf(dst)-n)); err != nil {
 					return err
 				}
 			}

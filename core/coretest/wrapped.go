@@ -169,8 +169,8 @@ type adverse struct {
 	sleeper core.Sleeper
 }
 
-// adverseLimit is what payloads are limited to at most.
-const adverseLimit = 10000
+// adverseLimit is what payloads are limited to at most: the least that core.Limits allows.
+const adverseLimit = 512
 
 func (c *adverse) Attach(a *core.Attachment) ([]byte, error) {
 	seed := uint64(a.Boot.Rank())
