@@ -253,14 +253,14 @@ func TestCSV(t *testing.T) {
 		got = append(got, strings.Join(row[1:], " "))
 	}
 	const (
-		machine = " 2026-01-02T03:04:05Z linux amd64 Example CPU 8 (4 usable) unknown 6.1.0 go1.26 0123456789ab sci live "
+		machine = " 2026-01-02T03:04:05Z linux amd64 Example CPU  8 (4 usable) unknown 6.1.0 go1.26 0123456789ab sci live "
 		job     = " single live 2 0,1 no 2 samples, interleaved "
 		first   = machine + job
 		second  = machine + "gso=off,security=none" + job + "x-peer one"
 	)
 	want := []string{
 		"size np placement unit samples dropped min p25 median p75 p99 max against" +
-			" date goos goarch cpu cores governor kernel go commit conduit profile settings threads mode ranks pinning oversubscribed method peers",
+			" date goos goarch cpu caches cores governor kernel go commit conduit profile settings threads mode ranks pinning oversubscribed method peers",
 		"0 2 near ns/op 2 1 120 125 130 135 139.8 140 " + first,
 		"0 2 near allocs/op 1 1 0 0 0 0 0 0 " + first,
 		"0 2 near x-floor 2 1 1.2 1.225 1.25 1.275 1.299 1.3 flag alone" + first,

@@ -112,7 +112,8 @@ type Conduit interface {
 
 	// Poll delivers arrived messages by Port.Dispatch, about budget at most, and returns
 	// how many it delivered. What it finds besides that somebody may wait for, such as room,
-	// counts likewise: after 0 a rank may sleep without another look. It never blocks.
+	// counts likewise: after 0, and an Arm that says false, a rank may sleep without another look. It
+	// never blocks.
 	Poll(budget int) int
 
 	// Sleeper returns the conduit's part in sleeping; nil under a model.

@@ -79,6 +79,8 @@ func (p *Plan) config() core.Config {
 	c := core.Config{Conduit: p.Conduit, Profile: p.Profile, Settings: p.Settings, Threads: p.Threads, Segment: segment, Sleep: p.Idle}
 	if p.Modelled() {
 		c.Segment = "" // a model may limit segments, and takes memory only where it is touched
+	} else {
+		c.Stall = core.NoStall // ranks wait long while one of them measures floors; AQUEDUCT_STALL has it otherwise
 	}
 	return c
 }

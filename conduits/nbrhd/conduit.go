@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -145,7 +146,7 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 		parts[far].Memory = []byte{}
 	}
 	theirs, err := c.part[far].Attach(&parts[far])
-	if err == nil && len(theirs) > 0 && &theirs[0] != &segment[0] {
+	if err == nil && (len(theirs) != len(segment) || unsafe.SliceData(theirs) != unsafe.SliceData(parts[far].Memory)) {
 		err = errors.Join(errors.New("it has not taken on the segment"), c.part[far].Close())
 	}
 	if err != nil {

@@ -154,7 +154,7 @@ func segmentID(node sisci.NodeID, index int) sisci.SegmentID {
 // and of the long segment.
 func (b *base) open(a *core.Attachment, made, command, control int) (commands [][]byte, flags, segment []byte, err error) {
 	if a.Memory != nil {
-		return nil, nil, nil, fmt.Errorf("sci: peers map what the adapter exports: %w", core.ErrOwnSegment)
+		return nil, nil, nil, fmt.Errorf("sci: peers map what the adapter exports: %w; as one of two conduits make it the near one", core.ErrOwnSegment)
 	}
 	if b.params, err = parseParams(b.profile(), a.Settings); err != nil {
 		return nil, nil, nil, err

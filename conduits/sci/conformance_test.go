@@ -13,6 +13,8 @@ import (
 	_ "github.com/aqueduct-go/aqueduct/conduits/sci"
 )
 
+func init() { core.Register(coretest.Checked("sci")) }
+
 func TestMain(m *testing.M) {
 	coretest.RankMain(spawner.Connect, append(sharedCases, sleepStress, roomStress, faultStress, footprintCase)...)
 	os.Exit(m.Run())
@@ -36,6 +38,10 @@ func TestConformance(t *testing.T) {
 			kinds = append(kinds, coretest.Kind{Name: profile + "/" + c.name, Launcher: c.l, Config: cfg})
 		}
 	}
+	kinds = append(kinds, coretest.Kind{
+		Name: "checked", Launcher: spawntest.Processes, Factors: "checked",
+		Config: core.Config{Conduit: "checked-sci", Profile: "live", Settings: eager},
+	})
 	coretest.Suite(t, coretest.Cases(), kinds...)
 }
 

@@ -12,6 +12,8 @@ import (
 	_ "github.com/aqueduct-go/aqueduct/conduits/udp"
 )
 
+func init() { core.Register(coretest.Checked("udp")) }
+
 func TestMain(m *testing.M) {
 	coretest.RankMain(spawner.Connect)
 	os.Exit(m.Run())
@@ -35,12 +37,15 @@ var kinds = []coretest.Kind{
 	{Name: "ipv6", Launcher: coretest.Goroutines, Config: core.Config{Threads: core.Many, Settings: map[string]string{"address": "::1"}}, Factors: "goroutines many"},
 	{Name: "encrypt", Launcher: coretest.Goroutines, Config: core.Config{Threads: core.Single, Sleep: 1, Settings: map[string]string{"security": "encrypt", "datagram": "1400"}}, Factors: "goroutines single"},
 	{Name: "small", Launcher: coretest.Goroutines, Config: core.Config{Threads: core.Many, Settings: small}, Factors: "goroutines many"},
+	{Name: "checked", Launcher: spawntest.Processes, Config: core.Config{Conduit: "checked-udp"}, Factors: "checked"},
 	{Name: "scarce", Launcher: coretest.Goroutines, Config: core.Config{Threads: core.Single, Sleep: 1, Settings: scarce}, Factors: "goroutines single"},
 }
 
 func TestConformance(t *testing.T) {
 	for i := range kinds {
-		kinds[i].Config.Conduit = "udp"
+		if k := &kinds[i]; k.Config.Conduit == "" {
+			k.Config.Conduit = "udp"
+		}
 	}
 	coretest.Suite(t, coretest.Cases(), kinds...)
 }

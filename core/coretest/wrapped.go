@@ -46,6 +46,8 @@ func wrapped(prefix, name string, wrap func(core.Conduit) core.Conduit) core.Dri
 	return core.Driver{
 		Name:     prefix + name,
 		Variants: func() (profiles, models []string) { d := below(); return d.Profiles, d.Models },
+		Profile:  func(name string) error { d := below(); _, err := d.LiveProfile(name); return err },
+		Model:    func(name string) error { d := below(); _, err := d.ModelProfile(name); return err },
 		Check: func(boot core.Bootstrap, group []core.Rank) error {
 			if d := below(); d.Check != nil {
 				return d.Check(boot, group)
