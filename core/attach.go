@@ -44,9 +44,11 @@ func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 		return nil, err
 	}
 	if j.proc == nil { // a model's profile was found when the job started
-		if j.cfg.Profile, err = drv.LiveProfile(j.cfg.Profile); err != nil {
+		cfg := *j.cfg
+		if cfg.Profile, err = drv.LiveProfile(cfg.Profile); err != nil {
 			return nil, err
 		}
+		j.cfg = &cfg
 	}
 	group, err := j.group(spec.Group)
 	if err != nil {
@@ -105,7 +107,7 @@ func (j *Job) newEndpoint(drv Driver, group []Rank) *Endpoint {
 	} else {
 		j.proc.Explain(func(op string) string { return ep.poller.waiting(op, 0).For })
 	}
-	ep.poller, ep.carrier = &ep.Context, Context{ep: ep}
+	ep.poller, ep.carrier = &ep.Context, &Context{ep: ep}
 	ep.token.ep, ep.port.ep = ep, ep
 	ep.barrier.least = math.MaxUint64
 	if len(group) < j.size {

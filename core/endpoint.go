@@ -45,7 +45,7 @@ type Endpoint struct {
 	progress progress
 	bias     bias
 	idle     idleTimes
-	carrier  Context // what advance sends with
+	carrier  *Context // what advance sends with
 	table    handlerTable
 	barrier  barrier
 	asked    atomic.Pointer[chan Place] // who waits is to say where the rank is

@@ -44,7 +44,7 @@ func RunGoroutines(n int, cfg Config, body func(*Job) error, opts ...GoroutinesO
 	jobs := make([]*Job, n)
 	var ranks sync.WaitGroup
 	for r := range n {
-		ranks.Go(func() { g.runGoroutine(g.ranks[r], cfg, body, &jobs[r]) })
+		ranks.Go(func() { g.runGoroutine(g.ranks[r], &cfg, body, &jobs[r]) })
 	}
 	over := make(chan struct{})
 	go func() {
@@ -118,7 +118,7 @@ func label(r Rank) {
 }
 
 // runGoroutine is the life of one rank.
-func (g *inProcess) runGoroutine(m *member, cfg Config, body func(*Job) error, out **Job) {
+func (g *inProcess) runGoroutine(m *member, cfg *Config, body func(*Job) error, out **Job) {
 	label(m.rank)
 	j := newJob(m, cfg)
 	*out = j

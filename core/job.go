@@ -44,7 +44,7 @@ type Config struct {
 // Job is a rank's membership in a running job, before and after it attaches.
 type Job struct {
 	boot  Bootstrap
-	cfg   Config
+	cfg   *Config // not to be changed: ranks of a process share one
 	rank  Rank
 	size  int
 	start time.Time
@@ -64,7 +64,7 @@ type Job struct {
 }
 
 // newJob joins the job that boot stands for.
-func newJob(boot Bootstrap, cfg Config) *Job {
+func newJob(boot Bootstrap, cfg *Config) *Job {
 	return &Job{boot: boot, cfg: cfg, rank: boot.Rank(), size: boot.Size(), start: time.Now()}
 }
 
@@ -79,7 +79,7 @@ func (j *Job) Size() int { return j.size }
 func (j *Job) Local() []Rank { return j.boot.Local() }
 
 // Config returns the configuration the job runs with.
-func (j *Job) Config() Config { return j.cfg }
+func (j *Job) Config() Config { return *j.cfg }
 
 // Modelled reports whether the job runs in virtual time.
 func (j *Job) Modelled() bool { return j.proc != nil }
@@ -281,7 +281,8 @@ func Main(boot Bootstrap, cfg Config, body func(*Job) error) error {
 // Join makes the calling process the rank that boot stands for. It is Main for callers
 // that keep their main function; they end with Leave.
 func Join(boot Bootstrap, cfg Config) *Job {
-	j := newJob(boot, cfg.withDefaults())
+	cfg = cfg.withDefaults()
+	j := newJob(boot, &cfg)
 	j.exit = ExitOf(boot)
 	go j.watch(true)
 	return j

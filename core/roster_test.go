@@ -80,7 +80,9 @@ func TestSettingsDisagree(t *testing.T) {
 		said := make([]string, 3)
 		err := RunGoroutines(3, Config{Conduit: "stated", Segment: "0"}, func(j *Job) error {
 			if j.Rank() == 1 {
-				j.cfg.Settings = map[string]string{key: "5"}
+				own := j.Config()
+				own.Settings = map[string]string{key: "5"}
+				j.cfg = &own
 			}
 			_, err := j.Attach(AttachSpec{Group: []Rank{0, 1, 2}})
 			if err != nil {
@@ -109,7 +111,9 @@ func TestRosterFaults(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			err := RunGoroutines(4, Config{Conduit: "echo", Segment: "0"}, func(j *Job) error {
 				if cfg, ok := tc.config[j.Rank()]; ok {
-					j.cfg.Debug = cfg.Debug
+					own := j.Config()
+					own.Debug = cfg.Debug
+					j.cfg = &own
 				}
 				_, err := j.Attach(AttachSpec{Group: tc.group[j.Rank()]})
 				if err == nil {

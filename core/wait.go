@@ -109,7 +109,7 @@ func (ep *Endpoint) carryOn() (n int) {
 	if ep.kicked {
 		c := ep.poller
 		c.restricted |= advancing
-		n = ep.advance(&ep.carrier)
+		n = ep.advance(ep.carrier)
 		c.restricted &^= advancing
 	}
 	return n

@@ -161,7 +161,7 @@ func (aborted) Done() <-chan error { return nil }
 // TestStallWithoutSurvey: where nobody can ask the ranks, each tells what it waits for, once.
 func TestStallWithoutSurvey(t *testing.T) {
 	var said strings.Builder
-	j := newJob(aborted{Alone()}, Config{Stall: time.Second, Log: slog.New(slog.NewTextHandler(&said, nil))})
+	j := newJob(aborted{Alone()}, &Config{Stall: time.Second, Log: slog.New(slog.NewTextHandler(&said, nil))})
 	for range 3 {
 		j.stalled(Wait{For: "x", Since: 2 * time.Second})
 	}
@@ -183,7 +183,7 @@ func (s *surveyed) Stalled(Stall)     { s.stalls++ }
 // often it is looked: each time all ranks are asked, and one that is stopped does not read its questions.
 func TestLookAfter(t *testing.T) {
 	boot := &surveyed{Bootstrap: Alone()}
-	j := newJob(boot, Config{Stall: time.Second})
+	j := newJob(boot, &Config{Stall: time.Second})
 	defer j.enter(attachCall)()
 	began := func(ago time.Duration) { j.doing.Load().since = time.Now().Add(-ago) }
 	for i, c := range []struct {
