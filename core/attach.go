@@ -44,11 +44,9 @@ func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 		return nil, err
 	}
 	if j.proc == nil { // a model's profile was found when the job started
-		cfg := *j.cfg
-		if cfg.Profile, err = drv.LiveProfile(cfg.Profile); err != nil {
+		if j.profile, err = drv.LiveProfile(j.profile); err != nil {
 			return nil, err
 		}
-		j.cfg = &cfg
 	}
 	group, err := j.group(spec.Group)
 	if err != nil {
@@ -60,7 +58,7 @@ func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 		}
 	}
 	var given settings.Table
-	stated := func() settings.Table { given = drv.Table(j.cfg.Profile); return given }
+	stated := func() settings.Table { given = drv.Table(j.profile); return given }
 	if err := settings.Read(drv.Name, j.cfg.Settings, stated); err != nil {
 		return nil, fmt.Errorf("core: rank %d: %w", j.rank, err)
 	}
@@ -94,7 +92,7 @@ func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 
 func (j *Job) newEndpoint(drv Driver, group []Rank) *Endpoint {
 	ep := &Endpoint{
-		job: j, conduit: drv.New(j.cfg.Profile), proc: j.proc, roster: &roster{group: group}, bell: -1,
+		job: j, conduit: drv.New(j.profile), proc: j.proc, roster: &roster{group: group}, bell: -1,
 		single: j.cfg.Threads == Single || j.proc != nil,
 		debug:  j.cfg.Debug,
 		shared: j.local,

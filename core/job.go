@@ -43,17 +43,18 @@ type Config struct {
 
 // Job is a rank's membership in a running job, before and after it attaches.
 type Job struct {
-	boot  Bootstrap
-	cfg   *Config // not to be changed: ranks of a process share one
-	rank  Rank
-	size  int
-	start time.Time
-	ep    atomic.Pointer[Endpoint]
-	ended atomic.Pointer[error] // why the job is over, once it is
-	exit  func(status int)      // leaves the rank; does not return
-	freed bool                  // release was called
-	proc  *vtime.Proc           // nil live
-	local bool                  // other ranks live in this process
+	boot    Bootstrap
+	cfg     *Config // not to be changed: ranks of a process share one
+	profile string  // of the conduit; before Attach as Config names it
+	rank    Rank
+	size    int
+	start   time.Time
+	ep      atomic.Pointer[Endpoint]
+	ended   atomic.Pointer[error] // why the job is over, once it is
+	exit    func(status int)      // leaves the rank; does not return
+	freed   bool                  // release was called
+	proc    *vtime.Proc           // nil live
+	local   bool                  // other ranks live in this process
 
 	doing     atomic.Pointer[doing] // what it does for which it does not poll
 	returned  atomic.Bool           // its body has returned
@@ -65,7 +66,7 @@ type Job struct {
 
 // newJob joins the job that boot stands for.
 func newJob(boot Bootstrap, cfg *Config) *Job {
-	return &Job{boot: boot, cfg: cfg, rank: boot.Rank(), size: boot.Size(), start: time.Now()}
+	return &Job{boot: boot, cfg: cfg, profile: cfg.Profile, rank: boot.Rank(), size: boot.Size(), start: time.Now()}
 }
 
 // Rank returns the caller's rank. A handler may call it.
@@ -79,7 +80,11 @@ func (j *Job) Size() int { return j.size }
 func (j *Job) Local() []Rank { return j.boot.Local() }
 
 // Config returns the configuration the job runs with.
-func (j *Job) Config() Config { return *j.cfg }
+func (j *Job) Config() Config {
+	cfg := *j.cfg
+	cfg.Profile = j.profile
+	return cfg
+}
 
 // Modelled reports whether the job runs in virtual time.
 func (j *Job) Modelled() bool { return j.proc != nil }

@@ -84,7 +84,7 @@ func (j *Job) group(ranks []Rank) ([]Rank, error) {
 // finds out how ranks should wait. given is what settings.Table.Shared returned, of the table stated.
 func (ep *Endpoint) meet(need memory, given string, stated func() settings.Table) error {
 	j := ep.job
-	mine := card{need, j.cfg.digest(), groupDigest(ep.group, j.size), given}
+	mine := card{need, j.Config().digest(), groupDigest(ep.group, j.size), given}
 	b := mine.encode()
 	if j.proc == nil {
 		b = cpuMask(b)

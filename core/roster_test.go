@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/core/settings"
@@ -69,6 +70,22 @@ func stated(string) settings.Table {
 	return settings.Table{settings.Int("depth", new(int), 0, 9, ""), settings.Int("own", new(int), 0, 9, "").OwnPerRank()}
 }
 
+// runEach is RunGoroutines with a configuration for each rank.
+func runEach(n int, cfg func(Rank) Config, body func(*Job) error) error {
+	g := newInProcess(n, nil)
+	jobs := make([]*Job, n)
+	var ranks sync.WaitGroup
+	for r := range n {
+		own := cfg(Rank(r)).withDefaults()
+		ranks.Go(func() { g.runGoroutine(g.ranks[r], &own, body, &jobs[r]) })
+	}
+	ranks.Wait()
+	if g.ended != nil {
+		release(jobs)
+	}
+	return g.result()
+}
+
 // TestSettingsDisagree has one rank given another value of a setting than the others.
 func TestSettingsDisagree(t *testing.T) {
 	Register(Driver{Name: "stated", Settings: stated, New: func(string) Conduit { return new(echo) }})
@@ -78,12 +95,14 @@ func TestSettingsDisagree(t *testing.T) {
 		"other": "unknown; there are depth, own",
 	} {
 		said := make([]string, 3)
-		err := RunGoroutines(3, Config{Conduit: "stated", Segment: "0"}, func(j *Job) error {
-			if j.Rank() == 1 {
-				own := j.Config()
-				own.Settings = map[string]string{key: "5"}
-				j.cfg = &own
+		own := func(r Rank) Config {
+			cfg := Config{Conduit: "stated", Segment: "0"}
+			if r == 1 {
+				cfg.Settings = map[string]string{key: "5"}
 			}
+			return cfg
+		}
+		err := runEach(3, own, func(j *Job) error {
 			_, err := j.Attach(AttachSpec{Group: []Rank{0, 1, 2}})
 			if err != nil {
 				said[j.Rank()] = err.Error()
@@ -100,21 +119,17 @@ func TestSettingsDisagree(t *testing.T) {
 // TestRosterFaults has ranks that share a roster disagree: whoever notices names itself.
 func TestRosterFaults(t *testing.T) {
 	for _, tc := range []struct {
-		name   string
-		config map[Rank]Config
-		group  map[Rank][]Rank
-		want   string
+		name  string
+		debug map[Rank]bool
+		group map[Rank][]Rank
+		want  string
 	}{
-		{"configuration", map[Rank]Config{2: {Debug: true}}, nil, "attaches with another conduit, profile or configuration"},
+		{"configuration", map[Rank]bool{2: true}, nil, "attaches with another conduit, profile or configuration"},
 		{"group", nil, map[Rank][]Rank{0: {0, 1}, 1: {0, 1}, 2: {2}, 3: {2, 3}}, "which is in the group, attaches with another group"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			err := RunGoroutines(4, Config{Conduit: "echo", Segment: "0"}, func(j *Job) error {
-				if cfg, ok := tc.config[j.Rank()]; ok {
-					own := j.Config()
-					own.Debug = cfg.Debug
-					j.cfg = &own
-				}
+			own := func(r Rank) Config { return Config{Conduit: "echo", Segment: "0", Debug: tc.debug[r]} }
+			err := runEach(4, own, func(j *Job) error {
 				_, err := j.Attach(AttachSpec{Group: tc.group[j.Rank()]})
 				if err == nil {
 					return j.boot.Barrier() // until the others have noticed
