@@ -75,7 +75,7 @@ func TestIdleRanks(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("%d ranks: %d bytes for each that is idle", n, each)
-	if each > maxBytesIdle {
+	if each > maxBytesIdle && !shm.RaceEnabled { // the race detector makes every stack larger
 		t.Errorf("an idle rank takes %d bytes, more than %d", each, maxBytesIdle)
 	}
 }
