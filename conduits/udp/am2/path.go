@@ -63,6 +63,7 @@ type path struct {
 	calm     uint8 // round trips with losses since one was found too early
 	slow     uint8 // rounds of startup without growth
 	rounds   uint8 // of the filters
+	first    int   // the first window
 	least    int   // bytes of leastPackets
 	phaseAt  time.Duration
 
@@ -102,10 +103,11 @@ type snapshot struct {
 	limited     bool // there was little to send
 }
 
-// newPath returns a path of which nothing is known.
+// newPath returns a path of which nothing is known. Packets may be under way.
 func newPath(now time.Duration, window int) *path {
 	return &path{
-		window: window, least: window * leastPackets / firstPackets,
+		window: window, first: window, least: window * leastPackets / firstPackets,
+		deliveredAt: now, firstSent: now,
 		minRTT: Never, minRTTAt: now, lossRound: -1, earlyAt: -1, reduced: -1,
 	}
 }
@@ -136,7 +138,8 @@ func (pa *path) sending(now time.Duration, p *packet, size, inFlight int) {
 	}
 }
 
-// idle notes that all is sent that there was, though more could be.
+// idle notes that all is sent that there was, or that the peer has room for, though the path would take
+// more.
 func (pa *path) idle(inFlight int) {
 	if inFlight < pa.window {
 		pa.limited = max(pa.delivered+uint64(inFlight), 1)
@@ -301,8 +304,8 @@ func (pa *path) limit(rtt time.Duration) {
 		gain = drainGain
 	}
 	bw := pa.most()
-	if bw == 0 {
-		bw = float64(pa.window) / float64(max(rtt, shortest))
+	if !pa.full { // what has been sent so far may have been little
+		bw = max(bw, float64(pa.first)/float64(max(rtt, shortest)))
 	}
 	if rate := 0.99 * gain * bw; pa.full || rate > pa.rate {
 		pa.rate = rate

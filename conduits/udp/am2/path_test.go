@@ -146,6 +146,37 @@ func TestShares(t *testing.T) {
 	}
 }
 
+// TestLittle has little to send first, some of it after an hour, and then much: that it was little, and
+// slow, says nothing of the path.
+func TestLittle(t *testing.T) {
+	for _, quiet := range []time.Duration{0, time.Hour} {
+		t.Run(fmt.Sprint(quiet), func(t *testing.T) {
+			const delay = 10 * time.Millisecond
+			cfg := am2.Defaults()
+			cfg.Pack = am2.MinDatagram
+			p := newPair(t, cfg)
+			p.w.mtu = cfg.Datagram
+			p.w.fate = func(_, _ *node, _ []byte) []time.Duration { return []time.Duration{delay} }
+			exchange := func(n, size int) {
+				for range n {
+					if !p.post(letter{id: uint32(len(p.letters)), kind: am2.Medium, nargs: 1, size: size}) {
+						t.Fatal("no room")
+					}
+				}
+				p.w.until(10*time.Second, func() bool { return len(p.arrived) == len(p.letters) && p.w.quiet() })
+			}
+			exchange(1, 300)
+			p.w.now += quiet
+			exchange(15, 300) // more than go before there is a path
+			begin := p.w.now
+			exchange(3, 40_000)
+			if d := p.w.now - begin; d > 4*delay {
+				t.Errorf("120 KB take %v", d)
+			}
+		})
+	}
+}
+
 // TestNoHaste exchanges single requests and replies over long round trips: when one is known,
 // nothing is sent twice.
 func TestNoHaste(t *testing.T) {

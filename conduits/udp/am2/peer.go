@@ -186,7 +186,6 @@ func (pr *peer) popReady() *channel {
 // pump sends packets of the ready channels, weight by weight, until none can be sent. What the
 // congestion window holds up stays ready.
 func (pr *peer) pump(now time.Duration) {
-	empty := true
 	for pr.ready != nil {
 		ch := pr.ready
 		for range ch.weight() {
@@ -204,11 +203,9 @@ func (pr *peer) pump(now time.Duration) {
 		pr.popReady()
 		if _, p := ch.sendable(); p != nil {
 			pr.makeReady(ch)
-		} else if ch.waits() {
-			empty = false // the peer has no room
 		}
 	}
-	if pr.path != nil && empty {
+	if pr.path != nil {
 		pr.path.idle(pr.inFlight)
 	}
 }
