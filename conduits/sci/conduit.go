@@ -112,11 +112,11 @@ type base struct {
 	fds    []int          // peers' descriptors, to be closed
 	shared []*sharedArena // all arenas, when the ranks share a process
 
-	nodes   []remote // by position in group
-	asleep  []uint32 // own memory: by position, the number of the peer's present sleep, or 0
-	naps    uint32   // the number of this rank's latest sleep
-	doorman *sisci.LocalInterrupt
-	imports sync.Mutex
+	nodes    []remote // by position in group
+	asleep   []uint32 // own memory: by position, the number of the peer's present sleep, or 0
+	sleeps   uint32   // the number of this rank's latest sleep
+	doorbell *sisci.LocalInterrupt
+	imports  sync.Mutex
 }
 
 // remote is a peer as every profile sees it.
@@ -203,7 +203,7 @@ func (b *base) openBells(a *core.Attachment) error {
 		return err
 	}
 	b.asleep = words(bells)
-	if b.doorman, err = b.dev.CreateInterrupt(doorbell, true); err != nil {
+	if b.doorbell, err = b.dev.CreateInterrupt(doorbell, true); err != nil {
 		return err
 	}
 	if err := b.agree(a); err != nil {

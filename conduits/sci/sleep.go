@@ -16,14 +16,14 @@ import (
 // wake rings the peer's doorbell if it sleeps. It is called after every store that the
 // peer may wait for.
 func (b *base) wake(i int) {
-	if nap := shm.Load32(&b.asleep[i]); nap != 0 {
-		b.ring(i, nap)
+	if sleep := shm.Load32(&b.asleep[i]); sleep != 0 {
+		b.ring(i, sleep)
 	}
 }
 
 // ring rings for the given sleep of the peer, unless another context has done so.
-func (b *base) ring(i int, nap uint32) {
-	if atomic.CompareAndSwapUint32(&b.asleep[i], nap, 0) {
+func (b *base) ring(i int, sleep uint32) {
+	if atomic.CompareAndSwapUint32(&b.asleep[i], sleep, 0) {
 		if err := b.nodes[i].door.Trigger(); err != nil {
 			b.port.Fail(err)
 		}
@@ -33,11 +33,11 @@ func (b *base) ring(i int, nap uint32) {
 // announce tells the peers that this rank is going to sleep. Afterwards the caller looks
 // at its memory once more.
 func (b *base) announce() {
-	if b.naps++; b.naps == 0 {
-		b.naps = 1
+	if b.sleeps++; b.sleeps == 0 {
+		b.sleeps = 1
 	}
 	for i := range b.nodes {
-		b.nodes[i].bells.Store32(4*b.me, b.naps)
+		b.nodes[i].bells.Store32(4*b.me, b.sleeps)
 	}
 	if b.fenced {
 		shm.Fence()
@@ -51,7 +51,7 @@ func (b *base) retract() {
 	for i := range b.nodes {
 		b.nodes[i].bells.Store32(4*b.me, 0)
 	}
-	b.doorman.Clear()
+	b.doorbell.Clear()
 	shm.Silence(b.bell)
 }
 

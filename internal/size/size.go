@@ -30,7 +30,11 @@ func Parse(s string, whole uint64) (int, error) {
 	}
 	v, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
 	if !ok || err != nil || v < 0 || math.IsNaN(v) || v*scale > 1<<62 {
-		return 0, fmt.Errorf("size %q is not like 65536, 64MB, 1.5GB or 50%%", s)
+		example := "64MB or 1.5GB"
+		if whole > 0 {
+			example = "64MB, 1.5GB or 50%"
+		}
+		return 0, fmt.Errorf("size %q is not like 65536, %s", s, example)
 	}
 	return int(v * scale), nil
 }
