@@ -28,8 +28,8 @@ const (
 	shortest = time.Millisecond
 	// leastPackets is the least window, in packets.
 	leastPackets = 4
-	// leastBurst is what may be sent at once because the driver was late, in time at the path's
-	// rate; a quarter of a longer round trip may.
+	// leastBurst is what may be sent at once, in time at the path's rate; because the driver was
+	// late with packets that waited for their time, a quarter of a longer round trip may.
 	leastBurst = time.Millisecond
 	// quantum is for how long packets are held back together, so that one system call sends some.
 	quantum = 250 * time.Microsecond
@@ -58,6 +58,7 @@ type path struct {
 	phase    uint8 // of cruise
 	full     bool  // startup has found the bandwidth
 	rested   bool  // nothing was under way when the last packet was sent
+	held     bool  // packets wait for their time
 	lossy    bool  // something was lost in this phase
 	reorders uint8 // quarters of the round trip beyond the first by which packets come out of order
 	calm     uint8 // round trips with losses since one was found too early
@@ -134,8 +135,13 @@ func (pa *path) sending(now time.Duration, p *packet, size, inFlight int) {
 	}
 	p.snapshot = snapshot{pa.delivered, pa.deliveredAt, pa.firstSent, true, pa.limited > 0}
 	if pa.rate > 0 {
-		pa.next = max(pa.next, now-max(leastBurst, pa.trip()/4)) + time.Duration(float64(size)/pa.rate)
+		late := leastBurst
+		if pa.held {
+			late = max(late, pa.trip()/4)
+		}
+		pa.next = max(pa.next, now-late) + time.Duration(float64(size)/pa.rate)
 	}
+	pa.held = false
 }
 
 // idle notes that all is sent that there was, or that the peer has room for, though the path would take

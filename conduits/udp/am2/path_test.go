@@ -2,7 +2,9 @@ package am2_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -266,5 +268,95 @@ func TestOutage(t *testing.T) {
 	p.w.until(5*time.Second, func() bool { return len(p.arrived) == 2 && p.w.quiet() })
 	if p.w.times >= suspicious {
 		t.Errorf("told of %d transmissions in vain", p.w.times)
+	}
+}
+
+// TestHistory has a path carry 1 MB after whatever: idle hours, short messages, outages, losses, changes of
+// the round trip, a receiver that does not poll. It takes no more than some round trips longer than
+// the rate needs.
+func TestHistory(t *testing.T) {
+	seeds := []uint64{12, 84, 98, 143, 169, 191, 208, 330, 433} // histories that once made a path slow
+	for i := range uint64(30) {
+		seeds = append(seeds, 1000+i)
+	}
+	if raceEnabled {
+		seeds = seeds[:4]
+	}
+	for _, seed := range seeds {
+		random := rand.New(rand.NewPCG(seed, 1))
+		trip := func() time.Duration { return time.Duration(100_000 * math.Exp(7*random.Float64())) }
+		r := newRoute(10e6, trip())
+		w := newWorld(t)
+		w.fate = r.fate(w)
+		x, y := w.add(am2.Defaults()), w.add(am2.Defaults())
+		src := make([]byte, 1<<20)
+		got, want, left := 0, 0, 0
+		ex := x.endpoint(0, 1, &handler{})
+		y.endpoint(0, 1, &handler{segment: src, arrived: func(m *am2.Message) bool { got += m.Len; return false }})
+		if err := ex.Map(0, y.name(0), jobTag); err != nil {
+			t.Fatal(err)
+		}
+		most := 64 << 10
+		x.step = func() {
+			for left > 0 {
+				n := min(left, most)
+				op := am2.Op{Kind: am2.Long, Len: n, Src: src[:n]}
+				if ex.Reserve(&op) != am2.Reserved {
+					break
+				}
+				ex.Commit(&op)
+				left -= n
+			}
+		}
+		history := ""
+		carry := func(what string, n int, d time.Duration) {
+			history += what + " "
+			left, want = left+n, want+n
+			if d == 0 {
+				w.until(time.Minute, func() bool { return got == want && w.quiet() })
+				return
+			}
+			end := w.now + d
+			w.until(d+time.Hour, func() bool { return w.now >= end })
+		}
+		rest := func(d time.Duration) {
+			w.until(time.Minute, func() bool { return !slices.ContainsFunc(w.queue, func(e event) bool { return e.data != nil }) })
+			w.now += d
+		}
+		for range 1 + random.IntN(8) {
+			switch random.IntN(7) {
+			case 0:
+				carry("idle", 1, 0)
+				rest(time.Duration(random.Int64N(int64(time.Hour))))
+			case 1:
+				most = 1 + random.IntN(500)
+				carry("short", most*random.IntN(200), 0)
+			case 2:
+				carry("long", random.IntN(3<<20), 0)
+			case 3:
+				y.asleep = true
+				carry("busy", random.IntN(3<<20), time.Duration(random.Int64N(2e9)))
+				y.asleep = false
+				carry("", 0, 0)
+			case 4:
+				end := w.now + time.Duration(random.Int64N(3e9))
+				r.cut = func(now time.Duration) bool { return now < end }
+				carry("outage", random.IntN(3<<20), 0)
+			case 5:
+				r.rtt = trip()
+				rest(11 * time.Second) // for less long the old one is believed
+				carry("trip", random.IntN(1<<20), 0)
+			case 6:
+				r.loss = random.Float64() / 3
+				carry("loss", random.IntN(1<<19), 0)
+				r.loss = 0
+			}
+			most = 64 << 10
+		}
+		begin := w.now
+		carry("1MB", 1<<20, 0)
+		if d, most := w.now-begin, 150*time.Millisecond+8*r.rtt; d > most {
+			t.Errorf("history %d (%s): %v, want at most %v, with a round trip of %v", seed, history, d, most, r.rtt)
+		}
 	}
 }

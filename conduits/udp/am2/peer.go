@@ -195,7 +195,11 @@ func (pr *peer) pump(now time.Duration) {
 			}
 			ol := &ch.out[l]
 			if !pr.open(now, ol, l) {
-				ch.schedule(pr.paced())
+				at := pr.paced()
+				if pr.path != nil {
+					pr.path.held = at != Never
+				}
+				ch.schedule(at)
 				return
 			}
 			ch.sendNext(now, l, p)
