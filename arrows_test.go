@@ -24,8 +24,8 @@ type room struct {
 
 // rooms are listed from the top downwards. A package belongs to the one whose path is the longest.
 var rooms = []room{
-	{"cmd/aqrun", "the launcher of a job lists conduits, and starts ranks by itself or by that of an MPI library",
-		[]string{".", "core", "core/settings", "spawner", "conduits/mpi/libmpi", "internal/cli", "internal/stdfd"}, []string{"conduits/mpi/libmpi/libmpitest"}},
+	{"cmd/aqrun", "the launcher of a job lists conduits, and starts ranks by itself or by one that registers",
+		[]string{".", "core", "core/settings", "spawner", "internal/cli", "internal/stdfd"}, []string{"conduits/mpi/libmpi/libmpitest"}},
 	{"cmd/aqbench", "it is the command line of bench",
 		[]string{"bench/...", "core", "spawner", "extended/coll/...", "internal/stdfd"}, nil},
 	{"cmd/aqimpair", "it puts links between programs, whatever they are, and streams of its own of udp and TCP",
@@ -39,8 +39,6 @@ var rooms = []room{
 	{"bench/...", "it measures through the front door, as programs see the library, and what algorithms cost without one",
 		[]string{".", "bench/...", "core", "spawner", "extended", "extended/coll/...", "internal/vtime"},
 		[]string{"bench/runner/runnertest", "internal/shm"}},
-	{"bench/runner", "it starts jobs, also by the launcher of an MPI library",
-		[]string{".", "bench/...", "core", "spawner", "conduits/mpi/libmpi"}, []string{"bench/runner/runnertest"}},
 	{"bench/paper", "it repeats experiments below the library too: on the adapter alone, and on its hardware",
 		[]string{"bench/plot", "core", "extended", "extended/coll/...", "conduits/sci/sisci", "conduits/sci/hardware", "internal/machine", "internal/vtime"},
 		[]string{".", "internal/shm"}},
@@ -244,6 +242,8 @@ func TestArrowsBite(t *testing.T) {
 		{"bench/am", "conduits/sci", false},               // past the front door
 		{"bench/rma", "internal/shm", false},              //
 		{"cmd/aqrun", "bench", false},                     // another program's
+		{"cmd/aqrun", "conduits/mpi/libmpi", false},       // a launcher by name
+		{"bench/runner", "conduits/mpi/libmpi", false},    //
 		{"cmd/aqbench", "bench/runner/runnertest", false}, // a suite
 		{"somewhere/else", "core", false},                 // no room
 	} {
