@@ -73,7 +73,7 @@ var roles = map[string]func(){
 	"by a launcher": func() {
 		core.RegisterLauncher(core.Launcher{
 			Conduit: "loopback", Name: "rocket", Variables: []string{"AQUEDUCT_ROCKET"},
-			Rank:    func() (string, bool) { return os.Getenv("AQUEDUCT_ROCKET"), os.Getenv("AQUEDUCT_ROCKET") != "" },
+			Rank: func() (string, bool) { return os.Getenv("AQUEDUCT_ROCKET"), os.Getenv("AQUEDUCT_ROCKET") != "" },
 			Connect: func() (core.Bootstrap, error) {
 				if os.Getenv("AQUEDUCT_ROCKET") == "lost" {
 					return nil, errors.New("no ground control")

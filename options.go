@@ -50,7 +50,7 @@ func Goroutines(n int) Option {
 func Model(name string, n int) Option {
 	return func(s *settings) {
 		s.mode, s.ranks = model, n
-		s.cfg.Conduit, s.cfg.Profile = core.CutModel(name)
+		s.cfg.Conduit, s.cfg.Profile = CutModel(name)
 	}
 }
 
@@ -322,7 +322,7 @@ func setSeed(s *settings, v string) (err error) {
 func setLosses(s *settings, v string) error {
 	s.cfg.Losses = nil
 	for text := range strings.SplitSeq(v, ",") {
-		l, err := core.ParseLoss(text)
+		l, err := ParseLoss(text)
 		if err != nil {
 			return err
 		}

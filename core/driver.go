@@ -174,14 +174,3 @@ func (d Driver) complete() Driver {
 	}
 	return d
 }
-
-// CutModel cuts "sci/d339", as users name a model, into conduit and profile; the profile may
-// be a path ("sci/./my.machine"), and is "" for the conduit's default. What lacks one of the
-// two beside a slash ("sci/") is left whole, as a conduit that nobody finds.
-func CutModel(model string) (conduit, profile string) {
-	conduit, profile, cut := strings.Cut(model, "/")
-	if cut && (conduit == "" || profile == "") {
-		return model, ""
-	}
-	return conduit, profile
-}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aqueduct-go/aqueduct"
 	"github.com/aqueduct-go/aqueduct/bench"
 	"github.com/aqueduct-go/aqueduct/bench/am"
 	"github.com/aqueduct-go/aqueduct/bench/runner"
@@ -89,7 +90,7 @@ func (o *options) resolve(profile, threads string, over map[string]*string, mode
 		}
 		o.conduit, profile = conduit, *p
 	}
-	if c, own := core.CutModel(model); own != "" {
+	if c, own := aqueduct.CutModel(model); own != "" {
 		if f.Changed("profile") && profile != own {
 			return fmt.Errorf("--model %s and --profile %s contradict each other", model, profile)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aqueduct-go/aqueduct"
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/internal/cli"
 	"github.com/aqueduct-go/aqueduct/spawner"
@@ -182,7 +183,7 @@ func checkEmpty(fs *pflag.FlagSet) (err error) {
 // check refuses missing, impossible and conflicting options.
 func (o *options) check(fs *pflag.FlagSet) error {
 	inProcess := o.goroutines || o.model != ""
-	conduit, profile := core.CutModel(o.model)
+	conduit, profile := aqueduct.CutModel(o.model)
 	switch {
 	case o.n == 0:
 		return errors.New("the number of ranks is missing; give it with -n")
@@ -272,7 +273,7 @@ func (o *options) checkModel(fs *pflag.FlagSet) error {
 		}
 	}
 	for _, text := range o.lose {
-		l, err := core.ParseLoss(text)
+		l, err := aqueduct.ParseLoss(text)
 		if err != nil {
 			return fmt.Errorf("--lose %q: want RANK@TIME, such as 3@1.5ms", text)
 		}
@@ -345,7 +346,7 @@ func (o *options) checkConduit() error {
 	name, profile := o.conduit, o.profile
 	if o.model != "" {
 		var own string
-		if name, own = core.CutModel(o.model); own != "" {
+		if name, own = aqueduct.CutModel(o.model); own != "" {
 			profile = own
 		}
 	}
@@ -447,7 +448,7 @@ func (o *options) spec() spawner.Spec {
 		s.Mode = spawner.Goroutines
 	case o.model != "":
 		s.Mode = spawner.Modelled
-		conduit, profile := core.CutModel(o.model)
+		conduit, profile := aqueduct.CutModel(o.model)
 		s.Conduit = conduit
 		if profile != "" {
 			s.Profile = profile
