@@ -63,7 +63,7 @@ import (
 
 	// The conduits of the one binary.
 	_ "github.com/aqueduct-go/aqueduct/conduits/loopback"
-	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi"
+	_ "github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi"
 	_ "github.com/aqueduct-go/aqueduct/conduits/mpi/scampi"
 	_ "github.com/aqueduct-go/aqueduct/conduits/nbrhd"
 	_ "github.com/aqueduct-go/aqueduct/conduits/sci"
@@ -135,13 +135,13 @@ func Init(opts ...Option) (*core.Job, error) {
 	return core.Join(boot, s.cfg), nil
 }
 
-// connect joins the job of the launcher that started this process, aqrun or else that of an MPI
-// library; if there is none, it makes a job of one.
+// connect joins the job of the launcher that started this process, aqrun or else another; if there is
+// none, it makes a job of one.
 func connect() (boot core.Bootstrap, launched bool, err error) {
-	if byMPI() {
-		boot, err = libmpi.Connect()
+	if l := outsider(); l != nil {
+		boot, err = l.Connect()
 		if err != nil {
-			err = fmt.Errorf("%w; aqrun starts jobs without MPI", err)
+			err = fmt.Errorf("%w; aqrun starts jobs without %s", err, l.Name)
 		}
 		return boot, err == nil, err
 	}
@@ -152,6 +152,16 @@ func connect() (boot core.Bootstrap, launched bool, err error) {
 	return boot, err == nil, err
 }
 
-// byMPI reports whether the launcher of an MPI library, and nobody else, has started this process
-// as one of several.
-func byMPI() bool { return !spawner.Launched() && libmpi.Launched() }
+// outsider returns the launcher other than aqrun that has started this process as one of several, nil
+// if none has.
+func outsider() *core.Launcher {
+	if spawner.Launched() {
+		return nil
+	}
+	for _, l := range core.Launchers() {
+		if _, launched := l.Rank(); launched {
+			return l
+		}
+	}
+	return nil
+}

@@ -70,6 +70,23 @@ var roles = map[string]func(){
 			}
 		}
 	},
+	"by a launcher": func() {
+		core.RegisterLauncher(core.Launcher{
+			Conduit: "loopback", Name: "rocket", Variables: []string{"AQUEDUCT_ROCKET"},
+			Rank: func() (string, bool) { return os.Getenv("AQUEDUCT_ROCKET"), os.Getenv("AQUEDUCT_ROCKET") != "" },
+			Connect: func() (core.Bootstrap, error) {
+				if os.Getenv("AQUEDUCT_ROCKET") == "lost" {
+					return nil, errors.New("no ground control")
+				}
+				return core.Alone(), nil
+			},
+			Starter: func(string, int, bool) (*core.Starter, error) { return nil, errors.ErrUnsupported },
+		})
+		aqueduct.Run(func(job *core.Job) error {
+			fmt.Println(job.Config().Conduit)
+			return nil
+		})
+	},
 	"one fails, others compute": func() {
 		aqueduct.Run(func(job *core.Job) error {
 			if job.Rank() == 1 {
@@ -173,6 +190,21 @@ func TestRefused(t *testing.T) {
 		if status != 1 || out != "" || !strings.Contains(errs, c.says) || strings.Count(errs, "aqueduct: ") != 1 {
 			t.Errorf("%s with %q: status %d, output %q, message %q; want status 1 and %q", c.role, c.env, status, out, errs, c.says)
 		}
+	}
+}
+
+// A launcher that has registered is joined where it has started the process, and only there. It chooses
+// the conduit and owns its variables.
+func TestRegisteredLauncher(t *testing.T) {
+	for rank, want := range map[string]string{"0": "loopback\n", "": "sci\n"} {
+		status, out, errs := finish(t, program(t, "by a launcher", "AQUEDUCT_ROCKET="+rank))
+		if status != 0 || out != want || errs != "" {
+			t.Errorf("rank %q: status %d, %s, want %s\n%s", rank, status, out, want, errs)
+		}
+	}
+	status, _, errs := finish(t, program(t, "by a launcher", "AQUEDUCT_ROCKET=lost"))
+	if status != 1 || !strings.Contains(errs, "no ground control; aqrun starts jobs without rocket") {
+		t.Errorf("status %d\n%s", status, errs)
 	}
 }
 

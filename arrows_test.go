@@ -24,10 +24,10 @@ type room struct {
 
 // rooms are listed from the top downwards. A package belongs to the one whose path is the longest.
 var rooms = []room{
-	{"cmd/aqrun", "the launcher of a job lists conduits, and starts ranks by itself or by that of an MPI library",
-		[]string{".", "core", "core/settings", "spawner", "conduits/mpi/libmpi", "internal/cli", "internal/stdfd"}, []string{"conduits/mpi/libmpi/libmpitest"}},
+	{"cmd/aqrun", "the launcher of a job lists conduits, and starts ranks by itself or by one that registers",
+		[]string{".", "core", "core/settings", "spawner", "internal/cli", "internal/stdfd"}, []string{"conduits/mpi/libmpi/libmpitest"}},
 	{"cmd/aqbench", "it is the command line of bench",
-		[]string{"bench/...", "core", "spawner", "extended/coll/...", "internal/stdfd"}, nil},
+		[]string{".", "bench/...", "core", "spawner", "extended/coll/...", "internal/stdfd"}, nil},
 	{"cmd/aqimpair", "it puts links between programs, whatever they are, and streams of its own of udp and TCP",
 		[]string{"conduits/udp/...", "internal/cli", "internal/stdfd"}, []string{"spawner"}},
 	{"examples/...", "they use the library as anybody does",
@@ -39,14 +39,12 @@ var rooms = []room{
 	{"bench/...", "it measures through the front door, as programs see the library, and what algorithms cost without one",
 		[]string{".", "bench/...", "core", "spawner", "extended", "extended/coll/...", "internal/vtime"},
 		[]string{"bench/runner/runnertest", "internal/shm"}},
-	{"bench/runner", "it starts jobs, also by the launcher of an MPI library",
-		[]string{".", "bench/...", "core", "spawner", "conduits/mpi/libmpi"}, []string{"bench/runner/runnertest"}},
 	{"bench/paper", "it repeats experiments below the library too: on the adapter alone, and on its hardware",
 		[]string{"bench/plot", "core", "extended", "extended/coll/...", "conduits/sci/sisci", "conduits/sci/hardware", "internal/machine", "internal/vtime"},
 		[]string{".", "internal/shm"}},
 
 	{".", "the front door alone wires conduits, bootstrap and core together",
-		[]string{"core", "spawner", "conduits/loopback", "conduits/mpi/libmpi", "conduits/mpi/scampi", "conduits/nbrhd", "conduits/sci", "conduits/udp", "internal/stacks"}, nil},
+		[]string{"core", "spawner", "conduits/loopback", "conduits/mpi/libmpi", "conduits/mpi/scampi", "conduits/nbrhd", "conduits/sci", "conduits/udp", "internal/stacks", "internal/vtime"}, nil},
 
 	// Nothing below the front door knows a conduit, and none another, as the conduit is chosen at run
 	// time. They carry active messages, whatever these are for, so they do not know extended; and they
@@ -81,9 +79,11 @@ var rooms = []room{
 	{"conduits/udp/impair/tunnel", "it carries real packets over them", []string{"conduits/udp/impair"}, nil},
 
 	{"extended", "the Extended API is network-independent, on the Core API alone; in memory that is reached directly it publishes as conduits do",
-		[]string{"core", "extended/coll", "internal/shm", "internal/sparse"}, nil},
+		[]string{"core", "extended/coll", "extended/engine", "internal/shm"}, nil},
 	{"extended/coll/...", "schedules know no network, their price only virtual time",
 		[]string{"extended/coll", "internal/vtime"}, []string{"extended/coll/colltest", "internal/shm"}},
+	{"extended/engine", "state machines of a team's calls and barriers, on schedules: arrivals in, sends out",
+		[]string{"extended/coll", "internal/sparse"}, nil},
 	{"extended/pgas", "types for the Extended API",
 		[]string{"core", "extended"}, []string{"core/coretest", "spawner/...", "conduits/loopback", "conduits/sci"}},
 	{"extended/exttest", "the suite of the Extended API",
@@ -232,6 +232,8 @@ func TestArrowsBite(t *testing.T) {
 		{"extended", "conduits/sci", false},               // a network
 		{"extended", "internal/vtime", false},             // what is below the Core API
 		{"extended/coll", "core", false},                  // schedules know no network
+		{"extended/engine", "core", false},                // nor do those who carry them out
+		{"extended/engine", "extended", true},             // upwards
 		{"core", "spawner", false},                        // what started the job
 		{"core", "conduits/loopback", true},               // upwards
 		{"core/settings", "core", false},                  // upwards
@@ -244,6 +246,8 @@ func TestArrowsBite(t *testing.T) {
 		{"bench/am", "conduits/sci", false},               // past the front door
 		{"bench/rma", "internal/shm", false},              //
 		{"cmd/aqrun", "bench", false},                     // another program's
+		{"cmd/aqrun", "conduits/mpi/libmpi", false},       // a launcher by name
+		{"bench/runner", "conduits/mpi/libmpi", false},    //
 		{"cmd/aqbench", "bench/runner/runnertest", false}, // a suite
 		{"somewhere/else", "core", false},                 // no room
 	} {

@@ -14,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi"
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/spawner"
 )
@@ -51,7 +50,7 @@ func Goroutines(n int) Option {
 func Model(name string, n int) Option {
 	return func(s *settings) {
 		s.mode, s.ranks = model, n
-		s.cfg.Conduit, s.cfg.Profile = core.CutModel(name)
+		s.cfg.Conduit, s.cfg.Profile = CutModel(name)
 	}
 }
 
@@ -115,7 +114,7 @@ func settle(opts []Option) (settings, error) {
 	for _, o := range opts {
 		o(&s)
 	}
-	if spawner.Launched() || byMPI() {
+	if spawner.Launched() || outsider() != nil {
 		s.mode, s.ranks = processes, 1 // this process is one rank, whatever the program prefers
 	}
 	for _, v := range variables {
@@ -134,8 +133,8 @@ func settle(opts []Option) (settings, error) {
 		switch {
 		case s.mode == model:
 			s.cfg.Conduit = "loopback"
-		case s.mode == processes && byMPI():
-			s.cfg.Conduit = "mpi"
+		case s.mode == processes && outsider() != nil:
+			s.cfg.Conduit = outsider().Conduit
 		default:
 			s.cfg.Conduit = "sci"
 		}
@@ -163,12 +162,12 @@ func (s *settings) check() error {
 	switch {
 	case s.ranks < 1 || s.ranks > spawner.MaxRanks:
 		return fmt.Errorf("aqueduct: a job of %d ranks; want 1 to %d", s.ranks, spawner.MaxRanks)
-	case s.mode == processes && s.ranks > 1 && !spawner.Launched() && !byMPI():
+	case s.mode == processes && s.ranks > 1 && !spawner.Launched() && outsider() == nil:
 		return fmt.Errorf("aqueduct: %d ranks as processes need the launcher: aqrun -n %[1]d %s; or set AQUEDUCT_MODE=goroutines",
 			s.ranks, filepath.Base(os.Args[0]))
-	case s.mode != processes && byMPI():
-		return fmt.Errorf("aqueduct: the launcher of an MPI library has started several processes, each of which would be a job of its own: unset AQUEDUCT_MODE, or start %s by itself",
-			filepath.Base(os.Args[0]))
+	case s.mode != processes && outsider() != nil:
+		return fmt.Errorf("aqueduct: %s has started several processes, each of which would be a job of its own: unset AQUEDUCT_MODE, or start %s by itself",
+			outsider().Name, filepath.Base(os.Args[0]))
 	case s.mode != model && s.onlyModelled() != "":
 		return fmt.Errorf("aqueduct: %s is for jobs in virtual time; run them with aqrun --model or the option Model", s.onlyModelled())
 	case s.trace != "" && s.cfg.Trace != nil:
@@ -206,7 +205,7 @@ var variables = []struct {
 
 // foreign are the variables that others read: the launcher's part of a job, and programs
 // of this project.
-var foreign = []string{spawner.EnvRank, spawner.EnvSize, spawner.EnvSocket, spawner.EnvSecret, spawner.EnvJob, libmpi.EnvLib, "AQUEDUCT_BENCH"}
+var foreign = []string{spawner.EnvRank, spawner.EnvSize, spawner.EnvSocket, spawner.EnvSecret, spawner.EnvJob, "AQUEDUCT_BENCH"}
 
 // warned is set when the process has warned of unknown variables.
 var warned sync.Once
@@ -214,13 +213,16 @@ var warned sync.Once
 // warnOfUnknown warns, once and on rank 0 only, of variables that nobody reads.
 func warnOfUnknown(log *slog.Logger) {
 	r := spawner.RankText()
-	if byMPI() {
-		r = libmpi.RankText()
+	if l := outsider(); l != nil {
+		r, _ = l.Rank()
 	}
 	if r != "" && r != "0" {
 		return
 	}
 	known := slices.Clone(foreign)
+	for _, l := range core.Launchers() {
+		known = append(known, l.Variables...)
+	}
 	for _, v := range variables {
 		known = append(known, v.name)
 	}
@@ -320,7 +322,7 @@ func setSeed(s *settings, v string) (err error) {
 func setLosses(s *settings, v string) error {
 	s.cfg.Losses = nil
 	for text := range strings.SplitSeq(v, ",") {
-		l, err := core.ParseLoss(text)
+		l, err := ParseLoss(text)
 		if err != nil {
 			return err
 		}

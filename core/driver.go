@@ -110,34 +110,36 @@ func modelled() string {
 	return "there are " + strings.Join(names, ", ")
 }
 
-var drivers struct {
+// known is what init functions have made known.
+var known struct {
 	sync.Mutex
-	m map[string]Driver
+	drivers   map[string]Driver
+	launchers []*Launcher // replaced, never changed
 }
 
 // Register makes a conduit available under d.Name. It is meant for init functions and
 // panics if the name is empty or taken.
 func Register(d Driver) {
-	drivers.Lock()
-	defer drivers.Unlock()
+	known.Lock()
+	defer known.Unlock()
 	if d.Name == "" || d.New == nil {
 		panic("core: Register needs a name and a constructor")
 	}
-	if _, dup := drivers.m[d.Name]; dup {
+	if _, dup := known.drivers[d.Name]; dup {
 		panic("core: conduit " + d.Name + " registered twice")
 	}
-	if drivers.m == nil {
-		drivers.m = make(map[string]Driver)
+	if known.drivers == nil {
+		known.drivers = make(map[string]Driver)
 	}
-	drivers.m[d.Name] = d
+	known.drivers[d.Name] = d
 }
 
 // Drivers returns the registered conduits in order of name.
 func Drivers() []Driver {
-	drivers.Lock()
-	defer drivers.Unlock()
+	known.Lock()
+	defer known.Unlock()
 	var ds []Driver
-	for _, d := range drivers.m {
+	for _, d := range known.drivers {
 		ds = append(ds, d.complete())
 	}
 	slices.SortFunc(ds, func(a, b Driver) int {
@@ -152,10 +154,10 @@ func Drivers() []Driver {
 // DriverByName returns the conduit registered under name, or an error that lists the
 // names there are.
 func DriverByName(name string) (Driver, error) {
-	drivers.Lock()
-	d, ok := drivers.m[name]
-	names := slices.Sorted(maps.Keys(drivers.m))
-	drivers.Unlock()
+	known.Lock()
+	d, ok := known.drivers[name]
+	names := slices.Sorted(maps.Keys(known.drivers))
+	known.Unlock()
 	switch {
 	case !ok && strings.Contains(name, "/"):
 		return Driver{}, fmt.Errorf("core: %q is no conduit; a model is CONDUIT, CONDUIT/MODEL or CONDUIT/PATH, with a conduit of %v", name, names)
@@ -171,15 +173,4 @@ func (d Driver) complete() Driver {
 		d.Profiles, d.Models = d.Variants()
 	}
 	return d
-}
-
-// CutModel cuts "sci/d339", as users name a model, into conduit and profile; the profile may
-// be a path ("sci/./my.machine"), and is "" for the conduit's default. What lacks one of the
-// two beside a slash ("sci/") is left whole, as a conduit that nobody finds.
-func CutModel(model string) (conduit, profile string) {
-	conduit, profile, cut := strings.Cut(model, "/")
-	if cut && (conduit == "" || profile == "") {
-		return model, ""
-	}
-	return conduit, profile
 }

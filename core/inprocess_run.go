@@ -14,14 +14,6 @@ import (
 // GoroutinesOption adjusts RunGoroutines.
 type GoroutinesOption func(*inProcess)
 
-// WithKill gives tests a way to lose a rank: before the ranks start, control receives a
-// function that ends the job as the death of a rank does.
-func WithKill(control func(kill func(Rank))) GoroutinesOption {
-	return func(g *inProcess) {
-		control(func(r Rank) { g.ranks[r].Abort(StatusLost, fmt.Sprintf("rank %d was killed", r)) })
-	}
-}
-
 // WithSurvey gives a function that says where all ranks are; see Table. It takes a second at most.
 func WithSurvey(control func(places func() []Place)) GoroutinesOption {
 	return func(g *inProcess) { control(g.places) }

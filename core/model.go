@@ -3,9 +3,7 @@ package core
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
@@ -15,17 +13,6 @@ import (
 type Loss struct {
 	Rank Rank
 	At   Time // virtual
-}
-
-// ParseLoss reads RANK@TIME, such as "3@1.5ms".
-func ParseLoss(s string) (Loss, error) {
-	var r int32
-	rank, at, ok := strings.Cut(s, "@")
-	d, err := time.ParseDuration(at)
-	if _, bad := fmt.Sscanf(rank+" ", "%d ", &r); bad != nil || itoa(int(r)) != rank || r < 0 || !ok || err != nil || d < 0 {
-		return Loss{}, fmt.Errorf("core: loss %q; want RANK@TIME, such as 3@1.5ms", s)
-	}
-	return Loss{Rank(r), vtime.FromDuration(d)}, nil
 }
 
 // defaultBlock is how long a modelled rank may block its coroutine in host time, other than
@@ -195,26 +182,4 @@ func (m *modelRun) report(host time.Duration) ModelReport {
 		Model: m.cfg.Conduit + "/" + m.cfg.Profile, Ranks: m.size, Time: k.Now(),
 		Events: k.Events(), Switches: k.Switches(), Host: host, Disturbed: k.Disturbed(), Usage: k.Usage(),
 	}
-}
-
-// reportedResources is how many resources a report's table shows, the busiest.
-const reportedResources = 20
-
-// Write writes the report for people.
-func (r *ModelReport) Write(w io.Writer) error {
-	var b strings.Builder
-	seconds := max(r.Host.Seconds(), 1e-9)
-	fmt.Fprintf(&b, "model %s: %d ranks, %v of virtual time in %v on the host\n", r.Model, r.Ranks, r.Time, r.Host.Round(time.Microsecond))
-	fmt.Fprintf(&b, "%d events (%.2f million/s), %d rank switches (%.2f million/s)\n",
-		r.Events, float64(r.Events)/seconds/1e6, r.Switches, float64(r.Switches)/seconds/1e6)
-	if r.Disturbed != "" {
-		fmt.Fprintf(&b, "not deterministic: %s\n", r.Disturbed)
-	}
-	if len(r.Usage) > 0 {
-		if err := vtime.WriteUsage(&b, r.Usage, r.Time, reportedResources); err != nil {
-			return err
-		}
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }

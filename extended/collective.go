@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/aqueduct-go/aqueduct/extended/coll"
+	"github.com/aqueduct-go/aqueduct/extended/engine"
 )
 
 // Collective calls. All members of a team make the same calls in the same order, with
@@ -32,7 +33,7 @@ func (t *Team) begin(c *Context, k coll.Call, dst, src []byte, combine func(dst,
 	if err := t.rooted(c, k.Op, k.Root); err != nil {
 		return 0, err
 	}
-	says := signature{uint32(k.Op), uint32(k.Root), uint32(k.Bytes), kind}
+	says := engine.Signature{uint32(k.Op), uint32(k.Root), uint32(k.Bytes), kind}
 	if says != t.declined && t.leavesToNative(k.Op, kind) {
 		if ev, begun, err := t.beginNative(c, &k, dst, src, says); begun || err != nil {
 			return ev, err
@@ -40,7 +41,7 @@ func (t *Team) begin(c *Context, k coll.Call, dst, src []byte, combine func(dst,
 		t.declined = says
 	}
 	k.InPlace = inPlace(k.Op, dst, src, t.self*k.Bytes)
-	p, err := t.calls.plans.get(t, k)
+	p, err := t.engine.Plan(k, t.ep.forced)
 	if err != nil {
 		return 0, t.ep.misuse(k.Op.String(), "%v", err)
 	}
@@ -71,13 +72,17 @@ func (t *Team) rooted(c *Context, op coll.Op, root int) error {
 }
 
 // start carries out a plan.
-func (t *Team) start(c *Context, p *plan, dst, src []byte, combine func(dst, src []byte), says signature) (Event, error) {
+func (t *Team) start(c *Context, p *engine.Plan, dst, src []byte, combine func(dst, src []byte), says engine.Signature) (Event, error) {
 	op, err := c.begin(coll.Op(says[0]).String())
 	if err != nil {
 		return 0, err
 	}
 	t.count(op, says)
-	if err := c.Exclusively(func() { t.calls.begin(c.Context, p, op, dst, src, combine, says) }); err != nil {
+	op.pending.Add(1)
+	if err := c.Exclusively(func() {
+		t.outlet.c = c.Context
+		t.engine.Begin(p, op, dst, src, combine, says)
+	}); err != nil {
 		return 0, err
 	}
 	return c.event(op, nil)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/extended/coll"
+	"github.com/aqueduct-go/aqueduct/extended/engine"
 )
 
 // Handlers of this package, in the range that core keeps for it.
@@ -72,7 +73,7 @@ type Endpoint struct {
 
 	engaged, spare []*Team        // teams that may go on
 	confirmations  []confirmation // to be sent
-	scratch        arena          // shared scratch memory, of teams
+	scratch        engine.Arena   // shared scratch memory, of teams
 	forced         coll.Forced    // algorithms of collectives that overrule the table; nil for none
 	debug          bool
 }
@@ -101,9 +102,9 @@ func Attach(job *core.Job, spec core.AttachSpec) (*Endpoint, error) {
 	ep.piece = pieces{put: min(smallPut, l.MaxMediumRequest), get: l.MaxMediumReply, long: l.MaxLongRequest, longReply: l.MaxLongReply}
 	ep.ops.single = ep.single
 	ep.debug = job.Config().Debug
-	ep.piece.coll = min(l.MaxMediumRequest, l.MaxMediumReply, maxPart)
+	ep.piece.coll = min(l.MaxMediumRequest, l.MaxMediumReply, engine.MaxPart)
 	ep.extra = c.Extra()
-	ep.scratch.size = ep.extra
+	ep.scratch.Size = ep.extra
 	ep.native = natives{put: c.MaxNativePut(), get: c.MaxNativeGet(), collective: c.MaxNativeCollective()}
 	ep.teams = make(map[uint64]*Team)
 	if err := ep.reachPeers(); err != nil {

@@ -6,36 +6,36 @@ import "github.com/aqueduct-go/aqueduct/core"
 // there. It may poll. src is a rank of the job, not of a team, and may be the caller. Not
 // allowed in a handler.
 func (c *Context) Get(dst []byte, src core.Rank, off uint64) error {
-	if from := place(c.ep.direct, src, off, len(dst)); from != nil {
-		fetch(dst, from)
-		return nil
-	}
-	_, err := c.get("Get", blocking, dst, src, off)
+	_, err := c.get(blocking, dst, src, off)
 	return err
 }
 
 // GetNB initiates a get and returns its event; dst is undefined until that is
 // synchronised. Not allowed in a handler.
 func (c *Context) GetNB(dst []byte, src core.Rank, off uint64) (Event, error) {
-	if from := place(c.ep.direct, src, off, len(dst)); from != nil {
-		fetch(dst, from)
-		return 0, nil
-	}
-	return c.get("GetNB", explicit, dst, src, off)
+	return c.get(explicit, dst, src, off)
 }
 
 // GetNBI initiates an implicit get; see PutNBI. Not allowed in a handler.
 func (c *Context) GetNBI(dst []byte, src core.Rank, off uint64) error {
-	if from := place(c.ep.direct, src, off, len(dst)); from != nil {
-		fetch(dst, from)
-		return nil
-	}
-	_, err := c.get("GetNBI", implicit, dst, src, off)
+	_, err := c.get(implicit, dst, src, off)
 	return err
 }
 
-// get is all forms of gets.
-func (c *Context) get(call string, f form, dst []byte, src core.Rank, off uint64) (Event, error) {
+// get is all forms of gets, as put is of puts.
+func (c *Context) get(f form, dst []byte, src core.Rank, off uint64) (Event, error) {
+	if from := place(c.ep.direct, src, off, len(dst)); from != nil {
+		fetch(dst, from)
+		return 0, nil
+	}
+	return c.getChecked(gets[f], f, dst, src, off)
+}
+
+// gets names the forms.
+var gets = [...]string{blocking: "Get", explicit: "GetNB", implicit: "GetNBI"}
+
+// getChecked is get where that needs a check or messages; call names it.
+func (c *Context) getChecked(call string, f form, dst []byte, src core.Rank, off uint64) (Event, error) {
 	if err := c.admit(call, src, off, len(dst)); err != nil {
 		return 0, err
 	}

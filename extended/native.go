@@ -3,6 +3,7 @@ package extended
 import (
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/extended/coll"
+	"github.com/aqueduct-go/aqueduct/extended/engine"
 )
 
 // natives are the bytes of the largest operations that the network carries out itself, without
@@ -96,7 +97,7 @@ func (t *Team) leavesToNative(op coll.Op, kind uint32) bool {
 }
 
 // beginNative begins a call, unless the network declines it.
-func (t *Team) beginNative(c *Context, k *coll.Call, dst, src []byte, says signature) (ev Event, begun bool, err error) {
+func (t *Team) beginNative(c *Context, k *coll.Call, dst, src []byte, says engine.Signature) (ev Event, begun bool, err error) {
 	op, err := c.begin(k.Op.String())
 	if err != nil {
 		return 0, false, err

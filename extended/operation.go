@@ -6,24 +6,25 @@ import (
 	"sync/atomic"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/extended/engine"
 )
 
 // operation is something under way: what an event stands for, the implicit operations of a
 // context or an access region, or one get of those. Messages name it by its number.
 type operation struct {
 	number     uint32
-	generation uint32          // odd while in use, even on the free list; see operations.advance
-	pending    tally           // answers and members still to come, plus 1 during initiation
-	local      core.Completion // payloads in use of puts with LCLeaf
-	deferred   core.Completion // payloads in use of the other puts
-	native     core.Completion // parts that the network carries out itself
-	group      *operation      // what it is a member of: it ends by itself and tells the group
-	dst        []byte          // of a get
-	call       string          // what began it, for reports
-	team       *Team           // of a collective call, else nil
-	made       int64           // it is this one of the team's collective calls, from 1
-	says       signature       // and this is what it does
-	next       *operation      // on the free list
+	generation uint32           // odd while in use, even on the free list; see operations.advance
+	pending    tally            // answers and members still to come, plus 1 during initiation
+	local      core.Completion  // payloads in use of puts with LCLeaf
+	deferred   core.Completion  // payloads in use of the other puts
+	native     core.Completion  // parts that the network carries out itself
+	group      *operation       // what it is a member of: it ends by itself and tells the group
+	dst        []byte           // of a get
+	call       string           // what began it, for reports
+	team       *Team            // of a collective call, else nil
+	made       int64            // it is this one of the team's collective calls, from 1
+	says       engine.Signature // and this is what it does
+	next       *operation       // on the free list
 }
 
 // done reports whether the operation is complete: nothing is to come, and no payload is in
@@ -176,6 +177,9 @@ func (ep *Endpoint) finish(op *operation, n int64) {
 	ep.ops.release(op)
 	g.pending.Add(-1)
 }
+
+// Over implements engine.Op for a collective call, which has no group.
+func (op *operation) Over() { op.pending.Add(-1) }
 
 // form is how an operation is initiated.
 type form uint8

@@ -43,37 +43,39 @@ const smallPut = 4096
 // poll. dst is a rank of the job, not of a team, and may be the caller. Not allowed in a
 // handler.
 func (c *Context) Put(dst core.Rank, off uint64, src []byte) error {
-	if to := place(c.ep.direct, dst, off, len(src)); to != nil {
-		move(to, src)
-		return nil
-	}
-	_, err := c.put("Put", blocking, dst, off, src, LCDefer)
+	_, err := c.put(blocking, dst, off, src, LCDefer)
 	return err
 }
 
 // PutNB initiates a put and returns its event. src may be reused as lc says. Not allowed
 // in a handler.
 func (c *Context) PutNB(dst core.Rank, off uint64, src []byte, lc LocalCompletion) (Event, error) {
-	if to := place(c.ep.direct, dst, off, len(src)); to != nil && lc.valid() {
-		move(to, src)
-		return 0, nil
-	}
-	return c.put("PutNB", explicit, dst, off, src, lc)
+	return c.put(explicit, dst, off, src, lc)
 }
 
 // PutNBI initiates an implicit put: a part of the open access region, or else of what
 // TestNBI and WaitNBI synchronise. src may be reused as lc says. Not allowed in a handler.
 func (c *Context) PutNBI(dst core.Rank, off uint64, src []byte, lc LocalCompletion) error {
-	if to := place(c.ep.direct, dst, off, len(src)); to != nil && lc.valid() {
-		move(to, src)
-		return nil
-	}
-	_, err := c.put("PutNBI", implicit, dst, off, src, lc)
+	_, err := c.put(implicit, dst, off, src, lc)
 	return err
 }
 
-// put is all forms of puts.
-func (c *Context) put(call string, f form, dst core.Rank, off uint64, src []byte, lc LocalCompletion) (Event, error) {
+// put is all forms of puts. Its callers are inlined, so it is one call away from the program; where the
+// segment is reached and nothing is wrong it is all there is.
+func (c *Context) put(f form, dst core.Rank, off uint64, src []byte, lc LocalCompletion) (Event, error) {
+	if to := place(c.ep.direct, dst, off, len(src)); to != nil && lc.valid() {
+		move(to, src)
+		return 0, nil
+	}
+	return c.putChecked(f, dst, off, src, lc)
+}
+
+// puts names the forms.
+var puts = [...]string{blocking: "Put", explicit: "PutNB", implicit: "PutNBI"}
+
+// putChecked is put where that needs a check or messages.
+func (c *Context) putChecked(f form, dst core.Rank, off uint64, src []byte, lc LocalCompletion) (Event, error) {
+	call := puts[f]
 	if err := c.admit(call, dst, off, len(src)); err != nil {
 		return 0, err
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/extended/engine"
 )
 
 // Team is an ordered group of ranks that synchronise and communicate collectively; each
@@ -19,16 +20,16 @@ type Team struct {
 	members []core.Rank       // by team rank
 	index   map[core.Rank]int // the inverse; nil for the world
 	self    int
-	reach   bool   // every member reaches every member's segment
-	taken   extent // of shared scratch memory
-	piece   extent // of that what is used: as much on all members
+	reach   bool          // every member reaches every member's segment
+	taken   engine.Extent // of shared scratch memory
 	freed   bool
 	engaged bool // it is on the endpoint's list of teams that may go on
 
 	barrier  barrier
-	calls    calls
-	made     tally     // collective calls begun, those of the network among them
-	declined signature // of the last call that the network did not take
+	engine   engine.Engine
+	outlet   outlet           // of the engine
+	made     tally            // collective calls begun, those of the network among them
+	declined engine.Signature // of the last call that the network did not take
 }
 
 // worldID is the id of the team of all ranks. Others are named after their first member, and
@@ -94,7 +95,7 @@ func (t *Team) Endpoint() *Endpoint { return t.ep }
 // returns when all members have the team.
 func (c *Context) newTeam(id uint64, members []core.Rank) (*Team, error) {
 	ep := c.ep
-	t := &Team{ep: ep, id: id, members: members, self: -1, declined: signature{2: anyBytes}}
+	t := &Team{ep: ep, id: id, members: members, self: -1, declined: engine.Signature{2: anyBytes}}
 	if id != worldID {
 		t.index = make(map[core.Rank]int, len(members))
 		for i, r := range members {
@@ -103,12 +104,14 @@ func (c *Context) newTeam(id uint64, members []core.Rank) (*Team, error) {
 	}
 	t.made.single = ep.single
 	t.self = t.RankOf(ep.Rank())
-	t.calls.init(t)
-	t.barrier.team = t
+	t.barrier.team, t.outlet.Team = t, t
+	t.engine.Init(engine.Config{
+		Members: len(members), Self: t.self, Part: ep.piece.coll, Debug: ep.debug, Team: t, Describe: describe,
+	}, &t.outlet)
 	err := c.Exclusively(func() {
 		ep.teams[id] = t
 		for _, m := range ep.strays[id] {
-			ep.straying -= cost(len(m.data))
+			ep.straying -= engine.Cost(len(m.data))
 			m.deliver(t)
 		}
 		delete(ep.strays, id)
@@ -123,13 +126,13 @@ func (c *Context) newTeam(id uint64, members []core.Rank) (*Team, error) {
 // much shared scratch memory everybody can spare.
 func (t *Team) settle(c *Context) error {
 	reach := !slices.ContainsFunc(t.members, func(r core.Rank) bool { return t.ep.reach.of(r) == nil })
-	var piece extent
+	var piece engine.Extent
 	offer := uint64(0)
 	if reach {
 		if err := c.Exclusively(func() { piece = t.ep.takePiece() }); err != nil {
 			return err
 		}
-		offer = 1<<32 | uint64(piece.n)
+		offer = 1<<32 | uint64(piece.Len)
 	}
 	agreed := offer
 	if t.id != worldID || t.ep.core.Reaches() { // else all know, and attaching was a barrier
@@ -141,9 +144,9 @@ func (t *Team) settle(c *Context) error {
 	return c.Exclusively(func() {
 		t.reach, t.taken = agreed>>32 != 0, piece
 		if n := int(uint32(agreed)); n > 0 {
-			t.piece, t.calls.space.size = extent{piece.off, n}, n
+			t.engine.Share(piece.Off, n)
 		}
-		for _, m := range t.barrier.init(len(t.members), t.reach) {
+		for _, m := range t.barrier.makeReady() {
 			m.deliver(t)
 		}
 	})
@@ -313,13 +316,13 @@ func (t *Team) Free(c *Context) error {
 	}
 	var busy error
 	if err := c.Exclusively(func() {
-		if n := t.calls.underWay(); n > 0 || t.barrier.notified {
+		if n := t.engine.UnderWay(); n > 0 || t.barrier.Notified() {
 			busy = t.ep.misuse("Free", "%d collectives of the team are under way", n)
 			return
 		}
 		t.freed = true
 		delete(t.ep.teams, t.id)
-		t.ep.scratch.give(t.taken)
+		t.ep.scratch.Give(t.taken)
 	}); err != nil {
 		return err
 	}
@@ -373,12 +376,12 @@ func (ep *Endpoint) forTeam(handle teamHandler) core.Handler {
 	}
 }
 
-// maxStrays bounds the bytes that peers who are ahead can make this rank keep, messageCost
-// for each message included: far more than the messages with which teams begin.
+// maxStrays bounds the bytes that peers who are ahead can make this rank keep, the cost
+// of each message included: far more than the messages with which teams begin.
 const maxStrays = 64 << 20
 
 func (ep *Endpoint) keepStray(tok *core.Token, id uint64, m *stray) {
-	if ep.straying += cost(len(m.data)); ep.straying > maxStrays {
+	if ep.straying += engine.Cost(len(m.data)); ep.straying > maxStrays {
 		ep.malformed(tok, "team %d.%d is unknown here, as are those of messages of %d bytes before; was it freed?", id>>32, uint32(id), ep.straying)
 		return
 	}

@@ -13,7 +13,7 @@ func (ep *Endpoint) Force(c *Context, f coll.Forced) error {
 	return c.Exclusively(func() {
 		ep.forced = f
 		for _, t := range ep.teams {
-			t.calls.plans = plans{}
+			t.engine.Forget()
 		}
 	})
 }
@@ -22,7 +22,5 @@ func (ep *Endpoint) Force(c *Context, f coll.Forced) error {
 // the given size in bytes; a reduction is of elements of elem bytes and commutes. The same
 // on all members (see coll.Choices). A handler may call it.
 func (t *Team) Choices(op coll.Op, bytes, elem int) []coll.Choice {
-	return coll.Choices(&coll.Call{
-		Op: op, N: t.Size(), Bytes: bytes, Elem: elem, Commutes: true, Reach: t.piece.n > 0, ShmLimit: t.piece.n / 2,
-	})
+	return t.engine.Choices(coll.Call{Op: op, Bytes: bytes, Elem: elem, Commutes: true})
 }

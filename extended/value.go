@@ -14,35 +14,36 @@ const maxValue = 8
 // multiple of its size appears at once, not byte by byte, where the segment is reached
 // directly. It may poll. Not allowed in a handler.
 func (c *Context) PutValue(dst core.Rank, off, v uint64, n int) error {
-	if p := c.ep.valueAt(dst, off, n); p != nil {
-		storeValue(p, v, n)
-		return nil
-	}
-	_, err := c.putValue("PutValue", blocking, dst, off, v, n)
+	_, err := c.putValue(blocking, dst, off, v, n)
 	return err
 }
 
 // PutValueNB initiates a PutValue and returns its event.
 func (c *Context) PutValueNB(dst core.Rank, off, v uint64, n int) (Event, error) {
-	if p := c.ep.valueAt(dst, off, n); p != nil {
-		storeValue(p, v, n)
-		return 0, nil
-	}
-	return c.putValue("PutValueNB", explicit, dst, off, v, n)
+	return c.putValue(explicit, dst, off, v, n)
 }
 
 // PutValueNBI initiates an implicit PutValue; see PutNBI.
 func (c *Context) PutValueNBI(dst core.Rank, off, v uint64, n int) error {
-	if p := c.ep.valueAt(dst, off, n); p != nil {
-		storeValue(p, v, n)
-		return nil
-	}
-	_, err := c.putValue("PutValueNBI", implicit, dst, off, v, n)
+	_, err := c.putValue(implicit, dst, off, v, n)
 	return err
 }
 
-// putValue is all forms of value puts.
-func (c *Context) putValue(call string, f form, dst core.Rank, off, v uint64, n int) (Event, error) {
+// putValue is all forms of value puts, as put is of puts.
+func (c *Context) putValue(f form, dst core.Rank, off, v uint64, n int) (Event, error) {
+	if p := c.ep.valueAt(dst, off, n); p != nil {
+		storeValue(p, v, n)
+		return 0, nil
+	}
+	return c.putValueChecked(f, dst, off, v, n)
+}
+
+// valuePuts names the forms.
+var valuePuts = [...]string{blocking: "PutValue", explicit: "PutValueNB", implicit: "PutValueNBI"}
+
+// putValueChecked is putValue where that needs a check or messages.
+func (c *Context) putValueChecked(f form, dst core.Rank, off, v uint64, n int) (Event, error) {
+	call := valuePuts[f]
 	if err := c.admitValue(call, dst, off, n); err != nil {
 		return 0, err
 	}
@@ -76,7 +77,7 @@ func (c *Context) getValue(src core.Rank, off uint64, n int) (uint64, error) {
 		return loadValue(from, n), nil
 	}
 	w := c.fetched[:n]
-	if _, err := c.get(call, blocking, w, src, off); err != nil {
+	if _, err := c.getChecked(call, blocking, w, src, off); err != nil {
 		return 0, err
 	}
 	return decodeValue(w), nil
@@ -107,7 +108,7 @@ func (c *Context) GetValueNB(src core.Rank, off uint64, n int) (ValueEvent, erro
 		return ValueEvent{value: loadValue(from, n)}, nil
 	}
 	w := words.Get().(*[maxValue]byte)
-	ev, err := c.get(call, explicit, w[:n], src, off)
+	ev, err := c.getChecked(call, explicit, w[:n], src, off)
 	if err != nil || ev != 0 {
 		return ValueEvent{ev: ev, word: w, n: n}, err
 	}

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/aqueduct-go/aqueduct/extended/coll"
+	"github.com/aqueduct-go/aqueduct/extended/engine"
 )
 
 // Collective calls that move blocks of different lengths.
@@ -139,7 +140,7 @@ func (t *Team) exchange(c *Context, op coll.Op, root int, dst, src []byte, recv,
 	if recv != nil && send != nil && recv[t.self].Len != send[t.self].Len {
 		return 0, c.ep.misuse(op.String(), "the member's own block has %d bytes in the source and %d in the destination", send[t.self].Len, recv[t.self].Len)
 	}
-	return t.start(c, t.calls.plans.exchange(t, op, recv, send), dst, src, nil, signature{uint32(op), uint32(root), anyBytes})
+	return t.start(c, t.engine.Exchange(op, recv, send), dst, src, nil, engine.Signature{uint32(op), uint32(root), anyBytes})
 }
 
 // overlap reports whether two buffers have bytes in common.

@@ -4,12 +4,14 @@ import (
 	"fmt"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/extended/coll"
+	"github.com/aqueduct-go/aqueduct/extended/engine"
 )
 
 // What a rank says of its collective calls and barriers when it is asked where it is; see core.Place.
 
 // count makes an operation that of the team's next collective call.
-func (t *Team) count(op *operation, says signature) {
+func (t *Team) count(op *operation, says engine.Signature) {
 	op.team, op.made, op.says = t, t.made.Add(1), says
 }
 
@@ -21,7 +23,7 @@ func (t *Team) barriersKey() string { return fmt.Sprintf("barrier %x", t.id) }
 func (ep *Endpoint) onLocate(entered map[string]uint64) {
 	for _, t := range ep.teams {
 		entered[t.callsKey()] = uint64(t.made.Load())
-		entered[t.barriersKey()] = uint64(t.barrier.epoch)
+		entered[t.barriersKey()] = uint64(t.barrier.Epoch())
 	}
 }
 
@@ -30,7 +32,7 @@ func (ep *Endpoint) onLocate(entered map[string]uint64) {
 // its calls.
 func (op *operation) Awaits() (string, core.Need) {
 	t := op.team
-	return fmt.Sprintf("%v (call %d of %v)", op.says, op.made, t),
+	return fmt.Sprintf("%v (call %d of %v)", describe(op.says), op.made, t),
 		core.Need{Key: t.callsKey(), Number: uint64(op.made), Members: t.inSurvey(), Gone: op.made > 1 && t.id != worldID}
 }
 
@@ -38,8 +40,8 @@ func (op *operation) Awaits() (string, core.Need) {
 // know it has freed it.
 func (b *barrier) Awaits() (string, core.Need) {
 	t := b.team
-	return fmt.Sprintf("barrier %d of %v", b.epoch, t),
-		core.Need{Key: t.barriersKey(), Number: uint64(b.epoch), Members: t.inSurvey(), Gone: t.id != worldID}
+	return fmt.Sprintf("barrier %d of %v", b.Epoch(), t),
+		core.Need{Key: t.barriersKey(), Number: uint64(b.Epoch()), Members: t.inSurvey(), Gone: t.id != worldID}
 }
 
 // inSurvey returns the members as core.Need has them.
@@ -49,3 +51,25 @@ func (t *Team) inSurvey() []core.Rank {
 	}
 	return t.members
 }
+
+// describe names a collective call by its signature.
+func describe(s engine.Signature) string {
+	text := fmt.Sprintf("%v", coll.Op(s[0]))
+	if coll.Op(s[0]).Rooted() {
+		text += fmt.Sprintf(" with root %d", s[1])
+	}
+	if s[2] != anyBytes {
+		text += fmt.Sprintf(" of %d bytes", s[2])
+	}
+	switch kind := s[3]; {
+	case kind >= userKind:
+		text += fmt.Sprintf(" with an operator on elements of %d bytes", kind-userKind)
+	case kind != 0:
+		typ, op := typed(kind)
+		text += fmt.Sprintf(" by %v of %v", op, typ)
+	}
+	return text
+}
+
+// anyBytes stands for lengths that differ from member to member.
+const anyBytes = ^uint32(0)

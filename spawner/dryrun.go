@@ -18,7 +18,9 @@ func Describe(w io.Writer, spec Spec) error {
 	if err != nil {
 		return err
 	}
-	argv = spec.withScratch(argv, "DIR")
+	if spec.scratches() {
+		argv = spec.withScratch(argv, "DIR")
+	}
 	var cpus []int
 	if spec.Bind == BindCore {
 		if cpus, err = allowedCPUs(); err != nil {
@@ -34,7 +36,7 @@ func Describe(w io.Writer, spec Spec) error {
 		for _, name := range spec.hidden() {
 			line += "-u " + quote([]string{name}) + " "
 		}
-		for _, s := range mergeEnv(nil, spec.settings(), spec.Env, spec.identityOf(rank, "JOB", "SOCKET", "********")) {
+		for _, s := range mergeEnv(nil, spec.settings(), spec.env(), spec.identityOf(rank, "JOB", "SOCKET", "********")) {
 			line += quote([]string{s}) + " "
 		}
 		if len(cpus) > 0 {

@@ -63,13 +63,21 @@ func checkEnv(settings []string) error {
 	return nil
 }
 
+// env returns what the ranks have beside the launcher's environment and the spawner's own settings.
+func (s *Spec) env() []string {
+	if s.started() {
+		return slices.Concat(s.Env, s.Starter.Env)
+	}
+	return s.Env
+}
+
 // hidden returns the variables of the launcher's environment that the starter does not inherit.
 func (s *Spec) hidden() (names []string) {
-	if !s.started() || s.StarterHides == nil {
+	if !s.started() || s.Starter.Hides == nil {
 		return nil
 	}
 	for _, setting := range os.Environ() {
-		if name, _, _ := strings.Cut(setting, "="); s.StarterHides(name) {
+		if name, _, _ := strings.Cut(setting, "="); s.Starter.Hides(name) {
 			names = append(names, name)
 		}
 	}

@@ -37,12 +37,12 @@ func (j *Job) launch(path string, argv []string) error {
 		}
 	}
 	if j.spec.scratches() {
-		d, why, err := newScratch(j.spec.StarterRoom, scratchBase, os.TempDir())
+		d, why, err := newScratch(j.spec.Starter.Room, scratchBase, os.TempDir())
 		if err != nil {
 			return failure(statusSelf, "%v", err)
 		}
 		if j.scratch = d; why != "" {
-			j.out.report("files of %s, which take up to %d MB, are in %s: %s", j.spec.starterName(), j.spec.StarterRoom>>20, d.path, why)
+			j.out.report("files of %s, which take up to %d MB, are in %s: %s", j.spec.starterName(), j.spec.Starter.Room>>20, d.path, why)
 		}
 		j.procs.dir = j.scratch.path
 		argv = j.spec.withScratch(argv, j.scratch.path)
@@ -51,7 +51,7 @@ func (j *Job) launch(path string, argv []string) error {
 	if j.server != nil {
 		socket = j.server.point.path
 	}
-	env, secret := mergeEnv(j.spec.inherited(), j.spec.settings(), j.spec.Env), hex.EncodeToString(j.secret)
+	env, secret := mergeEnv(j.spec.inherited(), j.spec.settings(), j.spec.env()), hex.EncodeToString(j.secret)
 	build := func(rank int) (c command, err error) {
 		c = command{path: path, argv: j.spec.forRank(argv, rank), dir: j.spec.Dir, cpu: -1}
 		if len(cpus) > 0 {

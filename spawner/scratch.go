@@ -20,13 +20,13 @@ const (
 
 // scratches reports whether the starter is to have a directory.
 func (s *Spec) scratches() bool {
-	return slices.ContainsFunc(s.Starter, func(arg string) bool { return strings.Contains(arg, scratchMark) })
+	return s.started() && slices.ContainsFunc(s.Starter.Command, func(arg string) bool { return strings.Contains(arg, scratchMark) })
 }
 
 // withScratch puts the path of the directory into an argument list that begins with the starter.
 func (s *Spec) withScratch(argv []string, path string) []string {
 	argv = slices.Clone(argv)
-	for i, arg := range s.Starter {
+	for i, arg := range s.Starter.Command {
 		argv[i] = strings.ReplaceAll(arg, scratchMark, path)
 	}
 	return argv

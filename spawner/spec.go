@@ -54,20 +54,9 @@ type Spec struct {
 	// starts the program, or becomes it; ranks that share a process have none.
 	Prefix []string
 
-	// Starter is a command that starts the processes of all ranks, such as mpiexec and its options:
-	// the program is put behind it. Each process finds its rank in the variable RankVar. Through
-	// the starter comes the output of all, as one, and it has standard input. "{dir}" in it becomes
-	// the path of a directory for files of this job, in memory where possible, which is removed with
-	// all it holds when the job has ended, however that came about.
-	Starter []string
-	RankVar string
-	// StarterRoom is how many bytes the files in "{dir}" take, at most. The directory is where there is so much
-	// room: in memory, else under TMPDIR, which a message says.
-	StarterRoom int64
-	// StarterHides tells of a variable's name that the starter does not inherit it: as what another
-	// of its kind, should that have started this process, has told it. Nil hides none; nor is any
-	// hidden that Env sets, or without a Starter.
-	StarterHides func(name string) bool
+	// Starter, if not nil, is a command that starts the processes of all ranks in place of this launcher, such
+	// as mpiexec and its options. Through it comes the output of all, as one, and it has standard input.
+	Starter *core.Starter
 
 	Mode    Mode
 	Conduit string // "": as the launcher's environment says, else the program's default
@@ -183,16 +172,16 @@ func (s *Spec) resolve() (path string, argv []string, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	before := slices.Concat(s.Prefix, s.Starter) // of which one is empty
-	if len(before) == 0 {
-		return path, append([]string{s.Prog}, s.Args...), nil
-	}
-	if s.started() {
+	before := s.Prefix
+	if s.started() { // and there is no prefix
 		self, err := os.Executable()
 		if err != nil {
 			return "", nil, failure(statusSelf, "%v", err)
 		}
-		before = append(before, self, entryName)
+		before = append(slices.Clip(s.Starter.Command), self, entryName)
+	}
+	if len(before) == 0 {
+		return path, append([]string{s.Prog}, s.Args...), nil
 	}
 	argv = slices.Concat(before, []string{path}, s.Args)
 	path, err = find(argv[0], s.Dir)
@@ -249,7 +238,7 @@ func (s *Spec) identityOf(rank int, job, socket, secret string) []string {
 	}
 	number := strconv.Itoa(rank)
 	if s.started() {
-		number = "$" + s.RankVar
+		number = "$" + s.Starter.RankVar
 	}
 	return []string{
 		EnvJob + "=" + job, EnvRank + "=" + number, EnvSize + "=" + strconv.Itoa(s.N),

@@ -21,21 +21,24 @@ import (
 const starterTime = 5 * time.Second
 
 // started reports whether another launcher starts the ranks.
-func (s *Spec) started() bool { return len(s.Starter) > 0 }
+func (s *Spec) started() bool { return s.Starter != nil }
 
 // starterName is what the starter is called in messages.
-func (s *Spec) starterName() string { return filepath.Base(s.Starter[0]) }
+func (s *Spec) starterName() string { return filepath.Base(s.Starter.Command[0]) }
 
 // checkStarter refuses what cannot be done with ranks that another launcher starts.
 func (s *Spec) checkStarter() error {
 	if !s.started() {
 		return nil
 	}
+	if len(s.Starter.Command) == 0 {
+		return failure(statusUsage, "the command that is to start the ranks is empty")
+	}
 	name := s.starterName()
 	switch {
 	case s.Mode != Processes:
 		return failure(statusUsage, "%s starts processes, but the ranks are to share one", name)
-	case s.RankVar == "":
+	case s.Starter.RankVar == "":
 		return failure(statusUsage, "the variable in which %s tells a process its rank is missing", name)
 	case s.Bind == BindCore:
 		return failure(statusUsage, "the ranks are started by %s, which binds them: give it options for that", name)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/spawner"
 	"golang.org/x/sys/unix"
 )
@@ -27,7 +28,7 @@ func init() {
 func started(t *testing.T) func(*spawner.Spec) {
 	return func(s *spawner.Spec) {
 		role := strings.TrimPrefix(s.Env[0], roleEnv+"=")
-		s.Starter, s.RankVar, s.Env = []string{self(t), "{dir}"}, "STARTED_RANK", []string{roleEnv + "=starter", "STARTS=" + role}
+		s.Starter, s.Env = &core.Starter{Command: []string{self(t), "{dir}"}, RankVar: "STARTED_RANK"}, []string{roleEnv + "=starter", "STARTS=" + role}
 	}
 }
 
@@ -131,7 +132,7 @@ func TestStartedRanksInherit(t *testing.T) {
 		t.Setenv(name, "outer")
 	}
 	hides := func(s *spawner.Spec) {
-		s.StarterHides = func(name string) bool { return strings.HasPrefix(name, "OUTER_") }
+		s.Starter.Hides = func(name string) bool { return strings.HasPrefix(name, "OUTER_") }
 		s.Stdin, s.Timeout, s.Env = strings.NewReader("input"), time.Minute, append(s.Env, "OUTER_B=set")
 	}
 	j := start(t, "input", 3, started(t), hides)
@@ -140,17 +141,14 @@ func TestStartedRanksInherit(t *testing.T) {
 	if want := "input" + rest + "; " + rest + "; " + rest + "\n"; !strings.HasSuffix(j.out.String(), want) {
 		t.Errorf("%s, want %s", j.out, want)
 	}
-	j = start(t, "input", 1, hides)
-	j.finish(0)
-	if want := `input, "outer" "set" "outer"` + "\n"; j.out.String() != want {
-		t.Errorf("without a starter: %s, want %s", j.out, want)
-	}
 }
 
 // A dry run shows what is hidden.
 func TestDescribeHidden(t *testing.T) {
 	t.Setenv("OUTER_A", "outer")
-	spec := spawner.Spec{N: 2, Prog: self(t), Starter: []string{self(t)}, RankVar: "R", StarterHides: func(name string) bool { return name == "OUTER_A" }}
+	spec := spawner.Spec{N: 2, Prog: self(t), Starter: &core.Starter{
+		Command: []string{self(t)}, RankVar: "R", Hides: func(name string) bool { return name == "OUTER_A" },
+	}}
 	var text strings.Builder
 	if err := spawner.Describe(&text, spec); err != nil || !strings.HasPrefix(text.String(), "env -u OUTER_A AQUEDUCT_") {
 		t.Errorf("%v\n%s", err, &text)

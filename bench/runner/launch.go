@@ -10,7 +10,6 @@ import (
 
 	"github.com/aqueduct-go/aqueduct"
 	"github.com/aqueduct-go/aqueduct/bench"
-	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi"
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/spawner"
 )
@@ -43,15 +42,10 @@ func Launch(ctx context.Context, verb string, p Plan, n int, report func(*bench.
 		N: n, Prog: prog, Env: []string{envTask + "=" + string(text)},
 		Mode: p.Mode, Conduit: p.Conduit, Stdout: lines, Stderr: os.Stderr,
 	}
-	if p.Conduit == "mpi" && p.Mode == spawner.Processes {
-		profile := p.Profile
-		if profile == "" {
-			profile = libmpi.Auto
-		}
-		if spec.Starter, spec.RankVar, err = libmpi.Launcher(profile, n, false); err != nil { // they pin themselves
+	if l := core.LauncherOf(p.Conduit); l != nil && p.Mode == spawner.Processes {
+		if spec.Starter, err = l.Starter(p.Profile, n, false); err != nil { // they pin themselves
 			return err
 		}
-		spec.StarterHides, spec.StarterRoom = libmpi.Marks, libmpi.Room(profile, n)
 	}
 	running, err := spawner.Start(ctx, spec)
 	if err != nil {

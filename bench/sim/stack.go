@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	_ "github.com/aqueduct-go/aqueduct" // the conduits
+	"github.com/aqueduct-go/aqueduct"
 	"github.com/aqueduct-go/aqueduct/core"
 )
 
@@ -30,7 +30,7 @@ func stack(model string) func(ranks, n int) (speed, error) {
 // that every rank, is attached; the events are those of the whole job.
 func circulate(model string, ranks, rounds int) (took time.Duration, events uint64, err error) {
 	cfg := core.Config{Threads: core.Single, Report: func(r core.ModelReport) { events = r.Events }}
-	cfg.Conduit, cfg.Profile = core.CutModel(model)
+	cfg.Conduit, cfg.Profile = aqueduct.CutModel(model)
 	err = core.RunModel(ranks, cfg, func(job *core.Job) error {
 		came := 0
 		ep, err := job.Attach(core.AttachSpec{Segment: "0", Handlers: []core.HandlerEntry{

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aqueduct-go/aqueduct"
 	"github.com/aqueduct-go/aqueduct/bench"
 	"github.com/aqueduct-go/aqueduct/bench/am"
 	"github.com/aqueduct-go/aqueduct/bench/runner"
@@ -45,7 +46,8 @@ const (
 // parse reads the command line and returns the encoder of the report. Help and the report go
 // to stdout.
 func (o *options) parse(args []string, stdout io.Writer) (bench.Encoder, error) {
-	var profile, threads, mpi string
+	var profile, threads string
+	over := make(map[string]*string) // by conduit: the profile that its own option names
 	var goroutines, quick bool
 	var model string
 	f := newCommon(o.verb.name, stdout, o.verb.ops, o.verb.ranks)
@@ -56,7 +58,9 @@ func (o *options) parse(args []string, stdout io.Writer) (bench.Encoder, error) 
 		anyProfile, anyThreads = "default", core.Single.String() // what is made of it is made of one
 	}
 	f.StringVar(&profile, "profile", anyProfile, "`NAME` of a profile of the conduit, default, or all")
-	f.StringVar(&mpi, "mpi", "", "as of aqrun: --conduit mpi with the profile `LIBRARY`: openmpi, mpich or auto")
+	for _, l := range core.Launchers() {
+		over[l.Conduit] = f.String(l.Conduit, "", "as of aqrun: --conduit "+l.Conduit+" with a `PROFILE`; the ranks are started by its own "+l.Name)
+	}
 	f.StringToStringVar(&o.settings, "set", nil, "further settings of the conduit, `KEY=VALUE`, as of aqrun; repeatable")
 	f.StringVar(&threads, "threads", anyThreads, "`MODE` of threads: single, many, or all")
 	f.BoolVar(&goroutines, "goroutines", false, "ranks are goroutines of one process: no pinning, no floors")
@@ -71,19 +75,22 @@ func (o *options) parse(args []string, stdout io.Writer) (bench.Encoder, error) 
 	if err != nil {
 		return nil, err
 	}
-	return enc, o.resolve(profile, threads, mpi, model, goroutines, quick)
+	return enc, o.resolve(profile, threads, over, model, goroutines, quick)
 }
 
 // resolve checks the options, and decides what they leave open.
-func (o *options) resolve(profile, threads, mpi, model string, goroutines, quick bool) error {
+func (o *options) resolve(profile, threads string, over map[string]*string, model string, goroutines, quick bool) error {
 	f := o.common
-	if mpi != "" {
-		if f.Changed("conduit") && o.conduit != "mpi" || f.Changed("profile") && profile != mpi || goroutines || model != "" {
-			return fmt.Errorf("--mpi %s means --conduit mpi --profile %s, live, with processes; another option contradicts that", mpi, mpi)
+	for conduit, p := range over {
+		if *p == "" {
+			continue
 		}
-		o.conduit, profile = "mpi", mpi
+		if f.Changed("conduit") && o.conduit != conduit || f.Changed("profile") && profile != *p || goroutines || model != "" {
+			return fmt.Errorf("--%s %s means --conduit %[1]s --profile %[2]s, live, with processes; another option contradicts that", conduit, *p)
+		}
+		o.conduit, profile = conduit, *p
 	}
-	if c, own := core.CutModel(model); own != "" {
+	if c, own := aqueduct.CutModel(model); own != "" {
 		if f.Changed("profile") && profile != own {
 			return fmt.Errorf("--model %s and --profile %s contradict each other", model, profile)
 		}

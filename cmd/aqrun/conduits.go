@@ -13,7 +13,7 @@ import (
 func conduits(args []string, stdout, stderr io.Writer) int {
 	switch {
 	case len(args) > 0 && (args[0] == "-h" || args[0] == "--help"):
-		return say(stdout, stderr, usage)
+		return say(stdout, stderr, usage())
 	case len(args) > 1:
 		fmt.Fprintf(stderr, "aqrun: conduits takes the name of one conduit at most; to run a program of that name give -n\nTry 'aqrun -h'.\n")
 		return statusUsage

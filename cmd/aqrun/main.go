@@ -45,7 +45,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args)
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
-		return say(stdout, stderr, usage)
+		return say(stdout, stderr, usage())
 	case err != nil:
 		fmt.Fprintf(stderr, "aqrun: %v\nTry 'aqrun -h'.\n", err)
 		return statusUsage

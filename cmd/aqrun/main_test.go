@@ -428,7 +428,7 @@ func TestHelpAndVersion(t *testing.T) {
 // Every option is in the help text.
 func TestHelpIsComplete(t *testing.T) {
 	new(options).flags().VisitAll(func(f *pflag.Flag) {
-		if long := "--" + f.Name + " "; f.Name != "x" && !strings.Contains(usage, long) {
+		if long := "--" + f.Name + " "; f.Name != "x" && !strings.Contains(usage(), long) {
 			t.Errorf("the help does not mention %s", long)
 		}
 	})

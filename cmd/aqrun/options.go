@@ -10,14 +10,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi"
+	"github.com/aqueduct-go/aqueduct"
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/internal/cli"
 	"github.com/aqueduct-go/aqueduct/spawner"
 	"github.com/spf13/pflag"
 )
 
-const usage = `Usage: aqrun -n RANKS [option...] [--] PROGRAM [argument...]
+const usageText = `Usage: aqrun -n RANKS [option...] [--] PROGRAM [argument...]
        aqrun conduits [NAME[/PROFILE]]
 
 Starts PROGRAM as a job of RANKS ranks on this host and exits with the job's status. What
@@ -27,9 +27,7 @@ The job:
   -n, --np N            number of ranks
       --conduit NAME    conduit that carries the traffic
       --profile NAME    profile of the conduit
-      --mpi LIBRARY     conduit mpi over openmpi, mpich or auto, the first that there is; the
-                        library's own mpiexec starts the ranks
-      --segment SIZE    memory that a rank registers: 65536, 64MB, 1.5GB, 50%; wins over what
+{launchers}      --segment SIZE    memory that a rank registers: 65536, 64MB, 1.5GB, 50%; wins over what
                         PROGRAM asks for; default 64MB if that asks for nothing
       --goroutines      run the ranks as goroutines of one process
       --model NAME      run the ranks in virtual time on a model: CONDUIT for its default,
@@ -72,17 +70,24 @@ executed; 127 PROGRAM not found; 141 the reader of the output went away; 2 misus
 SIGQUIT are passed to all ranks; a second SIGINT or SIGTERM kills them.
 `
 
+// usage returns the help. A conduit with a launcher of its own has an option.
+func usage() string {
+	var lines strings.Builder
+	for _, l := range core.Launchers() {
+		fmt.Fprintf(&lines, "      --%-16sconduit %s with a profile, see aqrun conduits; the ranks are\n%24sstarted by its own %s\n", l.Conduit+" PROFILE", l.Conduit, "", l.Name)
+	}
+	return strings.Replace(usageText, "{launchers}", lines.String(), 1)
+}
+
 // options are what the command line says.
 type options struct {
 	n                         int
 	conduit, profile, segment string
 	goroutines                bool
 	model                     string
-	mpi                       string   // profile of conduit mpi
-	starter                   []string // of the ranks, if aqrun is not to start them itself
-	rankVar                   string   // in which it tells them their ranks
-	starterRoom               int64    // what its files take
-	machine                   string   // the path of the model's machine file, if --wdir would change what it means
+	over                      map[string]*string // by conduit that has a launcher: the profile that its own option names
+	starter                   *core.Starter      // of the ranks, if aqrun is not to start them itself
+	machine                   string             // the path of the model's machine file, if --wdir would change what it means
 	seed                      uint64
 	seeded                    bool // seed was given
 	lose, set                 []string
@@ -113,7 +118,10 @@ func (o *options) flags() *pflag.FlagSet {
 	fs.VarP((*count)(&o.n), "np", "n", "")
 	fs.StringVar(&o.conduit, "conduit", "", "")
 	fs.StringVar(&o.profile, "profile", "", "")
-	fs.StringVar(&o.mpi, "mpi", "", "")
+	o.over = make(map[string]*string)
+	for _, l := range core.Launchers() {
+		o.over[l.Conduit] = fs.String(l.Conduit, "", "")
+	}
 	fs.StringVar(&o.segment, "segment", "", "")
 	fs.BoolVar(&o.goroutines, "goroutines", false, "")
 	fs.StringVar(&o.model, "model", "", "")
@@ -153,7 +161,7 @@ func parse(args []string) (*options, error) {
 	if err := checkEmpty(fs); err != nil {
 		return nil, err
 	}
-	if err := o.takeMPI(); err != nil {
+	if err := o.takeOver(); err != nil {
 		return nil, err
 	}
 	if err := o.check(fs); err != nil {
@@ -175,7 +183,7 @@ func checkEmpty(fs *pflag.FlagSet) (err error) {
 // check refuses missing, impossible and conflicting options.
 func (o *options) check(fs *pflag.FlagSet) error {
 	inProcess := o.goroutines || o.model != ""
-	conduit, profile := core.CutModel(o.model)
+	conduit, profile := aqueduct.CutModel(o.model)
 	switch {
 	case o.n == 0:
 		return errors.New("the number of ranks is missing; give it with -n")
@@ -215,24 +223,24 @@ func (o *options) check(fs *pflag.FlagSet) error {
 	return o.resolveEnv()
 }
 
-// takeMPI takes --mpi as what it stands for.
-func (o *options) takeMPI() error {
-	switch {
-	case o.mpi == "":
-		return nil
-	case o.model != "":
-		return fmt.Errorf("--mpi runs live and --model %s in virtual time; give one of them", o.model)
-	case o.conduit != "" && o.conduit != mpiConduit:
-		return fmt.Errorf("--mpi %s and --conduit %s contradict each other", o.mpi, o.conduit)
-	case o.profile != "" && o.profile != o.mpi:
-		return fmt.Errorf("--mpi %s and --profile %s contradict each other; they mean the same", o.mpi, o.profile)
+// takeOver takes the options that are named after conduits as what they stand for.
+func (o *options) takeOver() error {
+	for _, l := range core.Launchers() {
+		conduit, profile := l.Conduit, o.over[l.Conduit]
+		switch {
+		case *profile == "":
+			continue
+		case o.model != "":
+			return fmt.Errorf("--%s runs live and --model %s in virtual time; give one of them", conduit, o.model)
+		case o.conduit != "" && o.conduit != conduit:
+			return fmt.Errorf("--%s %s and --conduit %s contradict each other", conduit, *profile, o.conduit)
+		case o.profile != "" && o.profile != *profile:
+			return fmt.Errorf("--%s %s and --profile %s contradict each other; they mean the same", conduit, *profile, o.profile)
+		}
+		o.conduit, o.profile = conduit, *profile
 	}
-	o.conduit, o.profile = mpiConduit, o.mpi
 	return nil
 }
-
-// mpiConduit is the conduit whose ranks are started by a launcher of their own.
-const mpiConduit = "mpi"
 
 // resolveEnv gives every -x VAR its value.
 func (o *options) resolveEnv() error {
@@ -265,7 +273,7 @@ func (o *options) checkModel(fs *pflag.FlagSet) error {
 		}
 	}
 	for _, text := range o.lose {
-		l, err := core.ParseLoss(text)
+		l, err := aqueduct.ParseLoss(text)
 		if err != nil {
 			return fmt.Errorf("--lose %q: want RANK@TIME, such as 3@1.5ms", text)
 		}
@@ -338,7 +346,7 @@ func (o *options) checkConduit() error {
 	name, profile := o.conduit, o.profile
 	if o.model != "" {
 		var own string
-		if name, own = core.CutModel(o.model); own != "" {
+		if name, own = aqueduct.CutModel(o.model); own != "" {
 			profile = own
 		}
 	}
@@ -370,11 +378,11 @@ func (o *options) checkConduit() error {
 			return err
 		}
 	}
-	switch {
+	switch l := core.LauncherOf(name); {
 	case o.model != "":
 		return nil
-	case name == mpiConduit:
-		return o.findStarter(profile) // which checks that profile alone
+	case l != nil:
+		return o.findStarter(l, profile) // which checks that profile alone
 	case d.Check == nil:
 		return nil
 	}
@@ -410,20 +418,17 @@ func (o *options) anchor(d *core.Driver, profile string) (err error) {
 	return nil
 }
 
-// findStarter has the launcher of an MPI library start the ranks. It binds them, too.
-func (o *options) findStarter(profile string) (err error) {
+// findStarter has the launcher of the conduit start the ranks. It binds them, too.
+func (o *options) findStarter(l *core.Launcher, profile string) (err error) {
 	if o.goroutines {
-		return errors.New("conduit mpi needs a process per rank; with --goroutines the ranks share one")
+		return fmt.Errorf("conduit %s needs a process per rank; with --goroutines the ranks share one", l.Conduit)
 	}
 	if o.tag || o.outputDir != "" || o.launchPrefix != "" {
-		return errors.New("--tag-output, --output-dir and --launch-prefix need ranks that aqrun starts itself; those of conduit mpi are started by mpiexec: " +
-			"let the program print its rank, or start it by mpiexec itself, with --tag-output or --output-filename DIR of Open MPI, -prepend-pattern '[%r] ' or -outfile-pattern FILE.%r of MPICH")
+		return fmt.Errorf("--tag-output, --output-dir and --launch-prefix need ranks that aqrun starts itself; those of conduit %s are started by %s: "+
+			"let the program print its rank, or start it by %[2]s itself, with %s", l.Conduit, l.Name, l.Output)
 	}
-	bind := o.bind == string(spawner.BindCore)
-	o.starter, o.rankVar, err = libmpi.Launcher(profile, o.n, bind)
-	o.starterRoom = libmpi.Room(profile, o.n)
+	o.starter, err = l.Starter(profile, o.n, o.bind == string(spawner.BindCore))
 	o.bind = string(spawner.BindNone)
-	o.env = append(o.env, libmpi.EnvLib+"="+libmpi.Folders()) // a program may lie elsewhere
 	return err
 }
 
@@ -434,8 +439,7 @@ func plain(err error) error { return errors.New(strings.TrimPrefix(err.Error(), 
 func (o *options) spec() spawner.Spec {
 	s := spawner.Spec{
 		N: o.n, Prog: o.command[0], Args: o.command[1:], Env: o.env, Dir: o.wdir, Prefix: strings.Fields(o.launchPrefix),
-		Starter: o.starter, RankVar: o.rankVar, StarterRoom: o.starterRoom, StarterHides: libmpi.Marks,
-		Conduit: o.conduit, Profile: o.profile, Segment: o.segment,
+		Starter: o.starter, Conduit: o.conduit, Profile: o.profile, Segment: o.segment,
 		Bind: spawner.Binding(o.bind), Timeout: time.Duration(o.timeout), Grace: time.Duration(o.grace),
 		TagOutput: o.tag, OutputDir: o.outputDir, Verbose: o.verbose,
 	}
@@ -444,7 +448,7 @@ func (o *options) spec() spawner.Spec {
 		s.Mode = spawner.Goroutines
 	case o.model != "":
 		s.Mode = spawner.Modelled
-		conduit, profile := core.CutModel(o.model)
+		conduit, profile := aqueduct.CutModel(o.model)
 		s.Conduit = conduit
 		if profile != "" {
 			s.Profile = profile

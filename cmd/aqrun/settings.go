@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/aqueduct-go/aqueduct"
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/settings"
 )
@@ -60,7 +61,7 @@ func variantsOf(d *core.Driver) (names []string) {
 // findVariants returns the conduit that a name stands for and all its variants or, for CONDUIT/PROFILE
 // and CONDUIT/MODEL, the one.
 func findVariants(name string) (d core.Driver, variants []string, err error) {
-	name, variant := core.CutModel(name)
+	name, variant := aqueduct.CutModel(name)
 	if d, err = core.DriverByName(name); err != nil || variant == "" {
 		return d, variantsOf(&d), err
 	}

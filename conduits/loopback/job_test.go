@@ -166,10 +166,6 @@ func TestModelReport(t *testing.T) {
 	if report.Model != "loopback/default" || report.Ranks != 3 || report.Time.Duration() != 2*time.Second || report.Events < 6 || report.Disturbed != "" {
 		t.Errorf("report %+v", report)
 	}
-	var text strings.Builder
-	if err := report.Write(&text); err != nil || !strings.HasPrefix(text.String(), "model loopback/default: 3 ranks, 2s of virtual time in ") {
-		t.Errorf("%v: %s", err, text.String())
-	}
 }
 
 // TestBlockedRank has a rank wait for a goroutine of its own: the job ends, says who and

@@ -31,13 +31,10 @@ func (goroutines) Launch(t testing.TB, l *Launch) *Outcome {
 		if cfg.Grace == 0 {
 			cfg.Grace = l.Timeout // the watchdog reports ranks that hang
 		}
-		return core.RunGoroutines(l.Ranks, cfg,
-			func(j *core.Job) error { return run(l.Case, j, &b) },
-			core.WithKill(func(kill func(core.Rank)) {
-				b.mu.Lock()
-				defer b.mu.Unlock()
-				b.killRank = kill
-			}))
+		return core.RunGoroutines(l.Ranks, cfg, func(j *core.Job) error {
+			b.joins(j)
+			return run(l.Case, j, &b)
+		})
 	})
 }
 
@@ -65,11 +62,20 @@ func (model) Launch(t testing.TB, l *Launch) *Outcome {
 
 // board is the side of ranks that share a process.
 type board struct {
-	killRank func(core.Rank)
-
 	mu    sync.Mutex
 	lines strings.Builder
 	notes map[string]bool
+	jobs  map[core.Rank]*core.Job // of the ranks that run, live
+}
+
+// joins notes that a rank has begun.
+func (b *board) joins(j *core.Job) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.jobs == nil {
+		b.jobs = make(map[core.Rank]*core.Job)
+	}
+	b.jobs[j.Rank()] = j
 }
 
 func (b *board) print(line string) {
@@ -78,7 +84,19 @@ func (b *board) print(line string) {
 	b.lines.WriteString(line)
 }
 
-func (b *board) kill(r core.Rank) { b.killRank(r) }
+// kill ends the job as the death of a rank that has begun does. Exit unwinds the goroutine that calls
+// it, which is one of its own.
+func (b *board) kill(r core.Rank) {
+	b.mu.Lock()
+	j := b.jobs[r]
+	b.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		j.Exit(core.StatusLost)
+	}()
+	<-done
+}
 
 // Write takes what the library reports.
 func (b *board) Write(line []byte) (int, error) {
@@ -123,8 +141,8 @@ func (b *board) guard(t testing.TB, l *Launch, job func() error) *Outcome {
 		stacks = stacks[:runtime.Stack(stacks, true)]
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		if b.killRank != nil {
-			b.killRank(0) // so that ranks which wait do not go on doing so
+		for _, j := range b.jobs {
+			go j.Exit(core.StatusLost) // so that ranks which wait do not go on doing so
 		}
 		t.Fatalf("rule: %s\nbroken by %d ranks: the job hangs\noutput:\n%s\n%s", l.Case.Rule, l.Ranks, b.lines.String(), stacks)
 	}

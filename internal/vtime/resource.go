@@ -2,10 +2,7 @@ package vtime
 
 import (
 	"cmp"
-	"fmt"
-	"io"
 	"slices"
-	"text/tabwriter"
 )
 
 // Resource is something that serves one user after the other, in the order in
@@ -69,20 +66,4 @@ func (k *Kernel) Usage() (all []Usage) {
 	}
 	slices.SortStableFunc(all, func(x, y Usage) int { return cmp.Compare(y.Busy, x.Busy) })
 	return all
-}
-
-// WriteUsage writes a table of the first resources of usage, most at most. The
-// share of time in which one was busy is that of total, the time of the run.
-func WriteUsage(w io.Writer, usage []Usage, total Time, most int) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "RESOURCE\tUSES\tBUSY\tMEAN WAIT\tLONGEST")
-	for _, u := range usage[:min(most, len(usage))] {
-		share := 100 * float64(u.Busy) / float64(max(total, 1))
-		mean := u.Waited / Time(max(u.Uses, 1))
-		fmt.Fprintf(t, "%s\t%d\t%.1f %%\t%v\t%v\n", u.Name, u.Uses, share, mean, u.Longest)
-	}
-	if more := len(usage) - most; more > 0 {
-		fmt.Fprintf(t, "and %d more\n", more)
-	}
-	return t.Flush()
 }

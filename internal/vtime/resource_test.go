@@ -2,7 +2,7 @@ package vtime_test
 
 import (
 	"math/rand/v2"
-	"strings"
+	"slices"
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
@@ -61,16 +61,13 @@ func TestUsage(t *testing.T) {
 	k.CountUsage(func() []vtime.Usage {
 		return []vtime.Usage{c.Usage("c"), {Name: "d", Uses: 4, Busy: 20 * vtime.Nanosecond}}
 	})
-	var text strings.Builder
-	if err := vtime.WriteUsage(&text, k.Usage(), 40*vtime.Nanosecond, 3); err != nil {
-		t.Fatal(err)
+	want := []vtime.Usage{
+		{Name: "b", Uses: 1, Busy: 30 * vtime.Nanosecond},
+		{Name: "c", Uses: 2, Busy: 20 * vtime.Nanosecond, Waited: 10 * vtime.Nanosecond, Longest: 10 * vtime.Nanosecond},
+		{Name: "d", Uses: 4, Busy: 20 * vtime.Nanosecond},
+		{Name: "a", Uses: 1, Busy: 10 * vtime.Nanosecond},
 	}
-	want := "RESOURCE  USES  BUSY    MEAN WAIT  LONGEST\n" +
-		"b         1     75.0 %  0s         0s\n" +
-		"c         2     50.0 %  5ns        10ns\n" +
-		"d         4     50.0 %  0s         0s\n" +
-		"and 1 more\n"
-	if text.String() != want {
-		t.Errorf("report:\n%swant:\n%s", text.String(), want)
+	if got := k.Usage(); !slices.Equal(got, want) {
+		t.Errorf("usage %v, want %v", got, want)
 	}
 }

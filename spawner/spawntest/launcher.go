@@ -21,14 +21,14 @@ var Processes coretest.Launcher = &processes{}
 func Behind(prefix ...string) coretest.Launcher { return &processes{prefix: prefix} }
 
 // Started is Processes with ranks that another launcher starts: by returns, for a number of ranks,
-// what spawner.Spec.Starter and RankVar are.
-func Started(by func(n int) (starter []string, rankVar string, err error)) coretest.Launcher {
+// what spawner.Spec.Starter is.
+func Started(by func(n int) (*core.Starter, error)) coretest.Launcher {
 	return &processes{by: by}
 }
 
 type processes struct {
 	prefix []string
-	by     func(n int) (starter []string, rankVar string, err error) // nil: the spawner itself
+	by     func(n int) (*core.Starter, error) // nil: the spawner itself
 }
 
 // Offers implements coretest.Launcher.
@@ -52,7 +52,7 @@ func (p *processes) start(t testing.TB, n int, dir string, spec spawner.Spec) *r
 	r := &running{out: &coretest.Output{Dir: dir}}
 	spec.N, spec.Prog, spec.Prefix, spec.Stdout, spec.Stderr = n, prog, p.prefix, r.out, r.out
 	if p.by != nil {
-		if spec.Starter, spec.RankVar, err = p.by(n); err != nil {
+		if spec.Starter, err = p.by(n); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -47,7 +47,7 @@ func TestSingletons(t *testing.T) {
 	for _, library := range libmpitest.Libraries {
 		t.Run(library, func(t *testing.T) {
 			libmpitest.Launcher(t, library)
-			status, out := ranks(t, 2, nil, "", "attach", library)
+			status, out := ranks(t, 2, nil, "attach", library)
 			if status != 1 || !strings.Contains(out, "do not fit together") {
 				t.Errorf("status %d\n%s", status, out)
 			}
@@ -62,11 +62,11 @@ func TestWrongLauncher(t *testing.T) {
 			other := libmpitest.Libraries[1-i]
 			libmpitest.Launcher(t, library)
 			libmpitest.Launcher(t, other)
-			starter, rankVar, err := libmpi.Launcher(other, 2, false)
+			starter, err := libmpi.Starter(other, 2, false)
 			if err != nil {
 				t.Fatal(err)
 			}
-			status, out := ranks(t, 2, starter, rankVar, "attach", library)
+			status, out := ranks(t, 2, starter, "attach", library)
 			if status != 1 || !strings.Contains(out, "use profile "+other) {
 				t.Errorf("status %d\n%s", status, out)
 			}

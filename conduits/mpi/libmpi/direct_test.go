@@ -200,7 +200,7 @@ func exchangeAll(job *core.Job) error {
 }
 
 // ranks runs n ranks of the test program in a role under the spawner, and returns what came of it.
-func ranks(t *testing.T, n int, starter []string, rankVar, role, library string) (status int, out string) {
+func ranks(t *testing.T, n int, starter *core.Starter, role, library string) (status int, out string) {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
@@ -208,7 +208,7 @@ func ranks(t *testing.T, n int, starter []string, rankVar, role, library string)
 	}
 	var all bytes.Buffer
 	job, err := spawner.Start(context.Background(), spawner.Spec{
-		N: n, Prog: exe, Starter: starter, RankVar: rankVar, Env: []string{roleEnv + "=" + role, libraryEnv + "=" + library},
+		N: n, Prog: exe, Starter: starter, Env: []string{roleEnv + "=" + role, libraryEnv + "=" + library},
 		Stdout: &all, Stderr: &all,
 	})
 	if err != nil {
@@ -222,7 +222,7 @@ func ranks(t *testing.T, n int, starter []string, rankVar, role, library string)
 func direct(t *testing.T, library string, n int, role string) (status int, out string) {
 	t.Helper()
 	libmpitest.Launcher(t, library)
-	argv, _, err := libmpi.Launcher(library, n, false)
+	starter, err := libmpi.Starter(library, n, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,6 +231,7 @@ func direct(t *testing.T, library string, n int, role string) (status int, out s
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
+	argv := starter.Command
 	for i := range argv {
 		argv[i] = strings.ReplaceAll(argv[i], "{dir}", dir)
 	}
@@ -293,10 +294,11 @@ func TestFalseEnvironment(t *testing.T) {
 	for _, library := range libmpitest.Libraries {
 		t.Run(library, func(t *testing.T) {
 			libmpitest.Launcher(t, library)
-			_, rankVar, err := libmpi.Launcher(library, 2, false)
+			starter, err := libmpi.Starter(library, 2, false)
 			if err != nil {
 				t.Fatal(err)
 			}
+			rankVar := starter.RankVar
 			exe, err := os.Executable()
 			if err != nil {
 				t.Fatal(err)

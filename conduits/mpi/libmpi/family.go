@@ -31,7 +31,7 @@ type family struct {
 	exact bool
 	// version is what its mpiexec says with --version.
 	version string
-	// files is how many bytes of "{dir}", see Launcher, a job takes, and each of its ranks more.
+	// files is how many bytes of "{dir}", see core.Starter, a job takes, and each of its ranks more.
 	files, filesPerRank int64
 	// windows is the variable that tells a rank where memory that ranks share is kept; "": in /dev/shm.
 	windows string
@@ -169,9 +169,6 @@ func folders() (dirs []string) {
 	return dirs
 }
 
-// Folders returns a value for EnvLib by which programs find the shims that this one finds.
-func Folders() string { return strings.Join(folders(), string(filepath.ListSeparator)) }
-
 // shim returns the path of the family's shim, or an error that says where it was looked for.
 func (f *family) shim() (string, error) {
 	dirs := folders()
@@ -186,51 +183,12 @@ func (f *family) shim() (string, error) {
 		name, strings.Join(dirs, ", "), EnvLib, f.title)
 }
 
-// Launcher returns the command that starts n ranks of a job on this host for a profile of the
-// conduit, to be put before the program, and the variable in which each process finds its rank.
-// "{dir}" in it stands for a directory of the job's own, see spawner.Spec.Starter. With bind, each
-// rank has a CPU of its own as long as there are enough.
-func Launcher(profile string, n int, bind bool) (argv []string, rankVar string, err error) {
-	var path string
-	f, err := usable(profile, func(f *family) (err error) {
-		if err = f.probe(); err == nil {
-			path, err = f.mpiexec()
-		}
-		return err
-	})
-	if err != nil {
-		return nil, "", fmt.Errorf("mpi: profile %s: %w", profile, err)
-	}
-	return append([]string{path}, f.options(n, bind)...), f.rank, nil
-}
-
-// Room returns how many bytes of "{dir}" in the command of Launcher a job of n ranks takes, at most; more
-// is taken by segments that ranks share, if there is room. See spawner.Spec.StarterRoom.
-func Room(profile string, n int) int64 {
-	f, err := resolve(profile)
-	if err != nil {
-		return 0
-	}
-	return f.files + int64(n)*f.filesPerRank
-}
-
 // memory returns where the library keeps memory that ranks share.
 func (f *family) memory() string {
 	if dir := os.Getenv(f.windows); f.windows != "" && dir != "" {
 		return dir
 	}
 	return "/dev/shm"
-}
-
-// Marks reports whether a variable is one that the launcher of an MPI library sets for the processes
-// that it starts. One that is started by such a process must not inherit it, see
-// spawner.Spec.StarterHides; what users set to configure a library it is to have.
-func Marks(name string) bool {
-	begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
-	return slices.ContainsFunc(families, func(f *family) bool {
-		return slices.ContainsFunc(f.internal, begins) ||
-			slices.ContainsFunc(f.marks, begins) && !slices.ContainsFunc(f.settings, begins)
-	})
 }
 
 // mpiexec returns the path of the family's launcher. Debian installs each under a name of its own;
@@ -252,19 +210,4 @@ func (f *family) mpiexec() (string, error) {
 		return "", fmt.Errorf("%s is not in PATH, and %s is not %s's", own, path, f.title)
 	}
 	return path, nil
-}
-
-// Launched reports whether the launcher of an MPI library has started this process as one of
-// several.
-func Launched() bool {
-	_, n := launched()
-	return n > 1
-}
-
-// RankText returns what the environment of a process that Launched reports says its rank is.
-func RankText() string {
-	if f, _ := launched(); f != nil {
-		return os.Getenv(f.rank)
-	}
-	return ""
 }

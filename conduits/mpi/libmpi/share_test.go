@@ -128,10 +128,11 @@ func TestCrowdedShm(t *testing.T) {
 		} {
 			t.Run(library+"/rma="+c.rma, func(t *testing.T) {
 				libmpitest.Launcher(t, library)
-				argv, _, err := libmpi.Launcher(library, 2, false)
+				starter, err := libmpi.Starter(library, 2, false)
 				if err != nil {
 					t.Fatal(err)
 				}
+				argv := starter.Command
 				for i := range argv {
 					argv[i] = strings.ReplaceAll(argv[i], "{dir}", "/dev/shm")
 				}

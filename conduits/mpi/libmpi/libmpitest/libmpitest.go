@@ -40,7 +40,7 @@ func Main(m *testing.M) int {
 
 // lack says why the library cannot be used.
 func lack(library string) error {
-	_, _, err := libmpi.Launcher(library, 1, false)
+	_, err := libmpi.Starter(library, 1, false)
 	return err
 }
 
@@ -74,7 +74,7 @@ func Launcher(t testing.TB, library string) coretest.Launcher {
 	if err := lack(library); err != nil {
 		t.Skipf("needs an MPI library: %v", err)
 	}
-	return spawntest.Started(func(n int) (argv []string, rankVar string, err error) {
-		return libmpi.Launcher(library, n, false)
+	return spawntest.Started(func(n int) (*core.Starter, error) {
+		return libmpi.Starter(library, n, false)
 	})
 }
