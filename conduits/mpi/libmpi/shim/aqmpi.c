@@ -178,17 +178,16 @@ static int gathered(int *ended)
 
 // Ends. Receives of one lane and one source, or any, wait in a queue, as in MPI itself, which matches
 // them in the order of their posts; short messages end as they are matched. So it suffices to test
-// the first few of each queue, and all of them only now and then.
+// the first of each queue, and those behind only now and then.
 
-enum { LANES = 2 };     // tags 0 and 1 are lanes
-enum { FEW = 4 };       // receives that are not begun before sends
-enum { SENDS = 16 };    // under way, up to which a call that sends does not test
-enum { TEST_ALL = 64 }; // looks in vain, after which whole queues are tested
-enum { FEWEST = 1, MOST = 32 }; // receives of a queue that are tested, more as more have ended
-enum { UNMOVED = 8 };   // calls in a row that look, after which MPI makes progress whatever has ended
+enum { LANES = 2 };       // tags 0 and 1 are lanes
+enum { FEW = 4 };         // receives that are not begun before sends
+enum { SENDS = 16 };      // under way, up to which a call that sends does not test
+enum { TEST_ALL = 1024 }; // looks in vain, after which whole queues are tested
+enum { UNMOVED = 8 };     // calls in a row that look, after which MPI makes progress whatever has ended
 
-// LOOKS is how often a call looks, and SPINS how often one whose caller waits does: it finds a message sooner
-// than by going to and fro between Go and C. Open MPI tests before it makes progress, so what that
+// LOOKS is how often a call looks in vain, and SPINS how often one whose caller waits does: it finds a message
+// sooner than by going to and fro between Go and C. Open MPI tests before it makes progress, so what that
 // brings takes another look; its looks are shorter.
 #ifdef OPEN_MPI
 enum { LOOKS = 4, SPINS = 32 };
@@ -196,19 +195,24 @@ enum { LOOKS = 4, SPINS = 32 };
 enum { LOOKS = 1, SPINS = 16 };
 #endif
 
-// pending is a request that has begun.
+// queue is a ring of receives behind the first, which is among the tests.
 typedef struct {
-	MPI_Request req; // MPI_REQUEST_NULL: has ended
+	struct pending {
+		MPI_Request req; // MPI_REQUEST_NULL: has ended
+		uint64_t id;
+	} *ring;
+	int first, n, size; // size is a power of two
+	int head;           // place of the first among the tests; its request is MPI_REQUEST_NULL if the queue is empty
+} queue;
+
+// test tells of a request that is tested.
+typedef struct {
 	uint64_t id;
 	int receive;
-} pending;
+	int queue; // number of the queue of which it is the first; LOOSE: none
+} test;
 
-// queue is a ring of receives.
-typedef struct {
-	pending *ring;
-	int first, n, size; // size is a power of two
-	int window;         // how many are tested; FEWEST at least
-} queue;
+enum { LOOSE = -1 };
 
 struct aqmpi_end {
 	MPI_Comm comm[LANES]; // each lane has a communicator, so that its messages match at once; payloads use the first
@@ -221,22 +225,20 @@ struct aqmpi_end {
 	queue *queues;
 	int nqueues;
 	int *queue_of; // number of the queue of a lane and a source, plus one; 0: none yet
-	pending *loose; // all other requests
-	int n, size;    // number of them, room for them
-	int sends;      // among them
 
-	// What MPI_Testsome is given and returns: the windows of the lanes, then the loose requests.
+	// What MPI_Testany is given, and what that is: the first of each queue, and all other requests.
 	MPI_Request *req;
-	pending **of; // where each comes from
-	int *index;
-	MPI_Status *status;
-	int tests, tested; // number of them, room for them
-	int changed;       // they are to be listed anew
+	test *tests;
+	int n, size; // number of them, room for them
+	int sends;   // among them
+	int next;    // which the next test begins with, so that each has its turn
 
 	MPI_Comm joint;       // for collective operations; MPI_COMM_NULL: there are none
 	MPI_Request *joining; // those under way
 	uint64_t *joining_id;
 	int njoining, joiningsize;
+	int *index; // what MPI_Testsome returns, for as many
+	MPI_Status *status;
 	int64_t joined; // operations that have begun
 
 	MPI_Win window; // MPI_WIN_NULL: none
@@ -263,37 +265,42 @@ static int grow(void *array, int n, size_t size)
 			return -1; \
 	} while (0)
 
-// room_for_tests makes room to test n requests.
-static int room_for_tests(aqmpi_end *e, int n)
-{
-	if (n <= e->tested)
-		return 0;
-	n = 2 * n;
-	GROW(e->req, n);
-	GROW(e->of, n);
-	GROW(e->index, n);
-	GROW(e->status, n);
-	e->tested = n;
-	return 0;
-}
-
-static int add(aqmpi_end *e, pending p)
+// add has a request tested.
+static int add(aqmpi_end *e, MPI_Request req, test t)
 {
 	if (e->n == e->size) {
 		int size = e->size ? 2 * e->size : 64;
-		GROW(e->loose, size);
+		GROW(e->req, size);
+		GROW(e->tests, size);
 		e->size = size;
 	}
-	e->loose[e->n++] = p;
-	e->sends += !p.receive;
+	e->req[e->n] = req;
+	e->tests[e->n++] = t;
+	e->sends += !t.receive;
 	return 0;
 }
 
-// at returns the i-th request of a queue.
-static pending *at(queue *q, int i) { return &q->ring[(q->first + i) & (q->size - 1)]; }
-
-static int enqueue(queue *q, pending p)
+// forget ends the test of a loose request. The last test takes its place.
+static void forget(aqmpi_end *e, int i)
 {
+	e->n--;
+	e->req[i] = e->req[e->n];
+	e->tests[i] = e->tests[e->n];
+	if (e->tests[i].queue != LOOSE)
+		e->queues[e->tests[i].queue].head = i;
+}
+
+// at returns the i-th receive behind the first of a queue.
+static struct pending *at(queue *q, int i) { return &q->ring[(q->first + i) & (q->size - 1)]; }
+
+// enqueue puts a receive at the end of a queue.
+static int enqueue(aqmpi_end *e, queue *q, struct pending p)
+{
+	if (e->req[q->head] == MPI_REQUEST_NULL) {
+		e->req[q->head] = p.req;
+		e->tests[q->head].id = p.id;
+		return 0;
+	}
 	if (q->n == q->size) {
 		int old = q->size, size = old ? 2 * old : 64;
 		GROW(q->ring, size);
@@ -305,6 +312,17 @@ static int enqueue(queue *q, pending p)
 	return 0;
 }
 
+// advance makes the next receive of a queue its first, whose own has ended.
+static void advance(aqmpi_end *e, queue *q)
+{
+	while (q->n > 0 && e->req[q->head] == MPI_REQUEST_NULL) {
+		e->req[q->head] = at(q, 0)->req;
+		e->tests[q->head].id = at(q, 0)->id;
+		q->first = (q->first + 1) & (q->size - 1);
+		q->n--;
+	}
+}
+
 // queue_for finds or makes the queue of a lane and a source, which is a rank of the communicator or
 // MPI_ANY_SOURCE.
 static int queue_for(aqmpi_end *e, int lane, int source, queue **q)
@@ -312,7 +330,9 @@ static int queue_for(aqmpi_end *e, int lane, int source, queue **q)
 	int *number = &e->queue_of[lane * (e->ranks + 1) + (source == MPI_ANY_SOURCE ? e->ranks : source)];
 	if (*number == 0) {
 		GROW(e->queues, e->nqueues + 1);
-		e->queues[e->nqueues] = (queue){.window = FEWEST};
+		e->queues[e->nqueues] = (queue){.head = e->n};
+		if (add(e, MPI_REQUEST_NULL, (test){.receive = 1, .queue = e->nqueues}) != 0)
+			return -1;
 		*number = ++e->nqueues;
 	}
 	*q = &e->queues[*number - 1];
@@ -354,23 +374,23 @@ static MPI_Comm comm_of(const aqmpi_end *e, int tag) { return e->comm[tag < LANE
 // post_send begins a send. A short one has usually ended by then: nothing is kept of it.
 static int post_send(aqmpi_end *e, output *o, const aqmpi_post *p)
 {
-	pending s = {.id = p->id};
+	MPI_Request req;
 	int over, peer = e->to ? e->to[p->peer] : p->peer;
-	CALL(MPI_Isend, ((void *)p->buf, p->len, MPI_BYTE, peer, p->tag, comm_of(e, p->tag), &s.req));
+	CALL(MPI_Isend, ((void *)p->buf, p->len, MPI_BYTE, peer, p->tag, comm_of(e, p->tag), &req));
 	e->sent[peer]++;
-	CALL(MPI_Test, (&s.req, &over, MPI_STATUS_IGNORE));
-	return over ? put(e, o, (aqmpi_done){.id = p->id}) : add(e, s);
+	CALL(MPI_Test, (&req, &over, MPI_STATUS_IGNORE));
+	return over ? put(e, o, (aqmpi_done){.id = p->id}) : add(e, req, (test){.id = p->id, .queue = LOOSE});
 }
 
 static int post_receive(aqmpi_end *e, const aqmpi_post *p)
 {
-	pending r = {.id = p->id, .receive = 1};
+	struct pending r = {.id = p->id};
 	int peer = p->peer == AQMPI_ANY ? MPI_ANY_SOURCE : e->to ? e->to[p->peer] : p->peer;
 	CALL(MPI_Irecv, ((void *)p->buf, p->len, MPI_BYTE, peer, p->tag, comm_of(e, p->tag), &r.req));
 	if (p->tag >= LANES)
-		return add(e, r);
+		return add(e, r.req, (test){.id = p->id, .receive = 1, .queue = LOOSE});
 	queue *q;
-	return queue_for(e, p->tag, peer, &q) == 0 ? enqueue(q, r) : -1;
+	return queue_for(e, p->tag, peer, &q) == 0 ? enqueue(e, q, r) : -1;
 }
 
 static int post_receives(aqmpi_end *e, const aqmpi_post *posts, int n)
@@ -397,7 +417,6 @@ static int start(aqmpi_end *e, output *o, const aqmpi_post *posts, int n, int *s
 	for (int i = 0; i < n; i++)
 		receives += posts[i].receive;
 	*sends = n - receives;
-	e->changed |= n > 0;
 	if (receives > FEW && post_receives(e, posts, n) != 0)
 		return -1;
 	if (*sends > 0 && post_sends(e, o, posts, n) != 0)
@@ -405,98 +424,50 @@ static int start(aqmpi_end *e, output *o, const aqmpi_post *posts, int n, int *s
 	return receives > 0 && receives <= FEW ? post_receives(e, posts, n) : 0;
 }
 
-// testsome tests n requests, for which there is room, and checks what has ended for errors.
-static int testsome(aqmpi_end *e, MPI_Request *req, int n, int *count)
+// ended takes a request that has ended from the tests.
+static int ended(aqmpi_end *e, output *o, int i, const MPI_Status *s)
 {
-	int code = MPI_Testsome(n, req, count, e->index, e->status);
-	if (code == MPI_ERR_IN_STATUS) {
-		for (int i = 0; i < *count; i++)
-			if (e->status[i].MPI_ERROR != MPI_SUCCESS && e->status[i].MPI_ERROR != MPI_ERR_PENDING)
-				return failed("MPI_Testsome", e->status[i].MPI_ERROR);
-	}
-	if (code != MPI_SUCCESS)
-		return failed("MPI_Testsome", code);
-	if (*count == MPI_UNDEFINED)
-		*count = 0;
-	return 0;
+	test t = e->tests[i];
+	if (t.queue == LOOSE)
+		forget(e, i);
+	else
+		advance(e, &e->queues[t.queue]);
+	e->sends -= !t.receive;
+	return t.receive ? received(e, o, t.id, s) : put(e, o, (aqmpi_done){.id = t.id});
 }
 
-// tested returns how many of a queue are tested.
-static int tested(const queue *q, int all) { return all || q->window > q->n ? q->n : q->window; }
-
-// list_tests lists the requests that are tested, or all.
-static int list_tests(aqmpi_end *e, int all)
+// look_behind takes what has ended of a queue but its first.
+static int look_behind(aqmpi_end *e, output *o, queue *q)
 {
-	int k = e->n;
-	for (int i = 0; i < e->nqueues; i++)
-		k += tested(&e->queues[i], all);
-	if (room_for_tests(e, k) != 0)
-		return -1;
-	k = 0;
-	for (int i = 0; i < e->nqueues; i++)
-		for (int j = 0, n = tested(&e->queues[i], all); j < n; j++)
-			e->of[k++] = at(&e->queues[i], j);
-	for (int i = 0; i < e->n; i++)
-		e->of[k++] = &e->loose[i];
-	for (int i = 0; i < k; i++)
-		e->req[i] = e->of[i]->req;
-	e->tests = k;
-	return 0;
-}
-
-// advance drops what has ended from the front of a queue and fits its window. It reports
-// whether several had ended, all in the window, so that the next may have as well: not after one,
-// which somebody may wait for, as another look takes as long as a good part of a message's way.
-static int advance(aqmpi_end *e, queue *q)
-{
-	int ended = 0, full;
-	for (; q->n > 0 && at(q, 0)->req == MPI_REQUEST_NULL; q->n--, ended++)
-		q->first = (q->first + 1) & (q->size - 1);
-	full = ended >= q->window;
-	if (full && q->window < MOST) {
-		q->window *= 2;
-	} else if (ended < q->window / 2 && q->window > FEWEST) {
-		q->window /= 2;
-		e->changed = 1;
-	}
-	return full && ended > 1 && q->n > 0;
-}
-
-// tidy drops loose requests that have ended.
-static void tidy(aqmpi_end *e)
-{
-	int kept = 0;
-	for (int i = 0; i < e->n; i++)
-		if (e->loose[i].req != MPI_REQUEST_NULL)
-			e->loose[kept++] = e->loose[i];
-	e->n = kept;
-}
-
-// look takes what has ended of the requests. *found is how many, and *more reports that there
-// may be more.
-static int look(aqmpi_end *e, output *o, int all, int *found, int *more)
-{
-	int loose = 0;
-	*more = 0;
-	if ((e->changed || all) && list_tests(e, all) != 0)
-		return -1;
-	if (testsome(e, e->req, e->tests, found) != 0)
-		return -1;
-	e->changed = *found > 0 || all;
-	if (*found == 0)
-		e->unmoved = 0;
-	for (int i = 0; i < *found; i++) {
-		pending *p = e->of[e->index[i]];
-		p->req = MPI_REQUEST_NULL;
-		loose |= p >= e->loose && p < e->loose + e->n;
-		if ((p->receive ? received(e, o, p->id, &e->status[i]) : put(e, o, (aqmpi_done){.id = p->id})) != 0)
+	for (int i = 0; i < q->n; i++) {
+		int over;
+		MPI_Status s;
+		struct pending *p = at(q, i);
+		if (p->req == MPI_REQUEST_NULL)
+			continue;
+		CALL(MPI_Test, (&p->req, &over, &s));
+		if (over && received(e, o, p->id, &s) != 0)
 			return -1;
-		e->sends -= !p->receive;
 	}
-	for (int i = 0; i < e->nqueues; i++)
-		*more |= advance(e, &e->queues[i]);
-	if (loose)
-		tidy(e);
+	return 0;
+}
+
+// look takes one request that has ended. *found reports that there was one.
+static int look(aqmpi_end *e, output *o, int *found)
+{
+	int from, i, flag;
+	MPI_Status s;
+	do {
+		from = e->next < e->n ? e->next : 0;
+		CALL(MPI_Testany, (e->n - from, e->req + from, &i, &flag, &s));
+		if ((*found = flag && i != MPI_UNDEFINED)) {
+			e->next = from + i + (e->tests[from + i].queue != LOOSE);
+			return ended(e, o, from + i, &s);
+		}
+		if (!flag)
+			e->unmoved = 0;
+		e->next = 0;
+	} while (from > 0);
 	return 0;
 }
 
@@ -566,6 +537,8 @@ static int collect(aqmpi_end *e, const aqmpi_collective *c)
 		int size = e->joiningsize ? 2 * e->joiningsize : 64;
 		GROW(e->joining, size);
 		GROW(e->joining_id, size);
+		GROW(e->index, size);
+		GROW(e->status, size);
 		e->joiningsize = size;
 	}
 	if (begin_collective(e, c, &e->joining[e->njoining]) != 0)
@@ -575,11 +548,27 @@ static int collect(aqmpi_end *e, const aqmpi_collective *c)
 	return 0;
 }
 
+// testsome tests n collective operations, and checks what has ended for errors.
+static int testsome(aqmpi_end *e, int n, int *count)
+{
+	int code = MPI_Testsome(n, e->joining, count, e->index, e->status);
+	if (code == MPI_ERR_IN_STATUS) {
+		for (int i = 0; i < *count; i++)
+			if (e->status[i].MPI_ERROR != MPI_SUCCESS && e->status[i].MPI_ERROR != MPI_ERR_PENDING)
+				return failed("MPI_Testsome", e->status[i].MPI_ERROR);
+	}
+	if (code != MPI_SUCCESS)
+		return failed("MPI_Testsome", code);
+	if (*count == MPI_UNDEFINED)
+		*count = 0;
+	return 0;
+}
+
 // look_joining takes what has ended of the collective operations and adds how many to *found.
 static int look_joining(aqmpi_end *e, output *o, int *found)
 {
 	int ended, left = 0;
-	if (room_for_tests(e, e->njoining) != 0 || testsome(e, e->joining, e->njoining, &ended) != 0)
+	if (testsome(e, e->njoining, &ended) != 0)
 		return -1;
 	if (ended == 0)
 		return 0;
@@ -636,16 +625,24 @@ static int progress(aqmpi_end *e, const aqmpi_post *posts, int n, aqmpi_done *do
 	}
 	if (++e->unmoved > UNMOVED && move(e) != 0)
 		return -1;
-	for (int i = 0, more = 0; (i < looks || more) && o.n < most; i++) {
+	if (e->vain >= TEST_ALL) {
 		// A message that MPI did not send eagerly may end after those that were matched later.
-		int found, all = e->vain >= TEST_ALL;
-		if (look(e, &o, all, &found, &more) != 0)
+		e->vain = 0;
+		for (int i = 0; i < e->nqueues; i++)
+			if (look_behind(e, &o, &e->queues[i]) != 0)
+				return -1;
+	}
+	// Behind what was there when the call began there may be more. What the call has waited for somebody may
+	// wait for, and another look takes as long as a good part of a message's way.
+	for (int vain = 0, some = 0; o.n < most && vain < (some ? 1 : looks);) {
+		int found;
+		if (look(e, &o, &found) != 0)
 			return -1;
 		if (e->njoining > 0 && look_joining(e, &o, &found) != 0)
 			return -1;
-		e->vain = found > 0 || all ? 0 : e->vain + 1;
-		if (found > 0 && !more)
-			break;
+		some |= found > 0;
+		vain += found == 0;
+		e->vain = found > 0 ? 0 : e->vain + 1;
 	}
 	*count = o.n;
 	return 0;
@@ -763,9 +760,8 @@ static void release(aqmpi_end *e)
 	free(e->to);
 	free(e->from);
 	free(e->sent);
-	free(e->loose);
 	free(e->req);
-	free(e->of);
+	free(e->tests);
 	free(e->index);
 	free(e->status);
 	free(e->late);
@@ -832,12 +828,12 @@ static int open_end(const int *group, int n, aqmpi_end **end)
 }
 
 // cancel ends a receive that nobody will match.
-static int cancel(pending *p)
+static int cancel(MPI_Request *req)
 {
-	if (p->req == MPI_REQUEST_NULL || !p->receive)
+	if (*req == MPI_REQUEST_NULL)
 		return 0;
-	CALL(MPI_Cancel, (&p->req));
-	CALL(MPI_Wait, (&p->req, MPI_STATUS_IGNORE));
+	CALL(MPI_Cancel, (req));
+	CALL(MPI_Wait, (req, MPI_STATUS_IGNORE));
 	return 0;
 }
 
@@ -845,10 +841,11 @@ static int cancel_all(aqmpi_end *e)
 {
 	int result = 0;
 	for (int i = 0; i < e->n && result == 0; i++)
-		result = cancel(&e->loose[i]);
+		if (e->tests[i].receive)
+			result = cancel(&e->req[i]);
 	for (int i = 0; i < e->nqueues; i++)
 		for (int j = 0; j < e->queues[i].n && result == 0; j++)
-			result = cancel(at(&e->queues[i], j));
+			result = cancel(&at(&e->queues[i], j)->req);
 	return result;
 }
 
