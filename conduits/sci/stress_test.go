@@ -179,7 +179,7 @@ func stressMessages() int {
 	if n, err := strconv.Atoi(os.Getenv("AQ_STRESS_MESSAGES")); err == nil && n > 0 {
 		return n
 	}
-	return 20_000
+	return 10_000
 }
 
 func TestSleepStress(t *testing.T) {

@@ -670,6 +670,7 @@ func swallow(t *testing.T, fd int) (mend func()) {
 // meanwhile.
 func TestBundleNarrow(t *testing.T) {
 	o := DefaultOptions(seal.NewKey())
+	o.Config.FirstRTO, o.Config.MaxRTO = 5*time.Millisecond, 10*time.Millisecond // again and again is soon
 	x, y := newTalker(t, o), newTalker(t, o)
 	x.meets(0, y.name())
 	x.send(0, am2.Short, nil)

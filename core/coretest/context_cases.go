@@ -88,7 +88,7 @@ func contextPingPong(t *T, width int) error {
 	if err != nil {
 		return err
 	}
-	n := t.Times(max(1000/width, 125))
+	n := t.Times(max(400/width, 50))
 	return together(ep, width, func(i int, c *core.Context) error {
 		for round := range n {
 			if err := c.RequestShort(t.Next(), request, uint32(i)); err != nil {

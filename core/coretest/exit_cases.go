@@ -3,6 +3,7 @@ package coretest
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
 )
@@ -34,7 +35,9 @@ var exitCases = []Case{{
 }, {
 	Name:  "exit/peers-compute",
 	Rule:  "Exit ends ranks that compute and never call the library",
-	Ranks: []int{3}, Needs: Processes, Want: endsWith(3), Body: func(t *T) error { return exitWhile(t, 3, whileComputing) },
+	Ranks: []int{3}, Needs: Processes, Want: endsWith(3),
+	Config: func(cfg *core.Config) { cfg.Grace = 200 * time.Millisecond }, // that long they compute
+	Body:   func(t *T) error { return exitWhile(t, 3, whileComputing) },
 }, {
 	Name:  "exit/peers-attach",
 	Rule:  "Exit before attach ends ranks that attach",

@@ -46,7 +46,7 @@ func progressDependent(t *T) error {
 	if err != nil {
 		return err
 	}
-	n := t.Times(400)
+	n := t.Times(200)
 	if t.Rank() == 1 {
 		for i := range n {
 			if err := ep.RequestShort(0, request); err != nil {
@@ -89,7 +89,7 @@ func progressTrueAtOnce(t *T) error {
 	if err != nil {
 		return err
 	}
-	for round := range t.Times(100) {
+	for round := range t.Times(50) {
 		var waits atomic.Bool
 		err := together(ep, 2, func(i int, c *core.Context) error {
 			if i == 0 {
@@ -156,7 +156,7 @@ func progressPoller(t *T) error {
 		return err
 	}
 	var ended atomic.Int32
-	n := t.Times(250)
+	n := t.Times(150)
 	return together(ep, len(told)+1, func(i int, c *core.Context) error {
 		if i == len(told) {
 			for int(ended.Load()) < len(told) {
@@ -187,7 +187,7 @@ func progressRegister(t *T) error {
 	if err != nil {
 		return err
 	}
-	n := t.Times(250)
+	n := t.Times(150)
 	return together(ep, len(told)+1, func(i int, c *core.Context) error {
 		if i == len(told) {
 			for range 50 {

@@ -99,7 +99,7 @@ func waitIdle(t *T) error {
 	if err != nil {
 		return err
 	}
-	for i := range t.Times(500) {
+	for i := range t.Times(200) {
 		if t.Rank() != 0 || i > 0 {
 			want := i
 			if t.Rank() != 0 {

@@ -39,7 +39,7 @@ var collectiveCases = []coretest.Case{{
 }}
 
 func broadcast(t *coretest.T, c *extended.Context, w *extended.Team) error {
-	for i, n := range affordable(sizes, 65537) {
+	for i, n := range lengths(c, w, sizes, 65537) {
 		root := i % w.Size()
 		want := fill(make([]byte, n), uint64(i))
 		got := make([]byte, n)

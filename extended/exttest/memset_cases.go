@@ -26,7 +26,7 @@ func memsetSizes(t *coretest.T) error {
 	}
 	c, next, r := &ep.Context, t.Next(), t.Rand()
 	want, got := make([]byte, len(ep.Segment())), make([]byte, len(ep.Segment()))
-	for _, n := range append(sizes, len(want)-3) {
+	for i, n := range append(sizes, len(want)-3) {
 		for _, off := range []uint64{0, 3, uint64(len(want) - n)} {
 			off = min(off, uint64(len(want)-n))
 			value, f := byte(r.Uint32()), form(r.IntN(int(forms)))
@@ -42,13 +42,20 @@ func memsetSizes(t *coretest.T) error {
 				func() error { return c.MemsetNBI(next, off, value, n) }); err != nil {
 				return err
 			}
-			if err := ep.Get(got, next, 0); err != nil {
-				return err
-			}
-			if !bytes.Equal(got, want) {
-				t.Errorf("memset of %d bytes at %d, form %d: the segment differs", n, off, f)
+			if err := around(ep, next, got, want, int(off), n); err != nil {
+				t.Errorf("memset of %d bytes at %d, form %d: %v", n, off, f, err)
 				return t.Err()
 			}
+		}
+		if i%5 != 4 {
+			continue
+		}
+		if err := ep.Get(got, next, 0); err != nil {
+			return err
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("memsets of at most %d bytes: the segment differs", n)
+			return t.Err()
 		}
 	}
 	return errorsOf(t, ep.Barrier())

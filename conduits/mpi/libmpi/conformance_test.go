@@ -32,7 +32,8 @@ var traffic = []string{"message", "flood", "order", "barrier", "negotiation", "r
 func TestConformance(t *testing.T) {
 	some, collective := coretest.Groups(traffic...), coretest.Groups("collective")
 	libmpitest.Suite(t, coretest.Cases(), []libmpitest.Setting{
-		{Name: "many", Config: core.Config{Threads: core.Many}},
+		// What a Poll handles at most is counted by the conduit, over any network; 20 ranks take the libraries long.
+		{Name: "many", Config: core.Config{Threads: core.Many}, Only: func(c *coretest.Case) bool { return c.Name != "wait/budget" }},
 		{Name: "single", Config: core.Config{Threads: core.Single, Sleep: 1, Settings: map[string]string{"pack": "off", "service": "off"}}, Only: some},
 		{Name: "scarce", Config: core.Config{Threads: core.Many, Settings: scarce}, Only: some},
 		{Name: "collectives", Config: core.Config{Threads: core.Many, Settings: map[string]string{"collectives": "native"}}, Only: collective},
