@@ -72,7 +72,11 @@ var rooms = []room{
 		[]string{"core", "core/settings", "conduits/mpi", "conduits/mpi/matching", "conduits/sci/sisci", "conduits/sci/hardware", "internal/..."},
 		[]string{"core/coretest", "conduits/sci"}}, // its rival
 	{"conduits/udp", "it is the driver of the machine, and has datagrams protected",
-		[]string{"core", "core/settings", "conduits/udp/am2", "conduits/udp/seal", "internal/..."}, []string{"core/coretest", "spawner/..."}},
+		[]string{"core", "core/settings", "conduits/udp/am2", "conduits/udp/seal", "conduits/udp/socket", "internal/..."}, []string{"core/coretest", "spawner/..."}},
+	{"conduits/udp/bundle", "it is the machine's driver for talk between jobs, without core",
+		[]string{"conduits/udp/am2", "conduits/udp/seal", "conduits/udp/socket"}, nil},
+	{"conduits/udp/socket", "sockets of both drivers, whose datagrams are am2's and protected",
+		[]string{"conduits/udp/am2", "conduits/udp/seal"}, nil},
 	{"conduits/udp/am2", "a state machine: time and messages in, messages and timers out", nil, nil},
 	{"conduits/udp/seal", "keys and tags", nil, nil},
 	{"conduits/udp/impair", "links that lose packets", nil, nil},
@@ -228,6 +232,8 @@ func TestArrowsBite(t *testing.T) {
 		{"conduits/loopback", "conduits/udp/am2", false},  // the inside of another
 		{"conduits/sci/hardware", "core", false},          // hardware knows no messages
 		{"conduits/udp/am2", "core", false},               // a state machine is pure
+		{"conduits/udp/bundle", "core", false},            // talk between jobs has none
+		{"conduits/udp", "conduits/udp/bundle", false},    // two drivers, side by side
 		{"extended", "core/coretest", false},              // a suite, outside tests
 		{"extended", "conduits/sci", false},               // a network
 		{"extended", "internal/vtime", false},             // what is below the Core API

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/aqueduct-go/aqueduct/conduits/udp"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
+	"github.com/aqueduct-go/aqueduct/conduits/udp/bundle"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/impair/tunnel"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/seal"
 	"golang.org/x/sys/unix"
@@ -87,10 +87,10 @@ const ahead = 1000
 // beginUDP begins a stream of Longs between two bundles.
 func beginUDP(t *tunnel.Tunnel) (*flow, error) {
 	f, key := new(flow), seal.NewKey()
-	open := func(node int) (*udp.Bundle, error) {
-		o := udp.DefaultOptions(key)
+	open := func(node int) (*bundle.Bundle, error) {
+		o := bundle.DefaultOptions(key)
 		o.Address = netip.AddrPortFrom(tunnel.Address(node), 0)
-		return udp.Open(o)
+		return bundle.Open(o)
 	}
 	const tag am2.Tag = 1
 	names, ready := make(chan am2.Name, 1), make(chan error, 1)
@@ -130,7 +130,7 @@ func beginUDP(t *tunnel.Tunnel) (*flow, error) {
 }
 
 // pour sends messages until the flow stops.
-func (f *flow) pour(b *udp.Bundle, to am2.Name, tag am2.Tag) error {
+func (f *flow) pour(b *bundle.Bundle, to am2.Name, tag am2.Tag) error {
 	h := &sink{f: f}
 	e, err := b.NewEndpoint(0, tag, 1, h)
 	if err == nil {

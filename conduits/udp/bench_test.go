@@ -4,31 +4,12 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
 	"github.com/aqueduct-go/aqueduct/core"
 )
 
-// BenchmarkKernel is what the kernel takes of BenchmarkRoundTrip: two datagrams as long as its.
-func BenchmarkKernel(b *testing.B) {
-	x, y := open(b, "127.0.0.1", socketOptions{buffer: 8 << 20}), open(b, "127.0.0.1", socketOptions{buffer: 8 << 20})
-	toX, toY := name(b, x), name(b, y)
-	out, in := make([]byte, am2.FixedHead+8), make([]byte, blockSize)
-	pass := func(from, to *socket, addr *sockaddr) {
-		from.add(addr, out, nil, false)
-		from.flush()
-		if _, _, errno := to.receive(in); errno != 0 {
-			b.Fatal(errno)
-		}
-	}
-	for b.Loop() {
-		pass(x, y, toY)
-		pass(y, x, toX)
-	}
-}
-
 // BenchmarkRoundTrip is a short request and its reply between two ranks that one goroutine
 // serves in turn: what both processors do for it together, without any waiting. What the kernel
-// takes of it is BenchmarkKernel.
+// takes of it is BenchmarkKernel of package socket.
 func BenchmarkRoundTrip(b *testing.B) {
 	for _, security := range []string{"none", "auth"} {
 		b.Run(security, func(b *testing.B) {

@@ -1,7 +1,6 @@
 package udp
 
 import (
-	"crypto/rand"
 	"encoding/binary"
 	"fmt"
 	"net/netip"
@@ -119,12 +118,4 @@ func networkNamespace() uint64 {
 		return 0
 	}
 	return s.Ino
-}
-
-// newIncarnation returns a number that a socket with the same address did not have before, as
-// far as chance can tell.
-func newIncarnation() uint32 {
-	var b [4]byte
-	rand.Read(b[:]) // never fails
-	return binary.LittleEndian.Uint32(b[:])
 }

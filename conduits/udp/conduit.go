@@ -12,8 +12,7 @@
 // never runs a handler. So a rank has a lock, also in Single mode, where it costs the program
 // next to nothing as long as it polls. It is not held while a handler runs.
 //
-// Beside the conduit, [Open] makes a [Bundle]: the same machine behind a socket of its own, for
-// programs of different jobs that share a key.
+// Package bundle is another driver of the same machine, for programs of different jobs that share a key.
 package udp
 
 import (
@@ -24,6 +23,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/seal"
+	"github.com/aqueduct-go/aqueduct/conduits/udp/socket"
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/settings"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
@@ -54,7 +54,7 @@ type conduit struct {
 	clock
 
 	mu       shm.Biased // of which the program is the owner
-	sock     *socket
+	sock     *socket.Socket
 	bundle   *am2.Bundle
 	endpoint *am2.Endpoint
 	ring     *seal.Ring
@@ -98,11 +98,11 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	if err := c.permit(addr); err != nil {
 		return nil, err
 	}
-	if addr.IsLoopback() && c.am.Datagram > largestIPv4/2 {
+	if addr.IsLoopback() && c.am.Datagram > socket.LargestIPv4/2 {
 		// A datagram is as large as what the kernel would join.
-		c.params.socket.gso, c.params.socket.gro = false, false
+		c.params.socket.GSO, c.params.socket.GRO = false, false
 	}
-	if c.sock, err = openSocket(addr, c.params.socket); err != nil {
+	if c.sock, err = socket.Open(addr, c.params.socket); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -131,8 +131,8 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 // meet exchanges names with the other ranks and prepares for the traffic with them.
 func (c *conduit) meet(a *core.Attachment) error {
 	own := card{
-		addr: c.sock.local, incarnation: newIncarnation(), mode: c.security,
-		buffer: uint32(c.sock.got[receiving]), network: networkNamespace(),
+		addr: c.sock.Local, incarnation: socket.NewIncarnation(), mode: c.security,
+		buffer: uint32(c.sock.Got[socket.Receiving]), network: networkNamespace(),
 	}
 	own.addr = withoutZone(own.addr)
 	cards, err := exchange(a.Boot, own)
@@ -143,7 +143,7 @@ func (c *conduit) meet(a *core.Attachment) error {
 	for _, r := range c.group {
 		least = min(least, cards[r].buffer)
 	}
-	c.am.Datagram = max(am2.MinDatagram, min(c.am.Datagram, int(least)/datagramsKept))
+	c.am.Datagram = max(am2.MinDatagram, min(c.am.Datagram, int(least)/socket.Kept))
 	c.am.Peers, c.am.Channels = len(c.group), len(c.group)
 	if c.bundle, err = am2.NewBundle(c.am, wire{c}); err != nil {
 		return fmt.Errorf("udp: %w", err)
@@ -155,28 +155,24 @@ func (c *conduit) meet(a *core.Attachment) error {
 		return fmt.Errorf("udp: %w", err)
 	}
 	c.ring = seal.NewRing(c.security, cards[0].key, own.name(), am2.FixedHead)
-	c.sock.out.narrowed = c.narrowed
+	c.sock.Narrowed = c.narrowed
 	local := a.Boot.Local()
-	return c.directory.fill(cards, c.group, c.sock.local.Addr().Zone(), func(p *entry, r core.Rank) error {
+	return c.directory.fill(cards, c.group, c.sock.Local.Addr().Zone(), func(p *entry, r core.Rank) error {
 		_, p.local = slices.BinarySearch(local, r)
-		p.far = p.addr.Addr() != c.sock.local.Addr() && !p.addr.Addr().IsLoopback()
+		p.far = p.addr.Addr() != c.sock.Local.Addr() && !p.addr.Addr().IsLoopback()
 		name := am2.Name{Addr: p.addr, Number: endpointNumber, Incarnation: cards[r].incarnation}
 		return c.endpoint.Map(uint32(r), name, tag)
 	})
 }
 
-// datagramsKept is how many datagrams of the largest size the kernel of the receiver must be
-// able to keep, at least: datagrams are made no larger than that.
-const datagramsKept = 8
-
 // report tells people what they should know about how the job communicates.
 func (c *conduit) report() {
 	if c.security == seal.None {
-		c.port.Log().Warn("udp: security=none: datagrams are neither authenticated nor encrypted", "address", c.sock.local.Addr())
+		c.port.Log().Warn("udp: security=none: datagrams are neither authenticated nor encrypted", "address", c.sock.Local.Addr())
 	}
-	if got := c.sock.got[receiving]; got < c.params.socket.buffer {
+	if got := c.sock.Got[socket.Receiving]; got < c.params.socket.Buffer {
 		c.port.Log().Warn("udp: the kernel keeps less of what arrives than was asked for; raise net.core.rmem_max if transfers are slow",
-			"kept_kb", got>>10, "asked_kb", c.params.socket.buffer>>10)
+			"kept_kb", got>>10, "asked_kb", c.params.socket.Buffer>>10)
 	}
 }
 
@@ -194,7 +190,7 @@ func (c *conduit) Close() error {
 
 // release gives back what Attach made.
 func (c *conduit) release() error {
-	err := c.sock.close()
+	err := c.sock.Close()
 	if c.segment != nil {
 		err = errors.Join(err, c.segment.Close())
 	}

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/seal"
+	"github.com/aqueduct-go/aqueduct/conduits/udp/socket"
 	"github.com/aqueduct-go/aqueduct/core"
 )
 
 // directory finds the ranks of the group by their addresses.
 type directory struct {
-	byAddr map[sockaddr]*entry
+	byAddr map[socket.Addr]*entry
 	recent *peer // who was looked up last
 	known  []*peer
 }
@@ -29,7 +30,7 @@ type entry struct {
 // peer is a rank that this one has sent to, or that has sent to it.
 type peer struct {
 	*entry
-	sockaddr sockaddr
+	sockaddr socket.Addr
 	mtu      int // bytes of a datagram that pass undivided
 	seal     *seal.Peer
 	widen    time.Duration // when the path is looked at again that was found narrow; 0: it was not
@@ -39,12 +40,12 @@ type peer struct {
 
 // fill enters the ranks of the group and calls f for each.
 func (d *directory) fill(cards []card, group []core.Rank, zone string, f func(*entry, core.Rank) error) error {
-	d.byAddr = make(map[sockaddr]*entry, len(group))
+	d.byAddr = make(map[socket.Addr]*entry, len(group))
 	entries := make([]entry, len(group))
 	for i, r := range group {
 		e := &entries[i]
 		e.rank, e.addr, e.incarnation, e.name = r, withZone(cards[r].addr, zone), cards[r].incarnation, cards[r].name()
-		s, err := sockaddrOf(e.addr)
+		s, err := socket.AddrOf(e.addr)
 		if err != nil {
 			return err
 		}
@@ -57,15 +58,15 @@ func (d *directory) fill(cards []card, group []core.Rank, zone string, f func(*e
 }
 
 // sender returns the peer that has an address, or nil if nobody of the group has.
-func (c *conduit) sender(s *sockaddr) *peer {
-	if p := c.recent; p != nil && p.sockaddr.is(s) {
+func (c *conduit) sender(s *socket.Addr) *peer {
+	if p := c.recent; p != nil && p.sockaddr.Is(s) {
 		return p
 	}
 	return c.lookUp(s)
 }
 
 // lookUp is sender for another than the last.
-func (c *conduit) lookUp(s *sockaddr) *peer {
+func (c *conduit) lookUp(s *socket.Addr) *peer {
 	e := c.byAddr[*s]
 	if e == nil {
 		return nil
@@ -83,7 +84,7 @@ func (c *conduit) receiver(to netip.AddrPort) *peer {
 
 // lookUpReceiver is receiver for another than the last.
 func (c *conduit) lookUpReceiver(to netip.AddrPort) *peer {
-	s, err := sockaddrOf(to)
+	s, err := socket.AddrOf(to)
 	if err != nil {
 		return nil
 	}
@@ -91,10 +92,10 @@ func (c *conduit) lookUpReceiver(to netip.AddrPort) *peer {
 }
 
 // meetPeer returns what is known of a rank that has been looked up.
-func (c *conduit) meetPeer(e *entry, s *sockaddr) *peer {
+func (c *conduit) meetPeer(e *entry, s *socket.Addr) *peer {
 	p := e.peer
 	if p == nil {
-		p = &peer{entry: e, sockaddr: *s, seal: c.ring.Peer(e.name), mtu: pathMTU(c.sock.local.Addr(), e.addr)}
+		p = &peer{entry: e, sockaddr: *s, seal: c.ring.Peer(e.name), mtu: socket.PathMTU(c.sock.Local.Addr(), e.addr)}
 		e.peer = p
 		c.known = append(c.known, p)
 	}
@@ -103,9 +104,9 @@ func (c *conduit) meetPeer(e *entry, s *sockaddr) *peer {
 }
 
 // narrowed learns the path to an address anew.
-func (c *conduit) narrowed(to *sockaddr) {
+func (c *conduit) narrowed(to *socket.Addr) {
 	if p := c.sender(to); p != nil && p.widen == 0 {
-		p.mtu = pathMTU(c.sock.local.Addr(), p.addr)
+		p.mtu = socket.PathMTU(c.sock.Local.Addr(), p.addr)
 	}
 }
 
@@ -117,7 +118,7 @@ func withoutZone(a netip.AddrPort) netip.AddrPort {
 // withZone returns an address as this host reaches it through the interface, if it is good on
 // one link only.
 func withZone(a netip.AddrPort, zone string) netip.AddrPort {
-	if !ofOneLink(a.Addr()) {
+	if !socket.OfOneLink(a.Addr()) {
 		return a
 	}
 	return netip.AddrPortFrom(a.Addr().WithZone(zone), a.Port())

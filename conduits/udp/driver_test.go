@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
+	"github.com/aqueduct-go/aqueduct/conduits/udp/socket"
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/settings"
 	"golang.org/x/sys/unix"
@@ -156,22 +157,22 @@ func TestGarbage(t *testing.T) {
 // another rank, as one would who forges addresses, and maybe knows the incarnations.
 func pester(t *testing.T, victim *conduit, stop *atomic.Bool, seed uint64, knows bool) {
 	r := rand.New(rand.NewPCG(seed, 1))
-	to, err := unixAddr(victim.sock.local)
+	to, err := socket.UnixAddr(victim.sock.Local)
 	if err != nil {
 		t.Error(err)
 		return
 	}
-	own, err := openSocket(victim.sock.local.Addr(), socketOptions{buffer: 1 << 16})
+	own, err := socket.Open(victim.sock.Local.Addr(), socket.Options{Buffer: 1 << 16})
 	if err != nil {
 		t.Error(err)
 		return
 	}
-	defer own.close()
+	defer own.Close()
 	other := end((victim.rank + 1) % core.Rank(victim.ranks))
 	for i := 0; !stop.Load(); i++ {
-		fd := own.fd
+		fd := own.FD
 		if i%2 == 0 {
-			fd = other.sock.fd
+			fd = other.sock.FD
 		}
 		garbage := make([]byte, r.IntN(300))
 		for k := range garbage {
@@ -265,7 +266,7 @@ func TestGone(t *testing.T) {
 			if j.Rank() == 1 {
 				other, err := unix.Eventfd(0, 0)
 				if err == nil {
-					err = unix.Dup3(other, end(1).sock.fd, unix.O_CLOEXEC)
+					err = unix.Dup3(other, end(1).sock.FD, unix.O_CLOEXEC)
 					unix.Close(other)
 				}
 				if err != nil {
@@ -290,13 +291,13 @@ func TestGone(t *testing.T) {
 func TestNothingLeaves(t *testing.T) {
 	err := job(t, 2, map[string]string{"unreachable": "300ms"}, func(j *core.Job, ep *core.Endpoint, c *counters) error {
 		if j.Rank() == 0 {
-			forbidden, err := sockaddrOf(netip.MustParseAddrPort("127.255.255.255:9"))
+			forbidden, err := socket.AddrOf(netip.MustParseAddrPort("127.255.255.255:9"))
 			if err != nil {
 				return err
 			}
 			me := end(0)
 			me.mu.Lock()
-			me.receiver(end(1).sock.local).sockaddr = forbidden
+			me.receiver(end(1).sock.Local).sockaddr = forbidden
 			me.mu.Unlock()
 			if err := ep.RequestShort(1, onPlain); err != nil {
 				return err
@@ -328,16 +329,16 @@ func TestForgedRefusal(t *testing.T) {
 			me.mu.Lock()
 			defer me.mu.Unlock()
 			to := me.knownPeer(1)
-			lie := portUnreachable(me.sock.local, to.addr)
+			lie := portUnreachable(me.sock.Local, to.addr)
 			if err := unix.Sendto(stranger, lie, 0, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
 				return err
 			}
-			f, ok := me.sock.failed() // over the loopback it is there when it has been sent
-			if !ok || f.errno != unix.ECONNREFUSED || f.to != to.sockaddr || f.by.String() != "127.0.0.2" {
-				return fmt.Errorf("%v: %v of %v by %v", ok, f.errno, f.to.addrPort(), f.by)
+			f, ok := me.sock.Failed() // over the loopback it is there when it has been sent
+			if !ok || f.Errno != unix.ECONNREFUSED || f.To != to.sockaddr || f.By.String() != "127.0.0.2" {
+				return fmt.Errorf("%v: %v of %v by %v", ok, f.Errno, f.To.AddrPort(), f.By)
 			}
-			if me.refused(&f.to, f.by); me.dead != nil {
-				return fmt.Errorf("rank 1 is taken for dead because %v says so", f.by)
+			if me.refused(&f.To, f.By); me.dead != nil {
+				return fmt.Errorf("rank 1 is taken for dead because %v says so", f.By)
 			}
 		}
 		return nil
@@ -349,7 +350,7 @@ func TestForgedRefusal(t *testing.T) {
 
 // portUnreachable returns an ICMP message (RFC 792) about a datagram.
 func portUnreachable(from, to netip.AddrPort) []byte {
-	b := make([]byte, 8+headerIPv4)
+	b := make([]byte, 8+socket.HeaderIPv4)
 	b[0], b[1] = 3, 3
 	ip := b[8:]
 	ip[0], ip[9] = 4<<4|5, unix.IPPROTO_UDP
@@ -385,7 +386,7 @@ func TestUnreachable(t *testing.T) {
 		}
 		return ep.WaitUntil(func() bool { return false })
 	})
-	want := fmt.Sprintf("udp: rank 1 (%v) unreachable after 300ms; is its process alive?", end(1).sock.local)
+	want := fmt.Sprintf("udp: rank 1 (%v) unreachable after 300ms; is its process alive?", end(1).sock.Local)
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
 	}

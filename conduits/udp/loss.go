@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/aqueduct-go/aqueduct/conduits/udp/socket"
 	"github.com/aqueduct-go/aqueduct/core"
 )
 
@@ -17,16 +18,16 @@ const lossDelay = 250 * time.Millisecond
 
 // inquire looks at what the network has said about datagrams that were sent.
 func (c *conduit) inquire() {
-	for range mostErrors {
-		f, ok := c.sock.failed()
+	for range socket.MostErrors {
+		f, ok := c.sock.Failed()
 		if !ok {
 			return
 		}
-		switch f.errno {
+		switch f.Errno {
 		case unix.EMSGSIZE:
-			c.narrowed(&f.to)
+			c.narrowed(&f.To)
 		case unix.ECONNREFUSED:
-			c.refused(&f.to, f.by)
+			c.refused(&f.To, f.By)
 		}
 	}
 }
@@ -34,9 +35,9 @@ func (c *conduit) inquire() {
 // refused notes that nobody receives at an address, as somebody has said. It is believed of this
 // host only, and only if it says so itself: by its own address, which the kernel takes from no
 // other host. From elsewhere anybody could say so.
-func (c *conduit) refused(to *sockaddr, by netip.Addr) {
+func (c *conduit) refused(to *socket.Addr, by netip.Addr) {
 	e := c.byAddr[*to]
-	if e == nil || !e.local || by != to.addrPort().Addr() || e.peer == nil || e.peer.closed || c.dead != nil {
+	if e == nil || !e.local || by != to.AddrPort().Addr() || e.peer == nil || e.peer.closed || c.dead != nil {
 		return
 	}
 	c.dead, c.deadAt, c.deadPolls = e.peer, c.now()+lossDelay, c.polls

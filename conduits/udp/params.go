@@ -6,6 +6,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/seal"
+	"github.com/aqueduct-go/aqueduct/conduits/udp/socket"
 	"github.com/aqueduct-go/aqueduct/core/settings"
 )
 
@@ -16,7 +17,7 @@ type params struct {
 	insecure bool   // none is permitted beyond the loopback
 	address  string // to bind to, or a prefix that it is in; "": see chooseAddress
 	device   string // whose address to bind to
-	socket   socketOptions
+	socket   socket.Options
 }
 
 // The defaults were chosen, not measured; those of am2 are in its Defaults.
@@ -24,7 +25,7 @@ func defaults() params {
 	return params{
 		am:       am2.Defaults(),
 		security: seal.Auth,
-		socket:   socketOptions{buffer: 8 << 20, gso: true, gro: true},
+		socket:   socket.Options{Buffer: socket.DefaultBuffer, GSO: true, GRO: true},
 	}
 }
 
@@ -45,13 +46,13 @@ func (p *params) table() settings.Table {
 		settings.Int("stages", &p.am.Stages, 1, 1<<10, "large payloads kept likewise, of each lane"),
 		settings.Int("receive", &p.am.Receive, 1, 1<<16, "packets and large payloads of a rank that have arrived and wait for a poll, of each lane; they have some 16 MB at most, what goes to the segment apart"),
 		settings.Int("assemblies", &p.am.Assemblies, 0, 1<<16, "large Mediums of a rank that are arriving; of Longs, as many as receive"),
-		settings.Size("datagram", &p.am.Datagram, am2.MinDatagram, largestIPv4, "bytes of a datagram at most; the path and the receivers' buffers may allow less"),
+		settings.Size("datagram", &p.am.Datagram, am2.MinDatagram, socket.LargestIPv4, "bytes of a datagram at most; the path and the receivers' buffers may allow less"),
 		settings.Size("medium", &p.am.MaxMedium, 512, 1<<24, "bytes of a Medium at most"),
 		settings.Size("long", &p.am.MaxBulk, 512, 1<<28, "bytes of a Long at most"),
 		settings.Time("gather", &p.am.Gather, 1, settings.Forever, "how long a message may wait for others to share its packet, while earlier packets to the same rank are unacknowledged").OwnPerRank(),
-		settings.Size("buffer", &p.socket.buffer, 4096, 1<<30, "bytes of the kernel's socket buffers").OwnPerRank(),
-		settings.Switch("gso", &p.socket.gso, "whether the kernel divides datagrams that are sent (UDP_SEGMENT)").OwnPerRank(),
-		settings.Switch("gro", &p.socket.gro, "whether the kernel joins datagrams that arrive (UDP_GRO)").OwnPerRank(),
+		settings.Size("buffer", &p.socket.Buffer, 4096, 1<<30, "bytes of the kernel's socket buffers").OwnPerRank(),
+		settings.Switch("gso", &p.socket.GSO, "whether the kernel divides datagrams that are sent (UDP_SEGMENT)").OwnPerRank(),
+		settings.Switch("gro", &p.socket.GRO, "whether the kernel joins datagrams that arrive (UDP_GRO)").OwnPerRank(),
 		settings.Time("unreachable", &p.am.Unreachable, 1, settings.Forever, "a peer that is silent for so long, while it is spoken to, is given up; a time in which this rank was itself stopped does not count").OwnPerRank(),
 	}
 }

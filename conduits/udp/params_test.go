@@ -29,7 +29,7 @@ func TestSettings(t *testing.T) {
 	p, err := parseParams(map[string]string{
 		"depth": "7", "security": "encrypt", "gso": "off", "insecure": "yes", "gather": "5us", "interface": "lo",
 	})
-	if err != nil || p.am.Depth != 7 || p.security != seal.Encrypt || p.socket.gso || !p.socket.gro || !p.insecure ||
+	if err != nil || p.am.Depth != 7 || p.security != seal.Encrypt || p.socket.GSO || !p.socket.GRO || !p.insecure ||
 		p.am.Gather != 5*time.Microsecond || p.device != "lo" {
 		t.Errorf("%+v, %v", p, err)
 	}

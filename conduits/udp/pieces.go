@@ -5,18 +5,19 @@ import (
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
+	"github.com/aqueduct-go/aqueduct/conduits/udp/socket"
 )
 
 // A path may drop what is too long for a place in it and say nothing: a black hole. A datagram
-// that was lost suspicion times, while none as long got through but short ones did each time, is
+// that was lost socket.Suspicion times, while none as long got through but short ones did each time, is
 // therefore sent in pieces that pass everywhere, and what is sent to that peer is no longer than such a piece for the time
 // narrowFor. RFC 8899 would have 600 s (section 5.1.1: PMTU_RAISE_TIMER); it is less because a bad
 // path may be suspected wrongly, and finding a black hole again takes but a few timeouts. IP could
 // divide it too, but for IPv4 only into what this host's own device takes.
-const (
-	suspicion = 6
-	narrowFor = 60 * time.Second
-)
+const narrowFor = 60 * time.Second
+
+// pieceKind is the kind of a piece.
+const pieceKind = socket.FarewellKind + 1
 
 // A piece has, behind its kind, its number among the pieces, how many there are, 32 bits that
 // tell the datagrams of a sender apart, and a part of the datagram. The datagram is authenticated
@@ -26,11 +27,11 @@ const (
 	atPieces   = atPiece + 1
 	atPieceOf  = atPieces + 1
 	pieceHead  = atPieceOf + 4
-	mostPieces = (blockSize + (leastMTUv4 - headerIPv4 - pieceHead - alignment)) / (leastMTUv4 - headerIPv4 - pieceHead - alignment)
+	mostPieces = (socket.BlockSize + (socket.LeastMTUv4 - socket.HeaderIPv4 - pieceHead - socket.Alignment)) / (socket.LeastMTUv4 - socket.HeaderIPv4 - pieceHead - socket.Alignment)
 )
 
 // pieceSize returns the bytes of a datagram that a piece carries.
-func pieceSize(v6 bool) int { return (payloadOf(v6, 0) - pieceHead) &^ (alignment - 1) }
+func pieceSize(v6 bool) int { return (socket.PayloadOf(v6, 0) - pieceHead) &^ (socket.Alignment - 1) }
 
 // narrow has no long datagrams sent to a peer for some time, and says so the first time.
 func (c *conduit) narrow(p *peer) {
@@ -39,19 +40,19 @@ func (c *conduit) narrow(p *peer) {
 		c.port.Log().Warn("udp: long datagrams do not get through and go in pieces, which is slower; if you know what the path takes, say so by the setting datagram=BYTES",
 			"rank", c.rank, "to", p.rank, "address", p.addr)
 	}
-	p.mtu = payloadOf(c.sock.v6, 0)
+	p.mtu = socket.PayloadOf(c.sock.V6, 0)
 	p.widen = c.now() + narrowFor
 }
 
 // tear sends a sealed datagram in pieces. They stay in memory until the next flush.
 func (c *conduit) tear(p *peer, head, body []byte) {
-	size := pieceSize(c.sock.v6)
+	size := pieceSize(c.sock.V6)
 	total := len(head) + len(body)
 	count := (total + size - 1) / size
 	if need := total + count*pieceHead; cap(c.torn)-len(c.torn) < need {
-		c.sock.flush()
+		c.sock.Flush()
 		if c.torn = c.torn[:0]; cap(c.torn) < need {
-			c.torn = make([]byte, 0, sealedSize)
+			c.torn = make([]byte, 0, socket.SealedSize)
 		}
 	}
 	p.pieces++
@@ -65,7 +66,7 @@ func (c *conduit) tear(p *peer, head, body []byte) {
 		n := min(size, len(head))
 		c.torn = append(append(c.torn, head[:n]...), body[:min(size-n, len(body))]...)
 		head, body = head[n:], body[min(size-n, len(body)):]
-		c.sock.add(&p.sockaddr, c.torn[at:], nil, false)
+		c.sock.Add(&p.sockaddr, c.torn[at:], nil, false)
 	}
 }
 
@@ -97,7 +98,7 @@ func (c *conduit) assemble(now time.Duration, p *peer, piece []byte) bool {
 	if a.from != p || a.of != binary.LittleEndian.Uint32(piece[atPieceOf:]) || a.count != int(piece[atPieces]) {
 		*a = assembly{from: p, of: binary.LittleEndian.Uint32(piece[atPieceOf:]), count: int(piece[atPieces]), left: int(piece[atPieces]), data: a.data}
 	}
-	if !a.add(int(piece[atPiece]), piece[pieceHead:], pieceSize(c.sock.v6)) {
+	if !a.add(int(piece[atPiece]), piece[pieceHead:], pieceSize(c.sock.V6)) {
 		c.counts.malformed++
 		return false
 	}
@@ -116,13 +117,13 @@ func (c *conduit) assemble(now time.Duration, p *peer, piece []byte) bool {
 func (a *assembly) add(i int, part []byte, size int) bool {
 	last := i == a.count-1
 	switch {
-	case i >= a.count || a.count > mostPieces || len(part) > size || !last && len(part) != size || i*size+len(part) > blockSize:
+	case i >= a.count || a.count > mostPieces || len(part) > size || !last && len(part) != size || i*size+len(part) > socket.BlockSize:
 		return false
 	case a.have[i/64]>>(i%64)&1 != 0:
 		return true
 	}
 	if a.data == nil {
-		a.data = make([]byte, blockSize)
+		a.data = make([]byte, socket.BlockSize)
 	}
 	a.have[i/64] |= 1 << (i % 64)
 	a.left--
@@ -137,6 +138,6 @@ func (a *assembly) add(i int, part []byte, size int) bool {
 func (c *conduit) widened(p *peer) {
 	if c.now() >= p.widen {
 		p.widen = 0
-		p.mtu = pathMTU(c.sock.local.Addr(), p.addr)
+		p.mtu = socket.PathMTU(c.sock.Local.Addr(), p.addr)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
+	"github.com/aqueduct-go/aqueduct/conduits/udp/socket"
 	"github.com/aqueduct-go/aqueduct/core"
 )
 
@@ -27,10 +28,11 @@ func makePieces(datagram []byte, size int) [][]byte {
 // What is torn is the pieces that makePieces returns, for every split in head and body.
 func TestTear(t *testing.T) {
 	for _, addr := range addresses {
-		a, b := open(t, addr, socketOptions{buffer: 1 << 20}), open(t, addr, socketOptions{buffer: 1 << 20})
+		a, from := open(t, addr)
+		b, to := open(t, addr)
 		c := &conduit{sock: a}
-		p := &peer{sockaddr: *name(t, b)}
-		size := pieceSize(a.v6)
+		p := &peer{sockaddr: to}
+		size := pieceSize(a.V6)
 		for _, n := range [][2]int{{80, 0}, {80, 1300}, {2*size - 100, 100}, {size, size}, {1400, 0}, {96, 60000}} {
 			datagram := make([]byte, n[0]+n[1])
 			for i := range datagram {
@@ -40,7 +42,7 @@ func TestTear(t *testing.T) {
 			c.flush()
 			for i, want := range makePieces(datagram, size) {
 				binary.LittleEndian.PutUint32(want[atPieceOf:], p.pieces)
-				if got := next(t, b, name(t, a)); !bytes.Equal(got[0], want) {
+				if got := next(t, b, &from); !bytes.Equal(got, want) {
 					t.Fatalf("%s: piece %d of %v is wrong", addr, i, n)
 				}
 			}
@@ -53,7 +55,7 @@ func TestAssembly(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
 		size := pieceSize(r.IntN(2) == 0)
-		datagram := make([]byte, 1+r.IntN(largestIPv4))
+		datagram := make([]byte, 1+r.IntN(socket.LargestIPv4))
 		for i := range datagram {
 			datagram[i] = byte(r.Uint32())
 		}
@@ -95,7 +97,7 @@ func FuzzAssembly(f *testing.F) {
 			}
 			a.add(int(pieces[0]), make([]byte, n), size)
 		}
-		if a.size > blockSize || a.left < 0 || a.size > 0 && a.left == 0 && (a.size <= (a.count-1)*size-1 || a.size > a.count*size) {
+		if a.size > socket.BlockSize || a.left < 0 || a.size > 0 && a.left == 0 && (a.size <= (a.count-1)*size-1 || a.size > a.count*size) {
 			t.Errorf("%d pieces, %d left, %d bytes", a.count, a.left, a.size)
 		}
 	})
@@ -109,18 +111,19 @@ func (quiet) Log() *slog.Logger { return slog.New(slog.DiscardHandler) }
 // A path that was found narrow is looked at again after its time.
 func TestWidened(t *testing.T) {
 	for _, addr := range addresses {
-		a, b := open(t, addr, socketOptions{buffer: 1 << 20}), open(t, addr, socketOptions{buffer: 1 << 20})
+		a, _ := open(t, addr)
+		b, _ := open(t, addr)
 		c := &conduit{sock: a, port: core.NewPort(quiet{})}
 		c.start()
-		p := &peer{entry: &entry{addr: b.local}}
+		p := &peer{entry: &entry{addr: b.Local}}
 		c.narrow(p)
 		c.widened(p)
-		if least := payloadOf(a.v6, 0); p.mtu != least || p.widen == 0 {
+		if least := socket.PayloadOf(a.V6, 0); p.mtu != least || p.widen == 0 {
 			t.Errorf("%s: narrow: %d bytes, want %d", addr, p.mtu, least)
 		}
 		p.widen = 1
 		c.widened(p)
-		if want := pathMTU(a.local.Addr(), b.local); p.mtu != want || p.widen != 0 {
+		if want := socket.PathMTU(a.Local.Addr(), b.Local); p.mtu != want || p.widen != 0 {
 			t.Errorf("%s: wide again: %d bytes, want %d", addr, p.mtu, want)
 		}
 	}

@@ -7,31 +7,28 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/seal"
+	"github.com/aqueduct-go/aqueduct/conduits/udp/socket"
 )
 
-// Bounds of what a call does, so that a flood of garbage costs others little.
-const (
-	pollReceives  = 8  // system calls of a poll that bring nothing good
-	serveReceives = 64 // system calls of the service for a rank before it looks at others
-	mostErrors    = 64 // errors of the network that are looked at in one go
-)
+// serveReceives is how many system calls the service makes for a rank before it looks at others.
+const serveReceives = 64
 
 // Poll implements core.Conduit. What came back without a message counts as one, since it is
 // room that somebody may wait for.
 func (c *conduit) Poll(budget int) int {
 	c.mu.Enter() // not deferred: a handler that panics leaves it unlocked
 	b := c.bundle
-	got := nothing
+	got := socket.Nothing
 	if b.Backlog() == 0 {
-		for range pollReceives {
-			if got = c.receive(); got != fruitless {
+		for range socket.PollReceives {
+			if got = c.receive(); got != socket.Fruitless {
 				break
 			}
 		}
 	}
 	n := 0
 	if b.Backlog() > 0 {
-		if got != fruitful {
+		if got != socket.Fruitful {
 			c.last = c.now()
 		}
 		n = b.Deliver(c.last, budget)
@@ -54,52 +51,40 @@ func (c *conduit) Poll(budget int) int {
 // microseconds.
 const emptyPolls = 16
 
-// yield is what a system call brought.
-type yield uint8
-
-const (
-	nothing   yield = iota // there is nothing
-	fruitless              // something that is of no use
-	fruitful               // a datagram of a peer
-)
-
 // receive takes what one system call brings.
-func (c *conduit) receive() yield {
+func (c *conduit) receive() socket.Yield {
 	s := c.sock
-	if s.out.troubled {
-		s.out.troubled = false
+	if s.Troubled {
+		s.Troubled = false
 		c.inquire()
 	}
 	block := c.incoming()
 	buf := block.Bytes()
-	n, segment, errno := s.receive(buf)
+	n, segment, errno := s.Receive(buf)
 	if errno != 0 {
 		if errno == unix.EAGAIN {
-			return nothing
+			return socket.Nothing
 		}
 		c.inquire() // what became of something that was sent
-		return fruitless
+		return socket.Fruitless
 	}
 	c.block = nil
-	result := fruitless
-	p := c.sender(&s.in.from)
+	result := socket.Fruitless
+	p := c.sender(&s.From)
 	if p == nil {
 		c.counts.strangers += uint64(max(1, (n+segment-1)/max(segment, 1)))
 	} else if n > 0 {
 		c.last = c.now()
 		for at := 0; at < n; at += segment {
 			datagram := buf[at:min(at+segment, n)]
-			if at%alignment == 0 && c.accept(c.last, p, block, datagram) || at%alignment != 0 && c.acceptCopy(p, datagram) {
-				result = fruitful
+			if at%socket.Alignment == 0 && c.accept(c.last, p, block, datagram) || at%socket.Alignment != 0 && c.acceptCopy(p, datagram) {
+				result = socket.Fruitful
 			}
 		}
 	}
 	block.Release()
 	return result
 }
-
-// alignment is that of a datagram in memory: payloads are delivered where they lie in it.
-const alignment = 8
 
 // acceptCopy is accept for a datagram that the kernel has joined to another at a place where
 // payloads would lie badly.
@@ -139,7 +124,7 @@ func (c *conduit) acceptOwn(now time.Duration, p *peer, datagram []byte) bool {
 	switch {
 	case isPiece(datagram):
 		return c.assemble(now, p, datagram)
-	case !isFarewell(datagram):
+	case !socket.IsFarewell(datagram):
 		c.counts.malformed++
 		return false
 	case !c.between(p, datagram):
@@ -165,7 +150,7 @@ func (c *conduit) between(p *peer, datagram []byte) bool {
 
 // unseal reports whether a datagram, whose head is so long, is authentic, and makes it readable.
 func (c *conduit) unseal(p *peer, datagram []byte, head int) bool {
-	err := unseal(c.security, p.seal, datagram, head)
+	err := socket.Unseal(c.security, p.seal, datagram, head)
 	if err != nil {
 		c.counts.unsealed(err)
 	}

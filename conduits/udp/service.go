@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
+	"github.com/aqueduct-go/aqueduct/conduits/udp/socket"
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
@@ -17,8 +18,6 @@ const (
 	// tick is how often the service looks whether a rank still polls, and so how long a rank's
 	// peers may go without answers when it ceases to.
 	tick = 2 * time.Millisecond
-	// keysKept is how long the keys of a peer are kept that has no traffic, half of it at least.
-	keysKept = 2 * time.Second
 )
 
 // service stands in for the ranks of a process while they do not poll. It is one goroutine.
@@ -249,12 +248,12 @@ func (c *conduit) tend() time.Duration {
 	} else {
 		next = c.serve()
 	}
-	if now-c.swept >= keysKept/2 {
+	if now-c.swept >= socket.KeysKept/2 {
 		c.swept = now
 		c.ring.Sweep()
 	}
 	if c.ring.Keys() > 0 {
-		next = min(next, c.swept+keysKept/2)
+		next = min(next, c.swept+socket.KeysKept/2)
 	}
 	err := c.buried(now)
 	if c.dead != nil && c.deadAt > now {
@@ -272,7 +271,7 @@ func (c *conduit) tend() time.Duration {
 
 // serve does what polls would do but for handlers, and returns when something is due.
 func (c *conduit) serve() time.Duration {
-	for i := 0; !c.asleep && c.receive() != nothing; i++ {
+	for i := 0; !c.asleep && c.receive() != socket.Nothing; i++ {
 		if i == serveReceives {
 			c.bundle.Service(c.now())
 			return 0 // there is more, after a look at the other ranks
@@ -297,11 +296,11 @@ func (c *conduit) watch(on bool) {
 	}
 	c.watched = on
 	if !on {
-		_ = unix.EpollCtl(c.service.epoll, unix.EPOLL_CTL_DEL, c.sock.fd, nil)
+		_ = unix.EpollCtl(c.service.epoll, unix.EPOLL_CTL_DEL, c.sock.FD, nil)
 		return
 	}
-	e := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(c.sock.fd)}
-	if err := unix.EpollCtl(c.service.epoll, unix.EPOLL_CTL_ADD, c.sock.fd, &e); err != nil {
+	e := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(c.sock.FD)}
+	if err := unix.EpollCtl(c.service.epoll, unix.EPOLL_CTL_ADD, c.sock.FD, &e); err != nil {
 		c.watched, c.served = false, false // no memory, say: look every tick
 	}
 }

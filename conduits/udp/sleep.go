@@ -21,7 +21,7 @@ func (s sleeper) Arm() bool {
 	return c.bundle.Backlog() > 0 || c.bundle.Events() != c.seen || c.bundle.Due() <= c.now()+tick
 }
 
-func (s sleeper) FD() int { return s.c.sock.fd }
+func (s sleeper) FD() int { return s.c.sock.FD }
 
 func (s sleeper) Disarm() {
 	c := s.c

@@ -1,12 +1,12 @@
 package udp
 
 import (
-	"math"
 	"net/netip"
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/seal"
+	"github.com/aqueduct-go/aqueduct/conduits/udp/socket"
 )
 
 // wire implements am2.Wire: it seals what the bundle sends and gathers it for the socket.
@@ -26,36 +26,36 @@ func (w wire) Send(to netip.AddrPort, head, body []byte, vain int) {
 		c.sendFar(p, head, body, vain)
 		return
 	}
-	c.sock.add(&p.sockaddr, head, body, false)
+	c.sock.Add(&p.sockaddr, head, body, false)
 }
 
 // protected authenticates a datagram, and encrypts it if that is the mode.
 func (c *conduit) protected(p *peer, head, body []byte) (h, b []byte) {
 	if c.security == seal.Encrypt {
-		return encrypt(&c.sealed, c.flush, p.seal, head, body), nil
+		return socket.Encrypt(&c.sealed, c.flush, p.seal, head, body), nil
 	}
-	authenticate(p.seal, head, body)
+	socket.Authenticate(p.seal, head, body)
 	return head, body
 }
 
 // sendFar gathers a datagram that leaves the host. One that was sent in vain may be divided by IP;
 // what was so again and again is sent in pieces.
 func (c *conduit) sendFar(p *peer, head, body []byte, vain int) {
-	if vain >= suspicion && len(head)+len(body) > payloadOf(c.sock.v6, 0) {
+	if vain >= socket.Suspicion && len(head)+len(body) > socket.PayloadOf(c.sock.V6, 0) {
 		c.narrow(p)
 	}
 	if p.widen != 0 && len(head)+len(body) > p.mtu {
 		c.tear(p, head, body)
 		return
 	}
-	c.sock.add(&p.sockaddr, head, body, vain > 0)
+	c.sock.Add(&p.sockaddr, head, body, vain > 0)
 }
 
 // Flush implements am2.Wire.
 func (w wire) Flush() { w.c.flush() }
 
 func (c *conduit) flush() {
-	c.sock.flush()
+	c.sock.Flush()
 	c.sealed, c.torn = c.sealed[:0], c.torn[:0]
 }
 
@@ -73,16 +73,6 @@ func (w wire) MTU(to netip.AddrPort) int {
 // Now implements am2.Wire.
 func (w wire) Now() time.Duration { return w.c.now() }
 
-// Datagrams of this package, beside those of the bundle.
-const (
-	farewellKind = am2.DriverKinds + iota
-	pieceKind    // see tear
-)
-
-// A farewell is the last datagram of its sender: a head of which only the tag, the kind, the
-// incarnations and the number matter. The number is one that the bundle never reaches.
-const farewellNumber = math.MaxUint64
-
 // farewell tells all peers of this rank that its socket is closed on purpose, so that they do
 // not take what the host says then for the death of the rank.
 func (c *conduit) farewell() {
@@ -90,20 +80,11 @@ func (c *conduit) farewell() {
 		if p.rank == c.rank || p.closed {
 			continue
 		}
-		head := make([]byte, am2.FixedHead)
-		am2.PutKind(head, farewellKind)
-		am2.PutNumber(head, farewellNumber)
-		am2.PutIncarnations(head, c.incarnation, p.incarnation)
+		head := socket.Farewell(c.incarnation, p.incarnation)
 		if c.security != seal.None {
 			head, _ = c.protected(p, head, nil)
 		}
-		c.sock.add(&p.sockaddr, head, nil, false)
+		c.sock.Add(&p.sockaddr, head, nil, false)
 	}
 	c.flush()
-}
-
-// isFarewell recognises a farewell, which is still to be authenticated.
-func isFarewell(datagram []byte) bool {
-	kind, ok := am2.DriverKind(datagram)
-	return ok && kind == farewellKind && len(datagram) == am2.FixedHead && am2.Number(datagram) == farewellNumber
 }

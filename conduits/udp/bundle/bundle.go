@@ -1,4 +1,6 @@
-package udp
+// Package bundle is Active Messages II over UDP for programs that are no ranks of one job, such as a client and a
+// server, and that share a key. It is a driver of package am2 beside the conduit, without core, a job or a launcher.
+package bundle
 
 import (
 	"fmt"
@@ -8,6 +10,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/seal"
+	"github.com/aqueduct-go/aqueduct/conduits/udp/socket"
 )
 
 // Bundle is a socket with endpoints of Active Messages II behind it, for talk between programs:
@@ -29,11 +32,11 @@ type Bundle struct {
 	options     Options
 	incarnation uint32 // of all its endpoints
 	began       time.Time
-	sock        *socket
+	sock        *socket.Socket
 	am          *am2.Bundle
 	ring        *seal.Ring
 	numbers     map[uint16]bool // that endpoints have or had
-	sites       map[sockaddr]*site
+	sites       map[socket.Addr]*site
 	processes   map[processKey]*process
 	known       []*process // the same, in the order of their acquaintance
 	recent      *process   // who was looked up last
@@ -114,22 +117,22 @@ func (b *Bundle) Wait(timeout time.Duration) bool {
 			return true
 		case now >= until:
 			return false
-		case got == nothing:
-			b.sleep(min(until, next, b.swept+keysKept/2) - now)
+		case got == socket.Nothing:
+			b.sleep(min(until, next, b.swept+socket.KeysKept/2) - now)
 		}
 	}
 }
 
 // sleep waits until the socket is readable, or a time has passed.
 func (b *Bundle) sleep(d time.Duration) {
-	fds := [1]unix.PollFd{{Fd: int32(b.sock.fd), Events: unix.POLLIN}}
+	fds := [1]unix.PollFd{{Fd: int32(b.sock.FD), Events: unix.POLLIN}}
 	timeout := unix.NsecToTimespec(int64(max(d, 0)))
 	_, _ = unix.Ppoll(fds[:], &timeout, nil) // interrupted or not, the caller looks again
 }
 
 // FD returns the socket, for a program that sleeps on several things: until it is readable, or
 // the time Due has passed. Then Poll is to be called. It stays the bundle's.
-func (b *Bundle) FD() int { return b.sock.fd }
+func (b *Bundle) FD() int { return b.sock.FD }
 
 // Due returns in which time Poll is to be called though the socket is not readable: 0 is now.
 func (b *Bundle) Due() time.Duration {
@@ -137,7 +140,7 @@ func (b *Bundle) Due() time.Duration {
 		return 0
 	}
 	now := b.now()
-	return max(0, min(b.am.Due(), b.swept+keysKept/2)-now)
+	return max(0, min(b.am.Due(), b.swept+socket.KeysKept/2)-now)
 }
 
 // Unacknowledged returns how many packets others may not have yet; see

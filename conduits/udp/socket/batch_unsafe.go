@@ -1,4 +1,4 @@
-package udp
+package socket
 
 import (
 	"syscall"
@@ -24,15 +24,11 @@ type batch struct {
 	controls [][controlSize]byte
 	// dropped counts datagrams that the kernel would not take. They are lost like others.
 	dropped uint64
-	// troubled is set when the kernel has said that it keeps an error of the network.
-	troubled bool
-	// narrowed is called when a datagram is too large for the path to an address.
-	narrowed func(to *sockaddr)
 }
 
 // item is a datagram.
 type item struct {
-	to    *sockaddr
+	to    *Addr
 	size  int
 	first int // of its iovs
 	n     int // how many
@@ -42,8 +38,8 @@ type item struct {
 // run is a part of the items that goes as one message of the system call.
 type run struct{ from, to int }
 
-// add gathers a datagram. Addresses and bytes are used until flush. loose lets IP divide it.
-func (s *socket) add(to *sockaddr, head, body []byte, loose bool) {
+// Add gathers a datagram. Addresses and bytes are used until flush. loose lets IP divide it.
+func (s *Socket) Add(to *Addr, head, body []byte, loose bool) {
 	b := &s.out
 	if len(b.items) == cap(b.items) {
 		s.extend()
@@ -69,11 +65,11 @@ func (s *socket) add(to *sockaddr, head, body []byte, loose bool) {
 
 // extend makes room for more items: memory for twice as many, and two iovs each, or, when there
 // are as many as may be, by sending them.
-func (s *socket) extend() {
+func (s *Socket) extend() {
 	b := &s.out
 	n := cap(b.items)
 	if n == batchItems {
-		s.flush()
+		s.Flush()
 		return
 	}
 	more := max(2*n, fewItems)
@@ -81,8 +77,8 @@ func (s *socket) extend() {
 	b.iovs = append(make([]unix.Iovec, 0, 2*more), b.iovs...)
 }
 
-// flush sends what was gathered. What the kernel does not take is dropped.
-func (s *socket) flush() {
+// Flush sends what was gathered. What the kernel does not take is dropped.
+func (s *Socket) Flush() {
 	b := &s.out
 	switch {
 	case len(b.items) == 0:
@@ -98,7 +94,7 @@ func (s *socket) flush() {
 }
 
 // sendAll sends the items, as many as possible in one message each, by one system call.
-func (s *socket) sendAll() {
+func (s *Socket) sendAll() {
 	b := &s.out
 	b.runs = b.runs[:0]
 	for i := 0; i < len(b.items); {
@@ -117,7 +113,7 @@ func (s *socket) sendAll() {
 		s.message(&b.msgs[i].Hdr, &b.controls[i], r)
 	}
 	for sent := 0; sent < len(b.runs); {
-		n, _, errno := syscall.RawSyscall6(unix.SYS_SENDMMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&b.msgs[sent])), uintptr(len(b.runs)-sent), 0, 0, 0)
+		n, _, errno := syscall.RawSyscall6(unix.SYS_SENDMMSG, uintptr(s.FD), uintptr(unsafe.Pointer(&b.msgs[sent])), uintptr(len(b.runs)-sent), 0, 0, 0)
 		if errno == 0 {
 			sent += int(n)
 			continue
@@ -132,14 +128,14 @@ func (s *socket) sendAll() {
 
 // runFrom returns the end of the items from i on that the kernel can divide by itself: to one
 // address and equally long, but for the last.
-func (s *socket) runFrom(i int) int {
+func (s *Socket) runFrom(i int) int {
 	items := s.out.items
 	first, total := items[i], items[i].size
 	j := i + 1
-	if !s.gso || first.size%alignment != 0 { // the receiver would have to copy them
+	if !s.gso || first.size%Alignment != 0 { // the receiver would have to copy them
 		return j
 	}
-	for j < len(items) && j-i < runItems && *items[j].to == *first.to && items[j].size <= first.size && total+items[j].size <= largestIPv4 {
+	for j < len(items) && j-i < runItems && *items[j].to == *first.to && items[j].size <= first.size && total+items[j].size <= LargestIPv4 {
 		total += items[j].size
 		if j++; items[j-1].size < first.size {
 			break
@@ -149,7 +145,7 @@ func (s *socket) runFrom(i int) int {
 }
 
 // message describes a run to the kernel.
-func (s *socket) message(hdr *unix.Msghdr, control *[controlSize]byte, r run) {
+func (s *Socket) message(hdr *unix.Msghdr, control *[controlSize]byte, r run) {
 	b := &s.out
 	first, last := &b.items[r.from], &b.items[r.to-1]
 	*hdr = unix.Msghdr{Name: &first.to[0], Namelen: first.to.size(), Iov: &b.iovs[first.first]}
@@ -166,7 +162,7 @@ func (s *socket) message(hdr *unix.Msghdr, control *[controlSize]byte, r run) {
 }
 
 // sendRun sends one run, and copes with what goes wrong if it is not part of that already.
-func (s *socket) sendRun(r run, coping bool) unix.Errno {
+func (s *Socket) sendRun(r run, coping bool) unix.Errno {
 	b := &s.out
 	if len(b.msgs) == 0 {
 		b.msgs, b.controls = make([]unix.Mmsghdr, 1), make([][controlSize]byte, 1)
@@ -174,12 +170,12 @@ func (s *socket) sendRun(r run, coping bool) unix.Errno {
 	var errno unix.Errno
 	if it := &b.items[r.from]; r.to-r.from == 1 && it.n == 1 {
 		// The same in a simpler call, which takes some 80 ns less.
-		_, _, errno = syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(s.fd), uintptr(unsafe.Pointer(b.iovs[it.first].Base)), uintptr(it.size),
+		_, _, errno = syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(s.FD), uintptr(unsafe.Pointer(b.iovs[it.first].Base)), uintptr(it.size),
 			0, uintptr(unsafe.Pointer(&it.to[0])), uintptr(it.to.size()))
 	} else {
 		hdr := &b.msgs[0].Hdr
 		s.message(hdr, &b.controls[0], r)
-		_, _, errno = syscall.RawSyscall(unix.SYS_SENDMSG, uintptr(s.fd), uintptr(unsafe.Pointer(hdr)), 0)
+		_, _, errno = syscall.RawSyscall(unix.SYS_SENDMSG, uintptr(s.FD), uintptr(unsafe.Pointer(hdr)), 0)
 	}
 	if errno != 0 && !coping && !s.cope(errno, r) {
 		b.dropped += uint64(r.to - r.from)
@@ -188,7 +184,7 @@ func (s *socket) sendRun(r run, coping bool) unix.Errno {
 }
 
 // sendApart sends the items one by one, since IP may divide some of them.
-func (s *socket) sendApart() {
+func (s *Socket) sendApart() {
 	for i := range s.out.items {
 		if s.out.items[i].loose == s.whole {
 			_ = s.fragment(s.whole) // if it fails the datagram goes as the others do
@@ -202,14 +198,14 @@ func (s *socket) sendApart() {
 
 // cope does what can be done for a run that the kernel has refused. It reports false if the
 // kernel has no room, so that it is of no use to go on.
-func (s *socket) cope(errno unix.Errno, r run) bool {
+func (s *Socket) cope(errno unix.Errno, r run) bool {
 	b := &s.out
 	switch errno {
 	case unix.EAGAIN, unix.ENOBUFS, unix.ENOMEM:
 		return false
 	case unix.EMSGSIZE:
-		if b.narrowed != nil {
-			b.narrowed(b.items[r.from].to)
+		if s.Narrowed != nil {
+			s.Narrowed(b.items[r.from].to)
 		}
 		s.oneByOne(r, s.fragment(true) == nil)
 		_ = s.fragment(false)
@@ -222,14 +218,14 @@ func (s *socket) cope(errno unix.Errno, r run) bool {
 		}
 	}
 	// The kernel tells by this call what became of an earlier datagram. It tells once.
-	b.troubled = true
+	s.Troubled = true
 	s.oneByOne(r, true)
 	return true
 }
 
 // oneByOne sends the items of a run each by itself, if that is of any use, and counts those
 // that fail.
-func (s *socket) oneByOne(r run, useful bool) {
+func (s *Socket) oneByOne(r run, useful bool) {
 	for i := r.from; i < r.to; i++ {
 		if !useful || s.sendRun(run{i, i + 1}, true) != 0 {
 			s.out.dropped++

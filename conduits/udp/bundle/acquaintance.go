@@ -1,4 +1,4 @@
-package udp
+package bundle
 
 import (
 	"encoding/binary"
@@ -8,12 +8,13 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/seal"
+	"github.com/aqueduct-go/aqueduct/conduits/udp/socket"
 )
 
 // site is an address where processes have received, one after another.
 type site struct {
 	addr     netip.AddrPort
-	sockaddr sockaddr
+	sockaddr socket.Addr
 	far      bool     // what is sent to it leaves the host, as far as addresses tell
 	mtu      int      // bytes of a datagram that pass undivided
 	current  *process // whose datagrams came last; nil: none came
@@ -32,7 +33,7 @@ type process struct {
 
 // processKey finds a process.
 type processKey struct {
-	addr        sockaddr
+	addr        socket.Addr
 	incarnation uint32
 }
 
@@ -62,10 +63,10 @@ const mostTries = 4
 
 // stranger returns what may become the process that has sent a datagram. It returns nil, and
 // counts the datagram, if it is not to be tried.
-func (b *Bundle) stranger(from *sockaddr, incarnation uint32) *process {
-	addr := from.addrPort()
+func (b *Bundle) stranger(from *socket.Addr, incarnation uint32) *process {
+	addr := from.AddrPort()
 	switch {
-	case ofOneLink(addr.Addr()) || addr.Port() == 0:
+	case socket.OfOneLink(addr.Addr()) || addr.Port() == 0:
 		b.drops.Misaddressed++
 		return nil
 	case len(b.known) >= b.options.Config.Peers:
@@ -101,16 +102,16 @@ func (b *Bundle) receiver(to netip.AddrPort, incarnation uint32) *process {
 }
 
 // reach returns an address for the kernel, or false if the socket does not reach it.
-func (b *Bundle) reach(to netip.AddrPort) (s sockaddr, ok bool) {
-	if to.Addr().Is4() == b.sock.v6 || to.Addr().Zone() != "" || ofOneLink(to.Addr()) {
+func (b *Bundle) reach(to netip.AddrPort) (s socket.Addr, ok bool) {
+	if to.Addr().Is4() == b.sock.V6 || to.Addr().Zone() != "" || socket.OfOneLink(to.Addr()) {
 		return s, false
 	}
-	s, err := sockaddrOf(to)
+	s, err := socket.AddrOf(to)
 	return s, err == nil
 }
 
 // lookUp returns a process that is known, or nil.
-func (b *Bundle) lookUp(s *sockaddr, incarnation uint32) *process {
+func (b *Bundle) lookUp(s *socket.Addr, incarnation uint32) *process {
 	if p := b.recent; p != nil && p.incarnation == incarnation && p.site.sockaddr == *s {
 		return p
 	}
@@ -122,10 +123,10 @@ func (b *Bundle) lookUp(s *sockaddr, incarnation uint32) *process {
 }
 
 // newProcess returns a process that is not known yet.
-func (b *Bundle) newProcess(s *sockaddr, addr netip.AddrPort, incarnation uint32) *process {
+func (b *Bundle) newProcess(s *socket.Addr, addr netip.AddrPort, incarnation uint32) *process {
 	at := b.sites[*s]
 	if at == nil {
-		at = &site{addr: addr, sockaddr: *s, far: addr.Addr() != b.sock.local.Addr() && !addr.Addr().IsLoopback()}
+		at = &site{addr: addr, sockaddr: *s, far: addr.Addr() != b.sock.Local.Addr() && !addr.Addr().IsLoopback()}
 	}
 	return &process{site: at, incarnation: incarnation, waits: -1, seal: b.ring.Peer(b.nameOf(addr, incarnation))}
 }
@@ -134,7 +135,7 @@ func (b *Bundle) newProcess(s *sockaddr, addr netip.AddrPort, incarnation uint32
 func (b *Bundle) admit(p *process) {
 	at := p.site
 	if at.mtu == 0 {
-		at.mtu = pathMTU(b.sock.local.Addr(), at.addr)
+		at.mtu = socket.PathMTU(b.sock.Local.Addr(), at.addr)
 		b.sites[at.sockaddr] = at
 	}
 	b.processes[processKey{at.sockaddr, p.incarnation}] = p
@@ -193,7 +194,7 @@ func (b *Bundle) awaits(p *process) {
 // sweep does at times what is not urgent: it forgets keys that are not used, and gives processes
 // up of which nothing is heard though something is from their addresses.
 func (b *Bundle) sweep(now time.Duration) {
-	if now-b.swept < keysKept/2 {
+	if now-b.swept < socket.KeysKept/2 {
 		return
 	}
 	b.swept = now
@@ -207,8 +208,8 @@ func (b *Bundle) sweep(now time.Duration) {
 }
 
 // narrowed learns the path to an address anew.
-func (b *Bundle) narrowed(to *sockaddr) {
+func (b *Bundle) narrowed(to *socket.Addr) {
 	if at := b.sites[*to]; at != nil {
-		at.mtu = pathMTU(b.sock.local.Addr(), at.addr)
+		at.mtu = socket.PathMTU(b.sock.Local.Addr(), at.addr)
 	}
 }

@@ -1,4 +1,4 @@
-package udp
+package bundle
 
 import (
 	"time"
@@ -6,14 +6,15 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
+	"github.com/aqueduct-go/aqueduct/conduits/udp/socket"
 )
 
 // receiveSome makes system calls until one brings something good, or nothing; not more than a
 // poll may.
-func (b *Bundle) receiveSome() (got yield) {
+func (b *Bundle) receiveSome() (got socket.Yield) {
 	b.tried = 0
-	for range pollReceives {
-		if got = b.receive(); got != fruitless {
+	for range socket.PollReceives {
+		if got = b.receive(); got != socket.Fruitless {
 			break
 		}
 	}
@@ -21,10 +22,10 @@ func (b *Bundle) receiveSome() (got yield) {
 }
 
 // receive takes what one system call brings.
-func (b *Bundle) receive() yield {
+func (b *Bundle) receive() socket.Yield {
 	s := b.sock
-	if s.out.troubled {
-		s.out.troubled = false
+	if s.Troubled {
+		s.Troubled = false
 		b.inquire()
 	}
 	if b.block == nil {
@@ -32,23 +33,23 @@ func (b *Bundle) receive() yield {
 	}
 	block := b.block
 	buf := block.Bytes()
-	n, segment, errno := s.receive(buf)
+	n, segment, errno := s.Receive(buf)
 	switch {
 	case errno == unix.EAGAIN:
-		return nothing
+		return socket.Nothing
 	case errno != 0:
 		b.inquire() // what became of something that was sent
-		return fruitless
+		return socket.Fruitless
 	}
 	b.block = nil // it is kept if nothing comes
-	result := fruitless
+	result := socket.Fruitless
 	if n == 0 {
 		b.drops.Malformed++
 	}
 	now := b.now()
 	for at := 0; at < n; at += segment {
 		if b.place(now, block, buf[at:min(at+segment, n)], at) {
-			result = fruitful
+			result = socket.Fruitful
 		}
 	}
 	block.Release()
@@ -57,7 +58,7 @@ func (b *Bundle) receive() yield {
 
 // place hands a datagram on that lies in a block, and copies it if payloads would lie badly there.
 func (b *Bundle) place(now time.Duration, block *am2.Block, datagram []byte, at int) bool {
-	if at%alignment == 0 {
+	if at%socket.Alignment == 0 {
 		return b.accept(now, block, datagram)
 	}
 	other := b.am.Block()
@@ -69,13 +70,13 @@ func (b *Bundle) place(now time.Duration, block *am2.Block, datagram []byte, at 
 // it was dropped. What costs little is checked first: keys are derived for no stranger who does
 // not know the incarnation of this bundle, be it authentic or not.
 func (b *Bundle) accept(now time.Duration, block *am2.Block, datagram []byte) bool {
-	last := isFarewell(datagram)
+	last := socket.IsFarewell(datagram)
 	n, ok := am2.HeadLen(datagram)
 	if !ok && !last {
 		b.drops.Malformed++
 		return false
 	}
-	from := &b.sock.in.from
+	from := &b.sock.From
 	source, dest := am2.Incarnations(datagram)
 	if dest != b.incarnation {
 		b.drops.Misaddressed++
@@ -94,7 +95,7 @@ func (b *Bundle) accept(now time.Duration, block *am2.Block, datagram []byte) bo
 	if last {
 		n = len(datagram)
 	}
-	if err := unseal(b.options.Security, p.seal, datagram, n); err != nil {
+	if err := socket.Unseal(b.options.Security, p.seal, datagram, n); err != nil {
 		b.drops.unsealed(err)
 		if unknown {
 			b.ring.Forget(p.seal)
@@ -117,16 +118,16 @@ func (b *Bundle) accept(now time.Duration, block *am2.Block, datagram []byte) bo
 // at an address is believed of this host only, and only if it says so itself: from elsewhere
 // anybody could say so.
 func (b *Bundle) inquire() {
-	for range mostErrors {
-		f, ok := b.sock.failed()
+	for range socket.MostErrors {
+		f, ok := b.sock.Failed()
 		if !ok {
 			return
 		}
-		switch at := b.sites[f.to]; {
+		switch at := b.sites[f.To]; {
 		case at == nil:
-		case f.errno == unix.EMSGSIZE:
-			b.narrowed(&f.to)
-		case f.errno == unix.ECONNREFUSED && !at.far && f.by == at.addr.Addr():
+		case f.Errno == unix.EMSGSIZE:
+			b.narrowed(&f.To)
+		case f.Errno == unix.ECONNREFUSED && !at.far && f.By == at.addr.Addr():
 			b.am.Refused(b.now(), at.addr)
 		}
 	}

@@ -1,12 +1,12 @@
-package udp
+package socket
 
 import (
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/seal"
 )
 
-// authenticate writes the tags of a datagram that goes to a peer (mode Auth).
-func authenticate(p *seal.Peer, head, body []byte) {
+// Authenticate writes the tags of a datagram that goes to a peer (mode Auth).
+func Authenticate(p *seal.Peer, head, body []byte) {
 	var tag []byte
 	if len(body) > 0 {
 		tag = am2.BodyTag(head)
@@ -14,14 +14,14 @@ func authenticate(p *seal.Peer, head, body []byte) {
 	p.Tag(am2.Number(head), head, tag, body)
 }
 
-// encrypt returns an encrypted copy of a datagram that goes to a peer (mode Encrypt). It lies in
+// Encrypt returns an encrypted copy of a datagram that goes to a peer (mode Encrypt). It lies in
 // *to, which flush empties, and stays until then.
-func encrypt(to *[]byte, flush func(), p *seal.Peer, head, body []byte) []byte {
+func Encrypt(to *[]byte, flush func(), p *seal.Peer, head, body []byte) []byte {
 	n := len(head) + len(body) + seal.TagSize
 	if cap(*to)-len(*to) < n {
 		flush()
 		if cap(*to) < n {
-			*to = make([]byte, 0, sealedSize)
+			*to = make([]byte, 0, SealedSize)
 		}
 	}
 	at := len(*to)
@@ -30,11 +30,11 @@ func encrypt(to *[]byte, flush func(), p *seal.Peer, head, body []byte) []byte {
 	return dst[:p.Encrypt(dst, am2.Number(head), head, body)]
 }
 
-// sealedSize is room for some of the largest datagrams.
-const sealedSize = 4 * blockSize
+// SealedSize is room for some of the largest datagrams.
+const SealedSize = 4 * BlockSize
 
-// unseal checks a datagram from a peer, whose head has n bytes, and makes it readable.
-func unseal(mode seal.Mode, p *seal.Peer, datagram []byte, n int) error {
+// Unseal checks a datagram from a peer, whose head has n bytes, and makes it readable.
+func Unseal(mode seal.Mode, p *seal.Peer, datagram []byte, n int) error {
 	number := am2.Number(datagram)
 	switch mode {
 	case seal.Auth:

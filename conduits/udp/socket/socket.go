@@ -1,4 +1,4 @@
-package udp
+package socket
 
 import (
 	"errors"
@@ -10,66 +10,72 @@ import (
 
 // Sizes of datagrams.
 const (
-	headerIPv4  = 20 + 8  // of IP without options, and UDP
+	HeaderIPv4  = 20 + 8  // of IP without options, and UDP
 	headerIPv6  = 40 + 8  // the same
-	largestIPv4 = 65507   // payload of a datagram at most: 65535 less the headers
+	LargestIPv4 = 65507   // payload of a datagram at most: 65535 less the headers
 	largestIPv6 = 65527   // IPv6 does not count its own header
-	blockSize   = 1 << 16 // bytes of a receive buffer: more never comes at once
+	BlockSize   = 1 << 16 // bytes of a receive buffer: more never comes at once
 )
 
-// socket is a non-blocking UDP socket. Its calls are raw: they neither wait nor tell the Go
+// Socket is a non-blocking UDP socket. Its calls are raw: they neither wait nor tell the Go
 // scheduler.
-type socket struct {
-	fd    int
-	local netip.AddrPort
-	v6    bool
-	gso   bool   // the kernel divides what is sent; switched off when a device refuses
-	gro   bool   // the kernel joins what arrives
-	whole bool   // IP may not divide what is sent, see fragment
-	got   [2]int // bytes of the kernel's buffers
+type Socket struct {
+	FD    int
+	Local netip.AddrPort
+	V6    bool
+	Got   [2]int // bytes of the kernel's buffers, by Receiving and Sending
+	From  Addr   // of whom Receive took something last
+	// Troubled is set when the kernel has said that it keeps an error of the network, see Failed. The user clears it.
+	Troubled bool
+	// Narrowed, if not nil, is called when a datagram is too large for the path to an address.
+	Narrowed func(to *Addr)
+
+	gso   bool // the kernel divides what is sent; switched off when a device refuses
+	gro   bool // the kernel joins what arrives
+	whole bool // IP may not divide what is sent, see fragment
 	in    reception
 	out   batch
 }
 
-// socketOptions are what openSocket is asked for.
-type socketOptions struct {
-	port     uint16 // 0: a free one
-	buffer   int    // bytes of the kernel's buffers for each direction
-	gso, gro bool
+// Options are what Open is asked for.
+type Options struct {
+	Port     uint16 // 0: a free one
+	Buffer   int    // bytes of the kernel's buffers for each direction
+	GSO, GRO bool   // the kernel divides and joins datagrams, where it can
 }
 
-// The indices of got.
+// The indices of Socket.Got.
 const (
-	receiving = iota
-	sending
+	Receiving = iota
+	Sending
 )
 
-// openSocket binds a socket to the address.
-func openSocket(addr netip.Addr, o socketOptions) (s *socket, err error) {
-	s = &socket{v6: addr.Is6(), whole: true}
+// Open binds a socket to the address.
+func Open(addr netip.Addr, o Options) (s *Socket, err error) {
+	s = &Socket{V6: addr.Is6(), whole: true}
 	family := unix.AF_INET
-	if s.v6 {
+	if s.V6 {
 		family = unix.AF_INET6
 	}
-	if s.fd, err = unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, unix.IPPROTO_UDP); err != nil {
+	if s.FD, err = unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, unix.IPPROTO_UDP); err != nil {
 		return nil, fmt.Errorf("udp: make a socket: %w", err)
 	}
 	if err := s.setUp(addr, o); err != nil {
-		_ = s.close()
+		_ = s.Close()
 		return nil, fmt.Errorf("udp: socket of address %v: %w", addr, err)
 	}
 	return s, nil
 }
 
-func (s *socket) setUp(addr netip.Addr, o socketOptions) error {
+func (s *Socket) setUp(addr netip.Addr, o Options) error {
 	level, errorsOption := unix.IPPROTO_IP, unix.IP_RECVERR
-	if s.v6 {
+	if s.V6 {
 		level, errorsOption = unix.IPPROTO_IPV6, unix.IPV6_RECVERR
-		if err := unix.SetsockoptInt(s.fd, level, unix.IPV6_V6ONLY, 1); err != nil {
+		if err := unix.SetsockoptInt(s.FD, level, unix.IPV6_V6ONLY, 1); err != nil {
 			return fmt.Errorf("IPv6 only: %w", err)
 		}
 	}
-	if err := unix.SetsockoptInt(s.fd, level, errorsOption, 1); err != nil {
+	if err := unix.SetsockoptInt(s.FD, level, errorsOption, 1); err != nil {
 		return fmt.Errorf("ask for ICMP errors: %w", err)
 	}
 	if err := s.fragment(false); err != nil {
@@ -80,32 +86,32 @@ func (s *socket) setUp(addr netip.Addr, o socketOptions) error {
 		{unix.SO_SNDBUFFORCE, unix.SO_SNDBUF, unix.SO_SNDBUF},
 	} {
 		// Beyond the host's limit only the privileged get it.
-		if unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, b.force, o.buffer) != nil {
-			if err := unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, b.plain, o.buffer); err != nil {
+		if unix.SetsockoptInt(s.FD, unix.SOL_SOCKET, b.force, o.Buffer) != nil {
+			if err := unix.SetsockoptInt(s.FD, unix.SOL_SOCKET, b.plain, o.Buffer); err != nil {
 				return fmt.Errorf("size of buffers: %w", err)
 			}
 		}
-		got, err := unix.GetsockoptInt(s.fd, unix.SOL_SOCKET, b.read)
+		got, err := unix.GetsockoptInt(s.FD, unix.SOL_SOCKET, b.read)
 		if err != nil {
 			return fmt.Errorf("size of buffers: %w", err)
 		}
-		s.got[i] = got / 2 // socket(7): the kernel doubles it for its own bookkeeping
+		s.Got[i] = got / 2 // socket(7): the kernel doubles it for its own bookkeeping
 	}
 	// Offloads that the kernel does not have are done without.
-	s.gso = o.gso && unix.SetsockoptInt(s.fd, unix.IPPROTO_UDP, unix.UDP_SEGMENT, 0) == nil
-	s.gro = o.gro && unix.SetsockoptInt(s.fd, unix.IPPROTO_UDP, unix.UDP_GRO, 1) == nil
-	return s.bind(addr, o.port)
+	s.gso = o.GSO && unix.SetsockoptInt(s.FD, unix.IPPROTO_UDP, unix.UDP_SEGMENT, 0) == nil
+	s.gro = o.GRO && unix.SetsockoptInt(s.FD, unix.IPPROTO_UDP, unix.UDP_GRO, 1) == nil
+	return s.bind(addr, o.Port)
 }
 
-func (s *socket) bind(addr netip.Addr, port uint16) error {
-	sa, err := unixAddr(netip.AddrPortFrom(addr, port))
+func (s *Socket) bind(addr netip.Addr, port uint16) error {
+	sa, err := UnixAddr(netip.AddrPortFrom(addr, port))
 	if err != nil {
 		return err
 	}
-	if err := unix.Bind(s.fd, sa); err != nil {
+	if err := unix.Bind(s.FD, sa); err != nil {
 		return fmt.Errorf("bind: %w; is it an address of this host?", err)
 	}
-	name, err := unix.Getsockname(s.fd)
+	name, err := unix.Getsockname(s.FD)
 	if err != nil {
 		return fmt.Errorf("getsockname: %w", err)
 	}
@@ -117,8 +123,8 @@ func (s *socket) bind(addr netip.Addr, port uint16) error {
 	default:
 		return errors.New("getsockname: no Internet address")
 	}
-	s.local = netip.AddrPortFrom(addr, port)
-	return refuseBroadcast(s.local)
+	s.Local = netip.AddrPortFrom(addr, port)
+	return refuseBroadcast(s.Local)
 }
 
 // refuseBroadcast refuses an address that the kernel binds to, but takes for that of all hosts of
@@ -141,11 +147,11 @@ func connected(local netip.Addr, to netip.AddrPort) (fd int, err error) {
 	if to.Addr().Is6() {
 		family = unix.AF_INET6
 	}
-	from, err := unixAddr(netip.AddrPortFrom(local, 0))
+	from, err := UnixAddr(netip.AddrPortFrom(local, 0))
 	if err != nil {
 		return -1, err
 	}
-	name, err := unixAddr(to)
+	name, err := UnixAddr(to)
 	if err != nil {
 		return -1, err
 	}
@@ -162,8 +168,8 @@ func connected(local netip.Addr, to netip.AddrPort) (fd int, err error) {
 	return fd, nil
 }
 
-// unixAddr returns an address for the calls that set up.
-func unixAddr(a netip.AddrPort) (unix.Sockaddr, error) {
+// UnixAddr returns an address for the calls that set up.
+func UnixAddr(a netip.AddrPort) (unix.Sockaddr, error) {
 	if a.Addr().Is4() {
 		return &unix.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()}, nil
 	}
@@ -171,18 +177,19 @@ func unixAddr(a netip.AddrPort) (unix.Sockaddr, error) {
 	return &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16(), ZoneId: zone}, err
 }
 
-func (s *socket) close() error { return unix.Close(s.fd) }
+// Close closes the socket.
+func (s *Socket) Close() error { return unix.Close(s.FD) }
 
 // fragment says whether IP may divide what is sent from now on. It may not, but for what has
 // been lost before: then the path may have a narrow place that does not tell (RFC 8899,
 // section 1.1: black holes).
-func (s *socket) fragment(may bool) error {
-	if !s.v6 {
+func (s *Socket) fragment(may bool) error {
+	if !s.V6 {
 		mode := unix.IP_PMTUDISC_DO
 		if may {
 			mode = unix.IP_PMTUDISC_DONT
 		}
-		if err := unix.SetsockoptInt(s.fd, unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, mode); err != nil {
+		if err := unix.SetsockoptInt(s.FD, unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, mode); err != nil {
 			return fmt.Errorf("don't-fragment bit: %w", err)
 		}
 		s.whole = !may
@@ -193,9 +200,9 @@ func (s *socket) fragment(may bool) error {
 	if may {
 		mode, size = unix.IPV6_PMTUDISC_DONT, leastMTUv6
 	}
-	err := unix.SetsockoptInt(s.fd, unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER, mode)
+	err := unix.SetsockoptInt(s.FD, unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER, mode)
 	if err == nil {
-		err = unix.SetsockoptInt(s.fd, unix.IPPROTO_IPV6, unix.IPV6_MTU, size)
+		err = unix.SetsockoptInt(s.FD, unix.IPPROTO_IPV6, unix.IPV6_MTU, size)
 	}
 	if err != nil {
 		return fmt.Errorf("don't fragment: %w", err)
@@ -207,21 +214,21 @@ func (s *socket) fragment(may bool) error {
 // Bytes of a packet that passes everywhere, in practice (IPv4: what every host must take, RFC
 // 1122, section 3.3.2; IPv6: RFC 8200, section 5).
 const (
-	leastMTUv4 = 576
+	LeastMTUv4 = 576
 	leastMTUv6 = 1280
 )
 
-// payloadOf returns the bytes of a datagram that fit in a packet of mtu bytes.
-func payloadOf(v6 bool, mtu int) int {
+// PayloadOf returns the bytes of a datagram that fit in a packet of mtu bytes.
+func PayloadOf(v6 bool, mtu int) int {
 	if v6 {
 		return max(leastMTUv6-headerIPv6, min(mtu-headerIPv6, largestIPv6))
 	}
-	return max(leastMTUv4-headerIPv4, min(mtu-headerIPv4, largestIPv4))
+	return max(LeastMTUv4-HeaderIPv4, min(mtu-HeaderIPv4, LargestIPv4))
 }
 
-// pathMTU returns the bytes of a datagram that pass undivided to an address, as far as the
+// PathMTU returns the bytes of a datagram that pass undivided to an address, as far as the
 // kernel knows: the interface's, or less if a router has said so.
-func pathMTU(local netip.Addr, to netip.AddrPort) int {
+func PathMTU(local netip.Addr, to netip.AddrPort) int {
 	v6 := to.Addr().Is6()
 	level, option := unix.IPPROTO_IP, unix.IP_MTU
 	if v6 {
@@ -234,5 +241,5 @@ func pathMTU(local netip.Addr, to netip.AddrPort) int {
 			mtu = 0
 		}
 	}
-	return payloadOf(v6, mtu)
+	return PayloadOf(v6, mtu)
 }

@@ -1,4 +1,4 @@
-package udp_test
+package bundle_test
 
 import (
 	"fmt"
@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/aqueduct-go/aqueduct/conduits/udp"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
+	"github.com/aqueduct-go/aqueduct/conduits/udp/bundle"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/seal"
 )
 
@@ -16,7 +16,7 @@ const greetings am2.Tag = 4711
 
 // program is the end of a program that others can greet.
 type program struct {
-	bundle   *udp.Bundle
+	bundle   *bundle.Bundle
 	endpoint *am2.Endpoint
 	heard    int
 }
@@ -28,7 +28,7 @@ func begin(keyFile string) *program {
 		log.Fatal(err)
 	}
 	p := new(program)
-	if p.bundle, err = udp.Open(udp.DefaultOptions(key)); err != nil {
+	if p.bundle, err = bundle.Open(bundle.DefaultOptions(key)); err != nil {
 		log.Fatal(err)
 	}
 	if p.endpoint, err = p.bundle.NewEndpoint(0, greetings, 1, p); err != nil {

@@ -1,4 +1,4 @@
-package udp
+package bundle
 
 import (
 	"bytes"
@@ -18,6 +18,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/seal"
+	"github.com/aqueduct-go/aqueduct/conduits/udp/socket"
 )
 
 const talkTag am2.Tag = 77
@@ -309,7 +310,7 @@ func TestBundleGone(t *testing.T) {
 	z := newTalker(t, o)
 	x.meets(1, z.name())
 	z.b.closed = true // its farewell is lost
-	if err := z.b.sock.close(); err != nil {
+	if err := z.b.sock.Close(); err != nil {
 		t.Fatal(err)
 	}
 	x.send(1, am2.Short, nil)
@@ -329,7 +330,7 @@ func TestBundleReplaced(t *testing.T) {
 			}
 			if !farewell {
 				y.b.closed = true
-				if err := y.b.sock.close(); err != nil {
+				if err := y.b.sock.Close(); err != nil {
 					t.Fatal(err)
 				}
 			} else if err := y.b.Close(); err != nil {
@@ -372,9 +373,9 @@ func captured(t testing.TB, x, y *talker) []byte {
 	if !x.send(0, am2.Short, nil) {
 		t.Fatal("no room")
 	}
-	buf := make([]byte, blockSize)
+	buf := make([]byte, socket.BlockSize)
 	for began := time.Now(); time.Since(began) < overdue; {
-		if n, _, errno := y.b.sock.receive(buf); errno == 0 {
+		if n, _, errno := y.b.sock.Receive(buf); errno == 0 {
 			return buf[:n]
 		}
 	}
@@ -397,7 +398,7 @@ func TestBundleReplay(t *testing.T) {
 		x, y, z := newTalker(t, o), newTalker(t, o), newTalker(t, o)
 		x.meets(0, y.name())
 		d := captured(t, x, y)
-		z.b.sock.in.from = y.b.sock.in.from
+		z.b.sock.From = y.b.sock.From
 		if offer(z.b, d) || z.b.Drops().Misaddressed != 1 {
 			t.Errorf("%v: taken by another: %v", mode, z.b.Drops())
 		}
@@ -417,10 +418,7 @@ func TestBundleReplay(t *testing.T) {
 		if !y.b.place(y.b.now(), nil, d, 4) { // where payloads would lie badly
 			t.Fatalf("%v: not taken: %v", mode, y.b.Drops())
 		}
-		last := make([]byte, am2.FixedHead)
-		am2.PutKind(last, farewellKind)
-		am2.PutNumber(last, farewellNumber)
-		am2.PutIncarnations(last, x.b.incarnation, y.b.incarnation)
+		last := socket.Farewell(x.b.incarnation, y.b.incarnation)
 		if offer(y.b, last) || y.b.known[0].over {
 			t.Errorf("%v: a forged farewell was believed", mode)
 		}
@@ -428,7 +426,7 @@ func TestBundleReplay(t *testing.T) {
 			if offer(y.b, d) || y.b.Drops().Repeated != i+1 {
 				t.Errorf("%v: taken again: %v", mode, y.b.Drops())
 			}
-			y.b.began = y.b.began.Add(-keysKept) // time passes
+			y.b.began = y.b.began.Add(-socket.KeysKept) // time passes
 			y.b.Poll(1)
 		}
 		converse(t, func() bool { return x.replies == 1 && x.b.Unacknowledged() == 0 }, x, y)
@@ -449,7 +447,7 @@ func TestBundleSweeps(t *testing.T) {
 			return x.replies == i+1 && x.b.Unacknowledged()+y.b.Unacknowledged() == 0
 		}, x, y)
 		for range 3 {
-			y.b.began = y.b.began.Add(-keysKept)
+			y.b.began = y.b.began.Add(-socket.KeysKept)
 			y.b.Poll(1)
 		}
 		if n := y.b.ring.Keys(); n != 0 {
@@ -502,7 +500,7 @@ func TestBundleFlood(t *testing.T) {
 				converse(t, func() bool { return x.replies == want }, x, y)
 			}
 			for b, n := y.b, 0; n < 2; n++ { // until the socket is empty
-				if b.receive() != nothing {
+				if b.receive() != socket.Nothing {
 					n = 0
 				}
 				b.tried = 0
@@ -525,7 +523,7 @@ func TestBundleTries(t *testing.T) {
 	am2.PutKind(d, 0) // of requests
 	for i := range uint32(2 * mostTries) {
 		am2.PutIncarnations(d, i, x.b.incarnation)
-		x.b.sock.in.from, _ = sockaddrOf(netip.AddrPortFrom(loopback, uint16(i+1)))
+		x.b.sock.From, _ = socket.AddrOf(netip.AddrPortFrom(socket.Loopback, uint16(i+1)))
 		block := x.b.am.Block()
 		if x.b.accept(0, block, append(block.Bytes()[:0], d...)) {
 			t.Fatal("a forged datagram was taken")
@@ -591,9 +589,9 @@ func TestBundleHeldBack(t *testing.T) {
 	x, y := newTalker(t, o), newTalker(t, o)
 	x.meets(0, y.name())
 	held := captured(t, x, y)
-	from := y.b.sock.in.from
+	from := y.b.sock.From
 	x.b.closed = true // it dies
-	if err := x.b.sock.close(); err != nil {
+	if err := x.b.sock.Close(); err != nil {
 		t.Fatal(err)
 	}
 	o.Address = x.name().Addr
@@ -607,7 +605,7 @@ func TestBundleHeldBack(t *testing.T) {
 	for i := range 20 { // so that its numbers are beyond the other's
 		round(i + 1)
 	}
-	y.b.sock.in.from = from
+	y.b.sock.From = from
 	if !offer(y.b, held) {
 		t.Fatalf("not taken: %v", y.b.Drops())
 	}
@@ -615,7 +613,7 @@ func TestBundleHeldBack(t *testing.T) {
 		y.b.Poll(1)
 	}
 	round(21)
-	y.b.sock.in.from = from
+	y.b.sock.From = from
 	if offer(y.b, held) {
 		t.Error("taken again")
 	}
@@ -653,7 +651,7 @@ func swallow(t *testing.T, fd int) (mend func()) {
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_LEN},
 		{Code: unix.BPF_JMP | unix.BPF_JGT | unix.BPF_K, K: 1000, Jf: 1},
 		{Code: unix.BPF_RET | unix.BPF_K, K: 0},
-		{Code: unix.BPF_RET | unix.BPF_K, K: blockSize},
+		{Code: unix.BPF_RET | unix.BPF_K, K: socket.BlockSize},
 	}
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 	if err := unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &program); err != nil {
@@ -679,24 +677,24 @@ func TestBundleNarrow(t *testing.T) {
 	at.far = true
 	mend := swallow(t, y.b.FD())
 	x.send(0, am2.Medium, make([]byte, 20000))
-	converse(t, func() bool { return x.b.Stats().Retransmissions > 2*suspicion }, x) // y does not answer
-	if at.mtu == payloadOf(false, 0) {
+	converse(t, func() bool { return x.b.Stats().Retransmissions > 2*socket.Suspicion }, x) // y does not answer
+	if at.mtu == socket.PayloadOf(false, 0) {
 		t.Error("datagrams are short though nothing got through")
 	}
-	converse(t, func() bool { return at.mtu == payloadOf(false, 0) }, x, y)
+	converse(t, func() bool { return at.mtu == socket.PayloadOf(false, 0) }, x, y)
 	mend()
 	converse(t, func() bool { return x.replies == 2 }, x, y)
 	before := x.b.Stats().Sent
 	x.send(0, am2.Medium, make([]byte, 20000))
 	converse(t, func() bool { return x.replies == 3 }, x, y)
-	if n := x.b.Stats().Sent - before; n < 20000/leastMTUv4 {
+	if n := x.b.Stats().Sent - before; n < 20000/socket.LeastMTUv4 {
 		t.Errorf("%d datagrams for 20000 bytes", n)
 	}
 	before = x.b.Stats().Sent
 	x.b.narrowed(&at.sockaddr) // looked at again
 	x.send(0, am2.Medium, make([]byte, 20000))
 	converse(t, func() bool { return x.replies == 4 }, x, y)
-	if n := x.b.Stats().Sent - before; n >= 20000/leastMTUv4 {
+	if n := x.b.Stats().Sent - before; n >= 20000/socket.LeastMTUv4 {
 		t.Errorf("%d datagrams for 20000 bytes", n)
 	}
 }
@@ -969,15 +967,12 @@ func FuzzBundleAccept(f *testing.F) {
 	x, y := newTalker(f, o), newTalker(f, o)
 	x.meets(0, y.name())
 	f.Add(captured(f, x, y), uint16(1), true)
-	last := make([]byte, am2.FixedHead)
-	am2.PutKind(last, farewellKind)
-	am2.PutNumber(last, farewellNumber)
-	f.Add(last, uint16(1), true)
+	f.Add(socket.Farewell(0, 0), uint16(1), true)
 	f.Add([]byte{}, uint16(0), false)
 	o.Config.Peers = 4
 	nowhere := netip.AddrFrom4([4]byte{127, 77, 0, 1}) // so that answers disturb nobody
 	f.Fuzz(func(t *testing.T, datagram []byte, port uint16, addressed bool) {
-		if len(datagram) > blockSize {
+		if len(datagram) > socket.BlockSize {
 			return
 		}
 		z := newTalker(t, o)
@@ -989,7 +984,7 @@ func FuzzBundleAccept(f *testing.F) {
 			am2.PutIncarnations(datagram, source, z.b.incarnation)
 		}
 		for i := range uint16(8) { // of two processes at each of four addresses
-			z.b.sock.in.from, _ = sockaddrOf(netip.AddrPortFrom(nowhere, port+i/2))
+			z.b.sock.From, _ = socket.AddrOf(netip.AddrPortFrom(nowhere, port+i/2))
 			offer(z.b, datagram)
 			if len(datagram) >= am2.FixedHead {
 				source, dest := am2.Incarnations(datagram)

@@ -1,4 +1,4 @@
-package udp
+package bundle
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/seal"
+	"github.com/aqueduct-go/aqueduct/conduits/udp/socket"
 )
 
 // Options say how a bundle communicates; begin with DefaultOptions. Bundles that are to talk must
@@ -37,10 +38,9 @@ type Options struct {
 // DefaultOptions returns options of a bundle on the loopback whose datagrams are authenticated
 // with a key.
 func DefaultOptions(key seal.Key) Options {
-	p := defaults()
 	return Options{
-		Address: netip.AddrPortFrom(loopback, 0), Security: p.security, Key: key,
-		Config: p.am, Buffer: p.socket.buffer, Offload: p.socket.gso,
+		Address: netip.AddrPortFrom(socket.Loopback, 0), Security: seal.Auth, Key: key,
+		Config: am2.Defaults(), Buffer: socket.DefaultBuffer, Offload: true,
 	}
 }
 
@@ -50,7 +50,7 @@ func (o *Options) check() error {
 	switch {
 	case !a.IsValid() || a.IsUnspecified() || a.IsMulticast() || a.Is4In6():
 		return fmt.Errorf("udp: Options.Address is %v; want the address of one interface, such as 10.0.0.7:0", o.Address)
-	case ofOneLink(a):
+	case socket.OfOneLink(a):
 		return fmt.Errorf("udp: Options.Address is %v, which means something on one link only; want another address of this host", o.Address)
 	case o.Security > seal.Encrypt:
 		return fmt.Errorf("udp: Options.Security is %v; want None, Auth or Encrypt", o.Security)
@@ -73,23 +73,23 @@ func Open(o Options) (*Bundle, error) {
 	}
 	addr := o.Address.Addr()
 	// On the loopback a datagram is as large as what the kernel would join.
-	offload := o.Offload && !(addr.IsLoopback() && o.Config.Datagram > largestIPv4/2)
-	sock, err := openSocket(addr, socketOptions{port: o.Address.Port(), buffer: o.Buffer, gso: offload, gro: offload})
+	offload := o.Offload && !(addr.IsLoopback() && o.Config.Datagram > socket.LargestIPv4/2)
+	sock, err := socket.Open(addr, socket.Options{Port: o.Address.Port(), Buffer: o.Buffer, GSO: offload, GRO: offload})
 	if err != nil {
 		return nil, err
 	}
-	o.Address = sock.local
-	o.Config.Datagram = max(am2.MinDatagram, min(o.Config.Datagram, sock.got[receiving]/datagramsKept))
+	o.Address = sock.Local
+	o.Config.Datagram = max(am2.MinDatagram, min(o.Config.Datagram, sock.Got[socket.Receiving]/socket.Kept))
 	b := &Bundle{
-		options: o, sock: sock, incarnation: newIncarnation(), began: time.Now(),
-		numbers: make(map[uint16]bool), sites: make(map[sockaddr]*site), processes: make(map[processKey]*process),
+		options: o, sock: sock, incarnation: socket.NewIncarnation(), began: time.Now(),
+		numbers: make(map[uint16]bool), sites: make(map[socket.Addr]*site), processes: make(map[processKey]*process),
 	}
-	if b.am, err = am2.NewBundle(o.Config, bundleWire{b}); err != nil {
-		_ = sock.close()
+	if b.am, err = am2.NewBundle(o.Config, wire{b}); err != nil {
+		_ = sock.Close()
 		return nil, fmt.Errorf("udp: %w", err)
 	}
-	b.ring = seal.NewRing(o.Security, o.Key, b.nameOf(sock.local, b.incarnation), am2.FixedHead)
-	sock.out.narrowed = b.narrowed
+	b.ring = seal.NewRing(o.Security, o.Key, b.nameOf(sock.Local, b.incarnation), am2.FixedHead)
+	sock.Narrowed = b.narrowed
 	return b, nil
 }
 
@@ -104,5 +104,5 @@ func (b *Bundle) Close() error {
 	}
 	b.farewell()
 	b.closed = true
-	return b.sock.close()
+	return b.sock.Close()
 }

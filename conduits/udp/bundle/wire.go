@@ -1,4 +1,4 @@
-package udp
+package bundle
 
 import (
 	"net/netip"
@@ -6,13 +6,14 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/seal"
+	"github.com/aqueduct-go/aqueduct/conduits/udp/socket"
 )
 
-// bundleWire implements am2.Wire for a Bundle.
-type bundleWire struct{ b *Bundle }
+// wire implements am2.Wire for a Bundle.
+type wire struct{ b *Bundle }
 
 // Send implements am2.Wire. What was sent in vain and leaves the host may be divided by IP.
-func (w bundleWire) Send(to netip.AddrPort, head, body []byte, vain int) {
+func (w wire) Send(to netip.AddrPort, head, body []byte, vain int) {
 	b := w.b
 	if b.closed {
 		return
@@ -29,35 +30,35 @@ func (w bundleWire) Send(to netip.AddrPort, head, body []byte, vain int) {
 		b.awaits(p)
 	}
 	loose := vain > 0 && at.far
-	if least := payloadOf(b.sock.v6, 0); loose && vain >= suspicion && len(head)+len(body) > least {
+	if least := socket.PayloadOf(b.sock.V6, 0); loose && vain >= socket.Suspicion && len(head)+len(body) > least {
 		at.mtu = least // from now on; what is longer already may be lost for good
 	}
-	b.sock.add(&at.sockaddr, head, body, loose)
+	b.sock.Add(&at.sockaddr, head, body, loose)
 }
 
 // seal protects a datagram. What it returns stays until the next flush.
 func (b *Bundle) seal(p *process, head, body []byte) (sealedHead, sealedBody []byte) {
 	switch b.options.Security {
 	case seal.Auth:
-		authenticate(p.seal, head, body)
+		socket.Authenticate(p.seal, head, body)
 	case seal.Encrypt:
-		return encrypt(&b.sealed, b.flush, p.seal, head, body), nil
+		return socket.Encrypt(&b.sealed, b.flush, p.seal, head, body), nil
 	}
 	return head, body
 }
 
 // Flush implements am2.Wire.
-func (w bundleWire) Flush() { w.b.flush() }
+func (w wire) Flush() { w.b.flush() }
 
 func (b *Bundle) flush() {
 	if !b.closed {
-		b.sock.flush()
+		b.sock.Flush()
 	}
 	b.sealed = b.sealed[:0]
 }
 
 // MTU implements am2.Wire.
-func (w bundleWire) MTU(to netip.AddrPort) int {
+func (w wire) MTU(to netip.AddrPort) int {
 	b := w.b
 	if p := b.recent; p != nil && p.site.addr == to {
 		return p.site.mtu
@@ -69,11 +70,11 @@ func (w bundleWire) MTU(to netip.AddrPort) int {
 	if at := b.sites[s]; at != nil {
 		return at.mtu
 	}
-	return pathMTU(b.sock.local.Addr(), to)
+	return socket.PathMTU(b.sock.Local.Addr(), to)
 }
 
 // Now implements am2.Wire.
-func (w bundleWire) Now() time.Duration { return w.b.now() }
+func (w wire) Now() time.Duration { return w.b.now() }
 
 // farewell tells all processes that are known that this one closes.
 func (b *Bundle) farewell() {
@@ -81,12 +82,9 @@ func (b *Bundle) farewell() {
 		if p.over {
 			continue
 		}
-		head := make([]byte, am2.FixedHead)
-		am2.PutKind(head, farewellKind)
-		am2.PutNumber(head, farewellNumber)
-		am2.PutIncarnations(head, b.incarnation, p.incarnation)
+		head := socket.Farewell(b.incarnation, p.incarnation)
 		head, _ = b.seal(p, head, nil)
-		b.sock.add(&p.site.sockaddr, head, nil, false)
+		b.sock.Add(&p.site.sockaddr, head, nil, false)
 	}
 	b.flush()
 }
