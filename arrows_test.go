@@ -63,7 +63,7 @@ var rooms = []room{
 		[]string{"internal/..."}, nil},
 	{"conduits/mpi", "it stands on any library that can match messages",
 		[]string{"core", "core/settings", "conduits/mpi/matching", "internal/..."}, []string{"core/coretest", "conduits/mpi/mpitest"}},
-	{"conduits/mpi/matching", "a queue", nil, nil},
+	{"conduits/mpi/matching", "a state machine: calls and messages in, messages and completions out", []string{"internal/fifo"}, nil},
 	{"conduits/mpi/mpitest", "a network for the conduit's tests",
 		[]string{"core", "conduits/mpi", "conduits/mpi/matching", "internal/..."}, nil},
 	{"conduits/mpi/libmpi", "its networks are those of real libraries",
@@ -75,7 +75,7 @@ var rooms = []room{
 		[]string{"core/coretest", "conduits/sci"}}, // its rival
 	{"conduits/udp", "it is the driver of the machine, and has datagrams protected",
 		[]string{"core", "core/settings", "conduits/udp/am2", "conduits/udp/seal", "internal/..."}, []string{"core/coretest", "spawner/..."}},
-	{"conduits/udp/am2", "a state machine: time and messages in, messages and timers out", nil, nil},
+	{"conduits/udp/am2", "a state machine: time and messages in, messages and timers out", []string{"internal/fifo"}, nil},
 	{"conduits/udp/seal", "keys and tags", nil, nil},
 	{"conduits/udp/impair", "links that lose packets", nil, nil},
 	{"conduits/udp/impair/tunnel", "it carries real packets over them", []string{"conduits/udp/impair"}, nil},

@@ -31,7 +31,7 @@ func (l *link) transmit(now vtime.Time, bytes int) vtime.Time {
 
 // Idle implements core.Idler.
 func (c *conduit) Idle() (cost vtime.Time, idle bool) {
-	return pollCost, c.self.inbox.n.Load() == 0 && (c.mover == nil || c.mover.n.Load() == 0)
+	return pollCost, c.self.inbox.n.Load() == 0 && (c.mover == nil || c.mover.due.n.Load() == 0)
 }
 
 // Label implements vtime.Labelled: what is on its way, for traces.
