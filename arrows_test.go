@@ -62,7 +62,7 @@ var rooms = []room{
 	{"conduits/sci/hardware", "hardware knows virtual time and machine files",
 		[]string{"internal/..."}, nil},
 	{"conduits/mpi", "it stands on any library that can match messages",
-		[]string{"core", "core/settings", "conduits/mpi/matching", "internal/..."}, []string{"core/coretest", "conduits/mpi/mpitest"}},
+		[]string{"core", "core/settings", "internal/..."}, []string{"core/coretest", "conduits/mpi/mpitest"}},
 	{"conduits/mpi/matching", "a state machine: calls and messages in, messages and completions out", []string{"internal/fifo"}, nil},
 	{"conduits/mpi/mpitest", "a network for the conduit's tests",
 		[]string{"core", "conduits/mpi", "conduits/mpi/matching", "internal/..."}, nil},
@@ -97,6 +97,7 @@ var rooms = []room{
 	{"core", "the contract stands on nothing but internals", []string{"core/settings", "internal/..."}, nil},
 	{"core/settings", "tables of settings, below the contract that states them", []string{"internal/size"}, nil},
 	{"core/coretest", "the conformance suite", []string{"core", "core/settings", "internal/..."}, nil},
+	{"internal/hw", "hardware knows virtual time, machine files and queues", []string{"internal/fifo", "internal/machine", "internal/vtime"}, nil},
 	{"internal/...", "shared mechanisms know each other at most", []string{"internal/..."}, nil},
 }
 
@@ -239,6 +240,8 @@ func TestArrowsBite(t *testing.T) {
 		{"spawner", "extended", true},                     // side by side
 		{"spawner", "conduits/udp", false},                //
 		{"internal/shm", "core", false},                   // upwards
+		{"internal/hw", "conduits/sci/hardware", false},   // upwards
+		{"internal/hw", "internal/shm", false},            // no memory of the host
 		{"examples/ring", "internal/shm", false},          // what users cannot import
 		{"examples/ring", "conduits/sci", false},          // a conduit by name
 		{"bench/am", "conduits/sci", false},               // past the front door
