@@ -75,9 +75,9 @@ var rooms = []room{
 		[]string{"core/coretest", "conduits/sci"}}, // its rival
 	{"conduits/udp", "it is the driver of the machine, and has datagrams protected",
 		[]string{"core", "core/settings", "conduits/udp/am2", "conduits/udp/seal", "internal/..."}, []string{"core/coretest", "spawner/..."}},
-	{"conduits/udp/am2", "a state machine: time and messages in, messages and timers out", []string{"internal/fifo"}, nil},
+	{"conduits/udp/am2", "a state machine: time and messages in, messages and timers out", []string{"internal/fifo"}, []string{"internal/vtime"}},
 	{"conduits/udp/seal", "keys and tags", nil, nil},
-	{"conduits/udp/impair", "links that lose packets", nil, nil},
+	{"conduits/udp/impair", "links that lose packets, and a queue of what is under way", []string{"internal/vtime"}, nil},
 	{"conduits/udp/impair/tunnel", "it carries real packets over them", []string{"conduits/udp/impair"}, nil},
 
 	{"extended", "the Extended API is network-independent, on the Core API alone; in memory that is reached directly it publishes as conduits do",
