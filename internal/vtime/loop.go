@@ -118,11 +118,20 @@ func (l *Loop) fire(e entry) {
 	}
 	l.now = max(l.now, e.at)
 	l.fired++
-	ev := l.queue.take(slot)
+	ev := l.take(slot)
 	if l.trace != nil {
 		l.traced(l.trace.event(l.now, &ev))
 	}
 	ev.to.Fire(ev.a, ev.b)
+}
+
+// take is Queue.take of an event, of which the target alone must not be kept alive.
+func (l *Loop) take(slot uint32) event {
+	q := &l.queue
+	ev := q.values[slot]
+	q.values[slot].to = nil
+	q.free = append(q.free, slot)
+	return ev
 }
 
 // fireUntil fires what is due up to t, and returns how many events that were. The clock is then at

@@ -81,7 +81,7 @@ func (l *Loop) expire(e entry) (slot uint32, now bool) {
 			return slot, true
 		}
 	}
-	l.queue.take(slot)
+	l.take(slot)
 	if t.set && !t.queued { // it was moved away
 		t.push()
 	}
