@@ -60,8 +60,8 @@ var rooms = []room{
 	{"conduits/sci/hardware", "hardware knows virtual time and machine files",
 		[]string{"internal/..."}, nil},
 	{"conduits/mpi", "it stands on any library that can match messages",
-		[]string{"core", "core/settings", "conduits/mpi/matching", "internal/..."}, []string{"core/coretest", "conduits/mpi/mpitest"}},
-	{"conduits/mpi/matching", "a queue", nil, nil},
+		[]string{"core", "core/settings", "internal/..."}, []string{"core/coretest", "conduits/mpi/mpitest"}},
+	{"conduits/mpi/matching", "a state machine: calls and messages in, messages and completions out", []string{"internal/fifo"}, nil},
 	{"conduits/mpi/mpitest", "a network for the conduit's tests",
 		[]string{"core", "conduits/mpi", "conduits/mpi/matching", "internal/..."}, nil},
 	{"conduits/mpi/libmpi", "its networks are those of real libraries",
@@ -77,9 +77,9 @@ var rooms = []room{
 		[]string{"conduits/udp/am2", "conduits/udp/seal", "conduits/udp/socket"}, nil},
 	{"conduits/udp/socket", "sockets of both drivers, whose datagrams are am2's and protected",
 		[]string{"conduits/udp/am2", "conduits/udp/seal"}, nil},
-	{"conduits/udp/am2", "a state machine: time and messages in, messages and timers out", nil, nil},
+	{"conduits/udp/am2", "a state machine: time and messages in, messages and timers out", []string{"internal/fifo"}, []string{"internal/vtime"}},
 	{"conduits/udp/seal", "keys and tags", nil, nil},
-	{"conduits/udp/impair", "links that lose packets", nil, nil},
+	{"conduits/udp/impair", "links that lose packets, and a queue of what is under way", []string{"internal/vtime"}, nil},
 	{"conduits/udp/impair/tunnel", "it carries real packets over them", []string{"conduits/udp/impair"}, nil},
 
 	{"extended", "the Extended API is network-independent, on the Core API alone; in memory that is reached directly it publishes as conduits do",
@@ -101,6 +101,7 @@ var rooms = []room{
 	{"core", "the contract stands on nothing but internals", []string{"core/settings", "internal/..."}, nil},
 	{"core/settings", "tables of settings, below the contract that states them", []string{"internal/size"}, nil},
 	{"core/coretest", "the conformance suite", []string{"core", "core/settings", "internal/..."}, nil},
+	{"internal/hw", "hardware knows virtual time, machine files and queues", []string{"internal/fifo", "internal/machine", "internal/vtime"}, nil},
 	{"internal/...", "shared mechanisms know each other at most", []string{"internal/..."}, nil},
 }
 
@@ -247,6 +248,8 @@ func TestArrowsBite(t *testing.T) {
 		{"spawner", "extended", true},                     // side by side
 		{"spawner", "conduits/udp", false},                //
 		{"internal/shm", "core", false},                   // upwards
+		{"internal/hw", "conduits/sci/hardware", false},   // upwards
+		{"internal/hw", "internal/shm", false},            // no memory of the host
 		{"examples/ring", "internal/shm", false},          // what users cannot import
 		{"examples/ring", "conduits/sci", false},          // a conduit by name
 		{"bench/am", "conduits/sci", false},               // past the front door

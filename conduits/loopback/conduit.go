@@ -63,7 +63,7 @@ type conduit struct {
 
 // node is what the ranks of a job share about one of them.
 type node struct {
-	inbox inbox
+	inbox inbox[*message]
 	bell  *bell
 	proc  *vtime.Proc
 	pool  *pool // model: of all messages

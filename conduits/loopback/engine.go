@@ -3,7 +3,6 @@ package loopback
 import (
 	"encoding/binary"
 	"sync"
-	"sync/atomic"
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
@@ -16,11 +15,10 @@ import (
 type engine struct {
 	c *conduit
 
-	mu          sync.Mutex // operations may begin beside a poll
-	idle        *task
-	under       int   // under way
-	first, last *task // for the next poll
-	n           atomic.Int64
+	mu    sync.Mutex // operations may begin beside a poll
+	idle  *task
+	under int          // under way
+	due   inbox[*task] // for the next poll
 }
 
 // kind is what a task does.
@@ -97,38 +95,16 @@ func (e *engine) give(t *task) {
 
 // push leaves a task to the next poll.
 func (e *engine) push(t *task) {
-	e.mu.Lock()
-	if e.last == nil {
-		e.first = t
-	} else {
-		e.last.next = t
-	}
-	e.last = t
-	e.n.Add(1)
-	e.mu.Unlock()
+	e.due.push(t)
 	e.c.self.notify()
-}
-
-func (e *engine) pop() *task {
-	if e.n.Load() == 0 {
-		return nil
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	t := e.first
-	if e.first = t.next; e.first == nil {
-		e.last = nil
-	}
-	e.n.Add(-1)
-	return t
 }
 
 // poll carries out, live, and completes what is due, and returns how many that were.
 func (e *engine) poll(budget int) int {
 	n := 0
 	for ; n < budget; n++ {
-		t := e.pop()
-		if t == nil {
+		t, ok := e.due.pop()
+		if !ok {
 			break
 		}
 		if e.c.model == nil {

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/fifo"
 )
 
 // message is one active message under way. Its sender takes it from its pool, its receiver
@@ -21,8 +22,8 @@ type message struct {
 	home *pool
 	// underway is, of a request, what its sender counts it in.
 	underway *count
-	id       uint32 // in home
-	next     *message
+	id       uint32   // in home
+	next     *message // of those that are idle
 }
 
 // pool holds messages, numbered so that an Op can name one: a rank's or, under the model,
@@ -58,38 +59,30 @@ func (p *pool) put(m *message) {
 	m.next, p.idle = p.idle, m
 }
 
-// inbox is a queue of arrived messages, first in first out.
-type inbox struct {
-	mu          sync.Mutex
-	first, last *message
-	n           atomic.Int64 // messages in it, so that an empty poll takes no lock
+// inbox is what has come for a rank, first in first out: messages, or operations of its own that the
+// next poll ends. Any goroutine may push.
+type inbox[T any] struct {
+	mu   sync.Mutex
+	came fifo.Queue[T]
+	n    atomic.Int64 // in it, so that an empty poll takes no lock
 }
 
-func (b *inbox) push(m *message) {
+func (b *inbox[T]) push(v T) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.last == nil {
-		b.first = m
-	} else {
-		b.last.next = m
-	}
-	b.last = m
+	b.came.Push(v)
 	b.n.Add(1)
 }
 
-func (b *inbox) pop() *message {
+// pop removes the first; it reports false if there is none. One goroutine at a time may call it.
+func (b *inbox[T]) pop() (v T, ok bool) {
 	if b.n.Load() == 0 {
-		return nil
+		return v, false
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	m := b.first
-	if b.first = m.next; b.first == nil {
-		b.last = nil
-	}
-	m.next = nil
 	b.n.Add(-1)
-	return m
+	return b.came.Pop()
 }
 
 // count is a number on a cache line of its own.

@@ -3,6 +3,7 @@ package loopback
 import (
 	"fmt"
 
+	"github.com/aqueduct-go/aqueduct/internal/hw"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -12,7 +13,7 @@ type link struct {
 	*params
 	kernel *vtime.Kernel
 	proc   *vtime.Proc
-	free   vtime.Time // when the link has sent what it was given
+	cable  hw.Link
 }
 
 // headerBytes is what a message counts on the link besides arguments and payload.
@@ -25,13 +26,13 @@ func (l *link) carry(m *message, dst *node) {
 
 // transmit has the link send bytes that are given to it now, and returns when they arrive.
 func (l *link) transmit(now vtime.Time, bytes int) vtime.Time {
-	l.free = max(now, l.free) + vtime.Time(float64(bytes)/l.rate*float64(vtime.Second))
-	return l.free + vtime.FromDuration(l.latency)
+	_, tail := l.cable.Carry(now, vtime.Time(float64(bytes)/l.rate*float64(vtime.Second)))
+	return tail + vtime.FromDuration(l.latency)
 }
 
 // Idle implements core.Idler.
 func (c *conduit) Idle() (cost vtime.Time, idle bool) {
-	return pollCost, c.self.inbox.n.Load() == 0 && (c.mover == nil || c.mover.n.Load() == 0)
+	return pollCost, c.self.inbox.n.Load() == 0 && (c.mover == nil || c.mover.due.n.Load() == 0)
 }
 
 // Label implements vtime.Labelled: what is on its way, for traces.

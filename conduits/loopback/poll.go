@@ -11,8 +11,8 @@ func (c *conduit) Poll(budget int) int {
 	c.bell.look()
 	n := 0
 	for ; n < budget; n++ {
-		m := c.self.inbox.pop()
-		if m == nil {
+		m, ok := c.self.inbox.pop()
+		if !ok {
 			break
 		}
 		c.handle(m)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"runtime"
 
-	"github.com/aqueduct-go/aqueduct/conduits/mpi/matching"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/fifo"
 )
 
 // Collector is an optional power of a Transport: collective operations of the ranks of its group.
@@ -43,14 +43,14 @@ type collective struct {
 
 // joint is the rank's end of collective operations.
 type joint struct {
-	t       Collector              // nil: there is none
-	all     []*collective          // by number
-	idle    []uint32               // those that are free
-	waiting matching.Queue[uint32] // to be begun, in this order
-	begun   int                    // how many are under way
-	rooted  int                    // operations with a root since the last meeting was put in
-	meets   bool                   // a meeting is under way: nothing else begins
-	ended   []uint32               // of which nobody has been told
+	t       Collector          // nil: there is none
+	all     []*collective      // by number
+	idle    []uint32           // those that are free
+	waiting fifo.Queue[uint32] // to be begun, in this order
+	begun   int                // how many are under way
+	rooted  int                // operations with a root since the last meeting was put in
+	meets   bool               // a meeting is under way: nothing else begins
+	ended   []uint32           // of which nobody has been told
 }
 
 // MaxCollective implements core.Collectives.

@@ -24,9 +24,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/aqueduct-go/aqueduct/conduits/mpi/matching"
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/settings"
+	"github.com/aqueduct-go/aqueduct/internal/fifo"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
@@ -233,12 +233,12 @@ type outgoing struct {
 // incoming is the receiving end of a lane.
 type incoming struct {
 	packets []*packet // by number
-	arrived matching.Queue[*packet]
-	current *packet                // of which records are still to be taken
-	ready   matching.Queue[uint32] // late messages whose payload has come
-	mediums [][]byte               // for payloads that come as messages of their own
-	idle    []uint32               // mediums that are free
-	waiting matching.Queue[uint32] // late Mediums without a buffer
+	arrived fifo.Queue[*packet]
+	current *packet            // of which records are still to be taken
+	ready   fifo.Queue[uint32] // late messages whose payload has come
+	mediums [][]byte           // for payloads that come as messages of their own
+	idle    []uint32           // mediums that are free
+	waiting fifo.Queue[uint32] // late Mediums without a buffer
 }
 
 // Plan implements core.Conduit.

@@ -69,7 +69,7 @@ func addend(a *core.Atomic) uint32 {
 // fetchAdd does an addition, again as long as it is refused. It reports false after a failure.
 func (c *modelled) fetchAdd(peer *remote, lock *sisci.RemoteMap, off int, v uint32) (before uint32, ok bool) {
 	status := sisci.Retriable
-	for n := 0; n < attempts && status == sisci.Retriable; n++ {
+	for n := 0; n < sisci.Attempts && status == sisci.Retriable; n++ {
 		var err error
 		if before, status, err = lock.FetchAdd(off, v); err != nil {
 			c.unreached(peer, err)

@@ -152,7 +152,7 @@ func (c *modelled) follow(d *dmaPut) (complete int) {
 		c.failed = true
 	case d.left == 0:
 		return c.arrived(d.put)
-	case d.attempts == attempts:
+	case d.attempts == sisci.Attempts:
 		c.unreached(d.peer, state)
 		c.failed = true
 	default:

@@ -215,7 +215,7 @@ func (c *modelled) begin(peer *remote, long *sisci.RemoteMap) *batch {
 	} else {
 		t.idle, b.next = b.next, nil
 	}
-	if b.q.Start() != sisci.OK && !insist(b.q) {
+	if !b.q.Insist() {
 		c.unreached(peer, b.q.Status())
 		return nil
 	}

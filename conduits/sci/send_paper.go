@@ -166,21 +166,13 @@ func (c *paper) send(p *paperPeer, m *command, op *core.Op) bool {
 	return q != nil && c.ensure(p, q, number*commandSize, first, behind)
 }
 
-// attempts is how often a transfer is tried, and patience how often it is asked in between
-// whether it may be: on the paper's machine for some 30 ms. Passing faults need a few of both;
-// after so many the peer or the link to it is taken for lost.
-const (
-	attempts = 1000
-	patience = 100_000
-)
-
 // ensure sends what was stored at off, n bytes and then, as a transfer of its own that overlaps
 // the first, more bytes behind them, until a sequence says that all has arrived. Nothing of it
 // may be announced before.
 func (c *paper) ensure(p *paperPeer, q *sisci.Sequence, off, n, more int) bool {
 	started := false
-	for range attempts {
-		if !started && q.Start() != sisci.OK && !insist(q) {
+	for range sisci.Attempts {
+		if !started && !q.Insist() {
 			break
 		}
 		q.Push(off, n)
@@ -194,17 +186,6 @@ func (c *paper) ensure(p *paperPeer, q *sisci.Sequence, off, n, more int) bool {
 		started = status == sisci.Retriable
 	}
 	c.unreached(p.remote, q.Status())
-	return false
-}
-
-// insist starts a sequence that has refused, and reports whether it said at last that stores
-// may go ahead.
-func insist(q *sisci.Sequence) bool {
-	for range patience {
-		if q.Start() == sisci.OK {
-			return true
-		}
-	}
 	return false
 }
 
@@ -285,7 +266,7 @@ func (c *paper) transfer(p *paperPeer, s *staging, op *core.Op, head, tail int) 
 			from, to, left = from+n, to+n, left-n
 			continue
 		}
-		if failed++; failed == attempts {
+		if failed++; failed == sisci.Attempts {
 			c.unreached(p.remote, state)
 			return false
 		}

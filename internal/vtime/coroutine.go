@@ -113,7 +113,7 @@ func (p *Proc) run() {
 		p.body(p)
 		p.Sync() // it ends at its own time
 		p.ended = true
-		if k.live--; k.live > 0 {
+		if k.unended--; k.unended > 0 {
 			next = k.due()
 		}
 	}

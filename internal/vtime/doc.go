@@ -2,6 +2,19 @@
 // jobs: a clock in picoseconds, a queue of events, and procs, the coroutines
 // in which the ranks of a job run.
 //
+// # Loops
+//
+// Hardware, and the programs in it, need the clock and the events alone: a
+// [Loop], with its [Timer]s and beside it [Resource]s. Three things drive one:
+//
+//   - a [Simulation] by itself: without ranks, as far as its user likes;
+//   - a [Kernel] by the coroutines of ranks: the rest of this page;
+//   - a [Live] by the host's clock: events fire when it reaches their time.
+//
+// What is written for a Loop runs unchanged by each. What it may count on in all: events
+// fire one at a time, in the order of their times, none before its time, and run to their end.
+// In virtual time an event fires exactly when it is due; live it may be late.
+//
 // # Time
 //
 // A [Kernel] takes what is due from its queue, earliest first, and sets its
@@ -15,7 +28,7 @@
 //   - procs in the order in which they were spawned.
 //
 // Nothing else has a say, neither the Go scheduler nor the wall clock, and
-// random numbers come from [Kernel.Rand]. One seed gives one run.
+// random numbers come from [Loop.Rand]. One seed gives one run.
 //
 // # Procs run ahead
 //
@@ -71,7 +84,7 @@
 //
 // A [Timer] is an event that can be moved and called off, as time-outs are; what
 // was called off does not happen in any respect. A [Resource] serves its users
-// one after the other and counts how busy it was, for the report ([Kernel.CountUsage]). [Kernel.Trace] writes all that
+// one after the other and counts how busy it was, for the report ([Loop.CountUsage]). [Loop.Trace] writes all that
 // happens, the same bytes in equal runs; so the words of events, and labels, must
 // not hold addresses.
 //
@@ -80,7 +93,7 @@
 // Only two things look at the host. [Kernel.Watchdog] ends a run in which a body
 // blocks its goroutine other than through the kernel, and names it; a run in
 // which nobody does so is not influenced. And models may let time pass as it was
-// measured on the host; they call [Kernel.Disturb], so that everybody knows.
+// measured on the host; they call [Loop.Disturb], so that everybody knows.
 //
 // The kernel's calls panic in goroutines that are not its own, where the
 // architecture lets them be told apart (amd64, arm64).

@@ -35,13 +35,13 @@ func (p *Proc) leaveTrail() {
 // foresee prefetches for what comes first in the queue, as far as that is known
 // without looking for it.
 func (k *Kernel) foresee() {
-	q := &k.queue
+	q := &k.queue.entries
 	if q.head == len(q.run) {
 		return
 	}
 	e := &q.run[q.head]
 	if e.key&wakeup == 0 {
-		cpu.Prefetch(unsafe.Pointer(&k.events[e.slot&^timerEntry]))
+		cpu.Prefetch(unsafe.Pointer(&k.queue.values[e.slot&^timerEntry]))
 		return
 	}
 	t := &k.trails[e.key&^wakeup]

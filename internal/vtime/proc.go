@@ -80,15 +80,15 @@ func (p *Proc) Sync() {
 		panic(isOver)
 	}
 	p.lag = 0
-	if k.queue.n == 0 {
+	if k.queue.entries.n == 0 {
 		k.now = e.at
 		return
 	}
-	if first, _ := k.queue.first(); e.before(first) != 0 {
+	if first, _ := k.queue.entries.first(); e.before(first) != 0 {
 		k.now = e.at
 		return
 	}
-	k.queue.push(e)
+	k.queue.entries.push(e)
 	p.give(k.due())
 }
 
@@ -122,7 +122,7 @@ func (p *Proc) Arrive() {
 	p.Arrivals++
 	if p.parked {
 		p.parked = false
-		k.queue.push(entry{at: p.nextPoll(), key: p.key})
+		k.queue.entries.push(entry{at: p.nextPoll(), key: p.key})
 	}
 }
 
@@ -203,7 +203,7 @@ func (p *Proc) Lose() {
 		return
 	}
 	p.lost, p.parked = true, false
-	if k.live--; k.live == 0 {
+	if k.unended--; k.unended == 0 {
 		k.end(nil)
 	}
 }

@@ -1,147 +1,60 @@
 package vtime
 
-import (
-	"math/bits"
-	"slices"
-)
-
-// entry is one element of the queue: something that happens at a time. It
-// holds no pointer, so that moving one is a plain copy; an event's receiver and
-// words lie in a slot of the kernel's table.
-type entry struct {
-	at   Time   // never negative
-	key  uint64 // order among entries of one time
-	slot uint32 // of an event; unused in a wake-up
+// Queue holds values by the time at which they are due: the earliest first, and those of one time in
+// the order in which they were pushed. The zero value is empty. One goroutine at a time may use it.
+type Queue[T any] struct {
+	entries entryQueue
+	pushed  uint64   // entries so far
+	values  []T      // what the slots of entries refer to
+	free    []uint32 // slots without a value
 }
 
-// wakeup, set in a key, marks a proc's wake-up; the other bits are then the
-// proc's number. Without it the key counts the events as they were scheduled.
-// So at one time events come before wake-ups, events in the order in which
-// they were scheduled, and procs by number.
-const wakeup = 1 << 63
+// Len returns how many values the queue holds.
+func (q *Queue[T]) Len() int { return q.entries.n }
 
-// before returns 1 if x comes before y, by time, then by key, and otherwise 0.
-// It is the borrow of a 128-bit subtraction: the processor could not guess the
-// outcome of a branch here, which is most of the cost of a heap.
-func (x *entry) before(y *entry) uint64 {
-	_, borrow := bits.Sub64(x.key, y.key, 0)
-	_, borrow = bits.Sub64(uint64(x.at), uint64(y.at), borrow)
-	return borrow
+// Push adds a value that is due at a time, which must not be negative. It allocates only when the
+// queue holds more values than ever before.
+func (q *Queue[T]) Push(at Time, v T) {
+	q.entries.push(entry{at: at, key: q.next(), slot: q.put(v)})
 }
 
-// order compares entries for package slices.
-func order(x, y entry) int { return int(y.before(&x)) - int(x.before(&y)) }
-
-// queue holds entries in three parts, so that each is moved but a few times,
-// however many there are. What comes first is sorted, in a run that is read from
-// its head on. Later entries wait in buckets of times, in the order in which they
-// came; when the run has been read, the first bucket becomes the next one. What
-// is pushed for a time that the run reaches goes to a heap beside it. The zero
-// queue is empty.
-type queue struct {
-	run  []entry // sorted
-	head int     // of the part of the run that has not been read
-	near heap    // entries of times up to last, beside the run
-	last Time    // the run's
-	far  buckets // entries of times after last
-	n    int     // entries in all
+// First returns the time of the first value, and the value, which stays where it is until the next
+// call of another method; there must be one.
+func (q *Queue[T]) First() (at Time, v *T) {
+	e, _ := q.entries.first()
+	return e.at, &q.values[e.slot]
 }
 
-// few is how many entries are sorted without dividing them before.
-const few = 16
-
-func (q *queue) push(e entry) {
-	q.n++
-	switch {
-	case q.n == 1:
-		q.run, q.head, q.last = append(q.run[:0], e), 0, e.at
-	case e.at > q.last:
-		q.far.add(e, q.last)
-	default:
-		q.near.push(e)
-		if len(q.near) > few && len(q.near) > q.n/2 {
-			q.spread()
-		}
-	}
+// Pop removes the first value, and returns its time and it; there must be one.
+func (q *Queue[T]) Pop() (at Time, v T) {
+	e := q.entries.pop()
+	return e.at, q.take(e.slot)
 }
 
-// first returns the first entry of a queue that is not empty, and whether it is
-// the run's. It is valid until the next call.
-func (q *queue) first() (e *entry, ofRun bool) {
-	if q.head == len(q.run) {
-		if len(q.near) > 0 {
-			return &q.near[0], false
-		}
-		q.refill()
-	}
-	e = &q.run[q.head]
-	if len(q.near) > 0 && q.near[0].before(e) != 0 {
-		return &q.near[0], false
-	}
-	return e, true
+// next returns the key of the next entry.
+func (q *Queue[T]) next() (key uint64) {
+	key = q.pushed
+	q.pushed++
+	return key
 }
 
-// pop removes and returns the first entry of a queue that is not empty.
-func (q *queue) pop() entry {
-	e, ofRun := q.first()
-	q.n--
-	if ofRun {
-		q.head++
-		return *e
+// put stores a value in a free slot.
+func (q *Queue[T]) put(v T) uint32 {
+	last := len(q.free) - 1
+	if last < 0 {
+		q.values = append(q.values, v)
+		return uint32(len(q.values) - 1)
 	}
-	return q.near.pop()
+	slot := q.free[last]
+	q.free = q.free[:last]
+	q.values[slot] = v
+	return slot
 }
 
-// refill makes a run of the first bucket. One that is large and in no order is
-// divided before, until its first part is small or has but one time.
-func (q *queue) refill() {
-	q.far.recycle(q.run, q.n)
-	for {
-		level, b := q.far.take()
-		switch {
-		case len(b) <= few:
-			insertionSort(b)
-		case slices.IsSortedFunc(b, order):
-		case level == 0:
-			slices.SortFunc(b, order)
-		default:
-			start := b[0].at >> (level * digit) << (level * digit)
-			for _, e := range b {
-				q.far.add(e, start)
-			}
-			q.far.recycle(b, q.n)
-			continue
-		}
-		q.run, q.head, q.last = b, 0, b[len(b)-1].at
-		return
-	}
-}
-
-// spread puts all entries into buckets. It is called when most are in the heap,
-// because the run was made when there were only few, and reaches far.
-func (q *queue) spread() {
-	all := append(q.far.buffer(), q.run[q.head:]...)
-	all = append(all, q.near...)
-	for q.far.levels != 0 {
-		_, b := q.far.take()
-		all = append(all, b...)
-		q.far.recycle(b, q.n)
-	}
-	q.run, q.head, q.near = q.run[:0], 0, q.near[:0]
-	q.last = slices.MinFunc(all, order).at - 1
-	for _, e := range all {
-		q.far.add(e, q.last)
-	}
-	q.far.recycle(all, q.n)
-}
-
-func insertionSort(b []entry) {
-	for i := 1; i < len(b); i++ {
-		e := b[i]
-		j := i
-		for ; j > 0 && e.before(&b[j-1]) != 0; j-- {
-			b[j] = b[j-1]
-		}
-		b[j] = e
-	}
+// take empties a slot, so that the queue keeps nothing alive that the value refers to.
+func (q *Queue[T]) take(slot uint32) (v T) {
+	var none T
+	v, q.values[slot] = q.values[slot], none
+	q.free = append(q.free, slot)
+	return v
 }

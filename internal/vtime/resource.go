@@ -8,7 +8,7 @@ import (
 // Resource is something that serves one user after the other, in the order in
 // which they ask: a bus, a link, half of an adapter. The zero value is idle. It
 // has no name, because a model may have hundreds of thousands: the model names
-// those that were used when it is asked for its report, see Kernel.CountUsage.
+// those that were used when it is asked for its report, see Loop.CountUsage.
 type Resource struct {
 	free    Time // when it has done all that it was asked to
 	busy    Time
@@ -52,16 +52,16 @@ func (r *Resource) Usage(name string) Usage {
 // Used reports whether r was used at all.
 func (r *Resource) Used() bool { return r.uses > 0 }
 
-// CountUsage adds the resources of a model to the kernel's report. Usage calls
+// CountUsage adds the resources of a model to the loop's report. Usage calls
 // source, which returns them in the same order in every run.
-func (k *Kernel) CountUsage(source func() []Usage) {
-	k.counted = append(k.counted, source)
+func (l *Loop) CountUsage(source func() []Usage) {
+	l.counted = append(l.counted, source)
 }
 
 // Usage returns what the models' resources have been used for so far, the one
 // first that was busy longest, equal ones in the order in which they were counted.
-func (k *Kernel) Usage() (all []Usage) {
-	for _, source := range k.counted {
+func (l *Loop) Usage() (all []Usage) {
+	for _, source := range l.counted {
 		all = append(all, source()...)
 	}
 	slices.SortStableFunc(all, func(x, y Usage) int { return cmp.Compare(y.Busy, x.Busy) })

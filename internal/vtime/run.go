@@ -61,7 +61,7 @@ func (k *Kernel) Run() error {
 // loop makes the coroutines, gives the turn to the first proc due and gets it
 // back when none is.
 func (k *Kernel) loop() {
-	k.live = len(k.procs)
+	k.unended = len(k.procs)
 	k.trails = make([]trail, len(k.procs)+1)
 	k.main.trail = &k.trails[len(k.procs)]
 	k.main.begin()
@@ -69,10 +69,10 @@ func (k *Kernel) loop() {
 		p.trail = &k.trails[i]
 		p.coroutine.start(p.run)
 		p.at = &p.coroutine
-		k.queue.push(entry{at: k.now, key: p.key})
+		k.queue.entries.push(entry{at: k.now, key: p.key})
 	}
 	k.main.give(k.due())
-	if k.live > 0 && !k.over {
+	if k.unended > 0 && !k.over {
 		k.end(k.deadlock())
 	}
 }
@@ -82,12 +82,12 @@ func (k *Kernel) loop() {
 func (k *Kernel) due() (next *Proc) {
 	k.running, next = nil, &k.main
 	defer k.catchEvent()
-	for k.queue.n > 0 && !k.over {
+	for k.queue.entries.n > 0 && !k.over {
 		if k.watch.state.Load() != quiet {
 			k.answer()
 			continue
 		}
-		e := k.queue.pop()
+		e := k.queue.entries.pop()
 		k.foresee()
 		if e.key&wakeup != 0 {
 			p := k.procs[e.key&^wakeup]
@@ -101,20 +101,7 @@ func (k *Kernel) due() (next *Proc) {
 			}
 			return p
 		}
-		slot := e.slot
-		if slot&timerEntry != 0 {
-			var now bool
-			if slot, now = k.expire(e); !now {
-				continue
-			}
-		}
-		k.now = e.at
-		k.fired++
-		ev := k.take(slot)
-		if k.trace != nil {
-			k.traced(k.trace.event(e.at, &ev))
-		}
-		ev.to.Fire(ev.a, ev.b)
+		k.fire(e)
 	}
 	return next
 }
@@ -124,15 +111,6 @@ func (k *Kernel) due() (next *Proc) {
 func (k *Kernel) catchEvent() {
 	if v := recover(); v != nil {
 		k.end(&PanicError{At: k.now, Value: v, Stack: debug.Stack()})
-	}
-}
-
-// end marks the run as over. The first cause counts.
-func (k *Kernel) end(cause error) {
-	if !k.over {
-		k.mu.Lock()
-		k.over, k.cause = true, cause
-		k.mu.Unlock()
 	}
 }
 

@@ -8,9 +8,9 @@ package vtime
 // Reset and Stop take effect when they are called. A proc that is ahead of the
 // kernel calls Sync before, or it would stop what should already have happened.
 type Timer struct {
-	kernel *Kernel
-	to     Target
-	a, b   uint64
+	loop *Loop
+	to   Target
+	a, b uint64
 
 	set    bool  // it is to fire, as due says
 	due    entry // when, and in which order among events of that time
@@ -19,20 +19,18 @@ type Timer struct {
 }
 
 // NewTimer returns a timer that will call to.Fire(a, b), not set yet.
-func (k *Kernel) NewTimer(to Target, a, b uint64) *Timer {
-	return &Timer{kernel: k, to: to, a: a, b: b}
+func (l *Loop) NewTimer(to Target, a, b uint64) *Timer {
+	return &Timer{loop: l, to: to, a: a, b: b}
 }
 
-// Reset sets t to fire at the given time, instead of when it was set for. It
-// panics if that has passed, and allocates only as At does. A timer may be set
+// Reset sets t to fire at the given time, instead of when it was set for. A time that has passed is
+// what it is for At, which also says when Reset allocates. A timer may be set
 // again in its own Fire.
 func (t *Timer) Reset(at Time) {
-	k := t.kernel
-	if at < k.now {
-		panic(k.past("timer", t.to, at))
+	if at < t.loop.now {
+		at = t.loop.late("timer", t.to, at)
 	}
-	t.set, t.due = true, entry{at: at, key: k.seq}
-	k.seq++
+	t.set, t.due = true, entry{at: at, key: t.loop.queue.next()}
 	// Most timers are moved away again and again. The entry that is queued then
 	// stays where it is, and is moved when it comes to the front.
 	if !t.queued || t.due.before(&t.next) != 0 {
@@ -53,10 +51,10 @@ func (t *Timer) Set() (at Time, ok bool) { return t.due.at, t.set }
 // push queues an entry for when t is due. One that is queued for later stays
 // behind, and is recognised when it comes by not being t.next.
 func (t *Timer) push() {
-	k := t.kernel
-	t.due.slot = timerEntry | k.put(event{to: expiry{t}})
+	q := &t.loop.queue
+	t.due.slot = timerEntry | q.put(event{to: expiry{t}})
 	t.queued, t.next = true, t.due
-	k.queue.push(t.due)
+	q.entries.push(t.due)
 }
 
 // expiry is what the queue has of a timer.
@@ -71,9 +69,9 @@ const timerEntry = 1 << 31
 // expire looks at a timer's entry that has come to the front of the queue, and
 // returns the slot of its event if that is to happen now. Else it empties the
 // slot.
-func (k *Kernel) expire(e entry) (slot uint32, now bool) {
+func (l *Loop) expire(e entry) (slot uint32, now bool) {
 	slot = e.slot &^ timerEntry
-	ev := &k.events[slot]
+	ev := &l.queue.values[slot]
 	t := ev.to.(expiry).Timer
 	if t.queued && t.next == e { // not left behind by a Reset to an earlier time
 		t.queued = false
@@ -83,7 +81,7 @@ func (k *Kernel) expire(e entry) (slot uint32, now bool) {
 			return slot, true
 		}
 	}
-	k.take(slot)
+	l.take(slot)
 	if t.set && !t.queued { // it was moved away
 		t.push()
 	}

@@ -53,10 +53,10 @@ type trace struct {
 //
 // What a proc does by itself between two waits is no event, nor is a Sync with
 // nothing due, and what a stopped Timer would have done.
-func (k *Kernel) Trace(w io.Writer) {
-	if k.trace = nil; w != nil {
+func (l *Loop) Trace(w io.Writer) {
+	if l.trace = nil; w != nil {
 		digest, _ := w.(*Digest)
-		k.trace = &trace{digest: digest, w: bufio.NewWriterSize(w, traceBuffer)}
+		l.trace = &trace{digest: digest, w: bufio.NewWriterSize(w, traceBuffer)}
 	}
 }
 
@@ -107,25 +107,32 @@ func (t *trace) end(b []byte) error {
 }
 
 // traced ends the run if its trace could not be written.
-func (k *Kernel) traced(err error) {
+func (l *Loop) traced(err error) {
 	if err != nil {
-		k.end(traceError(err))
+		l.end(traceError(err))
 	}
 }
 
 func traceError(err error) error { return fmt.Errorf("vtime: write the trace: %w", err) }
 
 // closeTrace writes how the run ended, and what is still buffered.
-func (k *Kernel) closeTrace() {
-	if k.trace == nil {
+func (l *Loop) closeTrace() {
+	if l.trace == nil {
 		return
 	}
 	how := "done"
-	if k.cause != nil {
+	if l.cause != nil {
 		how = "failed"
 	}
-	_ = k.trace.comment("%s at %d: %d events", how, int64(k.now), k.fired)
-	if err := k.trace.w.Flush(); err != nil && k.cause == nil { // of whatever write it was
-		k.cause = traceError(err)
+	_ = l.trace.comment("%s at %d: %d events", how, int64(l.now), l.fired)
+	if err := l.trace.w.Flush(); err != nil && l.cause == nil { // of whatever write it was
+		l.cause = traceError(err)
 	}
+}
+
+// close ends a loop that its driver does not take up again.
+func (l *Loop) close() error {
+	l.closeTrace()
+	l.trace, l.over = nil, true
+	return l.cause
 }

@@ -22,7 +22,11 @@
 // eager size each.
 package matching
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/aqueduct-go/aqueduct/internal/fifo"
+)
 
 // AnySource is the source of a receive that takes messages of every rank.
 const AnySource = -1
@@ -85,8 +89,8 @@ type Engine struct {
 	posted     list
 	unexpected list
 
-	out  Queue[Message]
-	done Queue[Completion]
+	out  fifo.Queue[Message]
+	done fifo.Queue[Completion]
 
 	waiting  int // unexpected messages now
 	most     int // and at most so far

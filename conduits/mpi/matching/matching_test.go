@@ -367,25 +367,6 @@ func FuzzHandle(f *testing.F) {
 	})
 }
 
-func TestQueue(t *testing.T) {
-	var q matching.Queue[int]
-	var want []int
-	rnd := rand.New(rand.NewPCG(1, 2))
-	for i := range 10000 {
-		if rnd.IntN(100) < 48+i/500%5 {
-			q.Push(i)
-			want = append(want, i)
-		} else if v, ok := q.Pop(); ok != (len(want) > 0) || ok && v != want[0] {
-			t.Fatalf("step %d: popped %d, %v", i, v, ok)
-		} else if ok {
-			want = want[1:]
-		}
-		if q.Len() != len(want) {
-			t.Fatalf("step %d: length %d, want %d", i, q.Len(), len(want))
-		}
-	}
-}
-
 // In steady state nothing is allocated.
 func TestAllocations(t *testing.T) {
 	a, b := matching.New(0, eager), matching.New(1, eager)

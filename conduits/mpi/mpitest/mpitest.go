@@ -13,6 +13,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/mpi"
 	"github.com/aqueduct-go/aqueduct/conduits/mpi/matching"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/fifo"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
@@ -73,8 +74,8 @@ type node struct {
 	mu    sync.Mutex
 	proc  *vtime.Proc
 	inbox list
-	spare list                             // idle flights to this rank
-	left  matching.Queue[matching.Message] // model: its messages that have left
+	spare list                         // idle flights to this rank
+	left  fifo.Queue[matching.Message] // model: its messages that have left
 
 	segment []byte // with Options.Reach
 }

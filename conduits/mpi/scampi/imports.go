@@ -83,19 +83,11 @@ func (im *imports) evict() error {
 	return errors.Join(x.q.Remove(), x.m.Unmap(), x.seg.Disconnect())
 }
 
-// attempts is how often in a row a transfer is tried, and patience how often it is asked in between
-// whether it may be: some 30 ms on the machine of Su. After so many the peer or the link to it
-// is taken for lost.
-const (
-	attempts = 1000
-	patience = 100_000
-)
-
 // ensure stores n bytes, which were put into a window at off, until a sequence says that all
 // have arrived. After a failure less is stored at a time, which fails less likely.
 func (im *imported) ensure(off, n int) error {
 	started, end, size := false, off+n, n
-	for failed := 0; failed < attempts && (started || im.start()); {
+	for failed := 0; failed < sisci.Attempts && (started || im.q.Insist()); {
 		im.q.Push(off, size)
 		status := im.q.Check()
 		started = status == sisci.Retriable
@@ -111,14 +103,4 @@ func (im *imported) ensure(off, n int) error {
 		size = min(2*size, end-off)
 	}
 	return fmt.Errorf("scampi: cannot send to rank %d: its node or the way to it is %v", im.peer.rank, im.q.Status())
-}
-
-// start starts the sequence, which may refuse for a while.
-func (im *imported) start() bool {
-	for range patience {
-		if im.q.Start() == sisci.OK {
-			return true
-		}
-	}
-	return false
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/mpi/matching"
 	"github.com/aqueduct-go/aqueduct/conduits/sci/sisci"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/fifo"
 	"github.com/aqueduct-go/aqueduct/internal/sparse"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
@@ -34,15 +35,15 @@ type transport struct {
 // peer is another rank, or this one, as far as there were messages.
 type peer struct {
 	rank    core.Rank
-	in      *channel                         // nil before it has connected to this rank
-	out     *imported                        // nil while it is not imported
-	sent    uint64                           // messages put into its channel
-	filled  uint64                           // transporter buffers, likewise
-	large   matching.Queue[matching.Message] // granted messages whose parts are to be sent
-	current matching.Message                 // that of which parts are being sent; Payload nil: none
-	at      int                              // bytes of it that were sent or given to DMA
-	flying  int                              // parts that DMA has not brought yet
-	busy    bool                             // in transport.busy
+	in      *channel                     // nil before it has connected to this rank
+	out     *imported                    // nil while it is not imported
+	sent    uint64                       // messages put into its channel
+	filled  uint64                       // transporter buffers, likewise
+	large   fifo.Queue[matching.Message] // granted messages whose parts are to be sent
+	current matching.Message             // that of which parts are being sent; Payload nil: none
+	at      int                          // bytes of it that were sent or given to DMA
+	flying  int                          // parts that DMA has not brought yet
+	busy    bool                         // in transport.busy
 }
 
 // peer returns what is known of a rank.

@@ -186,7 +186,7 @@ func (t *transport) moved(state sisci.DMAState) error {
 	}
 	x := d.parts[0]
 	if state != sisci.DMADone {
-		if d.failed++; d.failed < attempts {
+		if d.failed++; d.failed < sisci.Attempts {
 			return nil
 		}
 		return fmt.Errorf("scampi: cannot send to rank %d: DMA ended %d times with %v", x.peer.rank, d.failed, state)

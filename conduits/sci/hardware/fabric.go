@@ -3,6 +3,7 @@ package hardware
 import (
 	"fmt"
 
+	"github.com/aqueduct-go/aqueduct/internal/hw"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -24,9 +25,9 @@ type fabric struct {
 	links         []link
 }
 
-// link is one cable in one direction.
+// link is a cable that can be cut.
 type link struct {
-	vtime.Resource
+	hw.Link
 	cut bool
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/aqueduct-go/aqueduct/internal/hw"
 	"github.com/aqueduct-go/aqueduct/internal/machine"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
@@ -72,7 +73,7 @@ type Node struct {
 	oldest   int          // place in window that is taken next
 	buffers  buffers      // for bursts that come in
 	landed   vtime.Time   // when all that has come in so far is in memory
-	channels []channel    // of the DMA engine; made with the first queue
+	channels []hw.Channel // of the DMA engine; made with the first queue
 	queues   int          // made so far
 
 	awaited *Account // what the proc waits for, if it does
@@ -140,16 +141,4 @@ func next(i, n int) int {
 // strikes tells whether something of that chance happens now.
 func (m *Machine) strikes(c machine.Chance) bool {
 	return c > 0 && m.chance.Int64N(int64(machine.Certain)) < int64(c)
-}
-
-// write returns how long a write burst of n bytes takes on a bus.
-func (m *Machine) write(n int) vtime.Time {
-	b := &m.profile.Bus
-	return b.Clock.Time(b.Write + (n+b.Width-1)/b.Width)
-}
-
-// read returns how long a read burst of n bytes takes on a bus.
-func (m *Machine) read(n int) vtime.Time {
-	b := &m.profile.Bus
-	return b.Clock.Time(b.Read + (n+b.Width-1)/b.Width)
 }

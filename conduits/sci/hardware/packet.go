@@ -182,7 +182,8 @@ func (m *Machine) wire(k kind, n int) int {
 // is a burst.
 func (m *Machine) incoming(k kind, n int) vtime.Time {
 	count := m.packets(k, n)
-	return vtime.Time(count)*m.write(0) + m.write(n) - m.write(0)
+	bus := &m.profile.Bus
+	return vtime.Time(count)*bus.WriteTime(0) + bus.WriteTime(n) - bus.WriteTime(0)
 }
 
 // inject takes the burst across the local bus and through the adapter.
@@ -191,12 +192,12 @@ func (p *packet) inject() {
 	n.counts.Bursts++
 	crossed := now
 	if p.kind == dmaWrite {
-		crossed = n.bus.Use(now, m.profile.Memory.Read+m.read(p.out()))
+		crossed = n.bus.Use(now, m.profile.Memory.Read+m.profile.Bus.ReadTime(p.out()))
 	} else {
-		crossed = n.bus.Use(now, m.write(p.out()))
+		crossed = n.bus.Use(now, m.profile.Bus.WriteTime(p.out()))
 	}
 	if p.queue != nil {
-		p.queue.ready(crossed)
+		p.queue.chain.Sent(crossed)
 	}
 	if p.from == p.to { // past the adapter
 		p.at(crossed, accept)
@@ -229,12 +230,13 @@ func (p *packet) travel() {
 		p.fail(Dead)
 		return
 	}
-	tail := l.Use(m.kernel.Now(), p.length) + m.profile.Link.Hop
+	head, tail := l.Carry(m.kernel.Now(), p.length)
+	head, tail = head+m.profile.Link.Hop, tail+m.profile.Link.Hop
 	switch more, turn := p.route.step(); {
 	case turn:
-		p.at(tail-p.length+m.fabric.turn, hop)
+		p.at(head+m.fabric.turn, hop)
 	case more:
-		p.at(tail-p.length, hop)
+		p.at(head, hop)
 	case p.answering:
 		p.conclude(tail+m.profile.Adapter.Answer, p.outcome)
 	default:
@@ -290,7 +292,7 @@ func (p *packet) cross() (free vtime.Time) {
 		p.fail(Dead)
 		return now
 	case p.kind.reads():
-		free = n.bus.Use(now, m.profile.Memory.Read+m.read(p.back()))
+		free = n.bus.Use(now, m.profile.Memory.Read+m.profile.Bus.ReadTime(p.back()))
 		p.at(max(free, n.landed), fetch) // reads push writes ahead of them
 		return free
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 
+	"github.com/aqueduct-go/aqueduct/internal/hw"
 	"github.com/aqueduct-go/aqueduct/internal/machine"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
@@ -23,12 +24,7 @@ type Profile struct {
 	} `machine:"topology"`
 
 	// Bus is the host's I/O bus, shared by all that goes out and comes in.
-	Bus struct {
-		Clock machine.Period `machine:"clock"`
-		Width int            `machine:"width"` // bytes per cycle
-		Write int            `machine:"write"` // cycles of a write burst besides its data
-		Read  int            `machine:"read"`  // cycles of a read burst besides its data
-	} `machine:"bus"`
+	Bus hw.Bus `machine:"bus"`
 
 	// Memory is the host's memory, behind the chipset.
 	Memory struct {
@@ -72,18 +68,14 @@ type Profile struct {
 	} `machine:"link"`
 
 	DMA struct {
-		Channels    int           `machine:"channels"`    // queues that the engine works on at a time
-		Post        vtime.Time    `machine:"post"`        // CPU: the call that starts a queue
-		Entry       vtime.Time    `machine:"entry"`       // CPU: to write a transfer's descriptor
-		Start       vtime.Time    `machine:"start"`       // from the doorbell to the first descriptor
-		Fetch       vtime.Time    `machine:"fetch"`       // engine: to read and decode a descriptor
-		Burst       machine.Bytes `machine:"burst"`       // read from memory at a time
-		Outstanding int           `machine:"outstanding"` // bursts without an answer, per channel
-		Complete    vtime.Time    `machine:"complete"`    // from the last answer until the queue's state says so
-		Align       machine.Bytes `machine:"align"`       // of offsets and sizes
-		Most        machine.Bytes `machine:"most"`        // of one transfer
-		Suggested   machine.Bytes `machine:"suggested"`   // size from which DMA pays, as the driver suggests
+		Channels  int           `machine:"channels"`  // queues that the engine works on at a time
+		Post      vtime.Time    `machine:"post"`      // CPU: the call that starts a queue
+		Entry     vtime.Time    `machine:"entry"`     // CPU: to write a transfer's descriptor
+		Align     machine.Bytes `machine:"align"`     // of offsets and sizes
+		Most      machine.Bytes `machine:"most"`      // of one transfer
+		Suggested machine.Bytes `machine:"suggested"` // size from which DMA pays, as the driver suggests
 	} `machine:"dma"`
+	Engine hw.DMA `machine:"dma"` // what of it is as in all machines
 
 	Interrupt struct {
 		Trigger vtime.Time `machine:"trigger"` // CPU: the call that sends one
@@ -205,20 +197,20 @@ func (p *Profile) check() error {
 	power("packet.small", p.Packet.Small, 4096)
 	power("packet.medium", p.Packet.Medium, 4096)
 	power("packet.large", p.Packet.Large, 4096)
-	power("dma.burst", p.DMA.Burst, 64<<10)
+	power("dma.burst", p.Engine.Burst, 64<<10)
 	power("dma.align", p.DMA.Align, 4096)
 	power("limit.map", p.Limit.Map, 1<<30)
 	bad(p.PIO.Block < wordSize, "pio.block must hold a word, %d B", wordSize)
 	bad(p.Packet.Small > p.Packet.Medium || p.Packet.Medium > p.Packet.Large, "packet sizes must not fall from small to large")
 	bad(p.PIO.Block > p.Packet.Large, "pio.block must fit into a large packet")
-	bad(p.DMA.Burst < p.Packet.Large, "dma.burst must hold a large packet")
+	bad(p.Engine.Burst < p.Packet.Large, "dma.burst must hold a large packet")
 	bad(p.Packet.Header+p.Packet.CRC < 1, "a packet must have a header")
 	bad(p.Bus.Write > maxCount || p.Bus.Read > maxCount, "bus.write and bus.read must not be more than %d cycles", maxCount)
 	positive("bus.width", p.Bus.Width)
 	positive("pio.outstanding", p.PIO.Outstanding)
 	positive("adapter.buffers", p.Adapter.Buffers)
 	positive("dma.channels", p.DMA.Channels)
-	positive("dma.outstanding", p.DMA.Outstanding)
+	positive("dma.outstanding", p.Engine.Outstanding)
 	bad(p.Limit.Maps < 1 || p.Limit.Maps > maxMaps, "limit.maps is %d, but must be from 1 to %d", p.Limit.Maps, maxMaps)
 	positive("limit.dma-queue", p.Limit.DMAQueue)
 	positive("layout.bank", p.Layout.Bank)

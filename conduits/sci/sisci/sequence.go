@@ -105,6 +105,24 @@ func (q *Sequence) Start() Status {
 	return q.ask(FaultStart)
 }
 
+// Attempts is how often in a row a transfer that fails is worth trying: passing faults need a few, and
+// after so many the peer or the link to it is to be taken for lost.
+const Attempts = 1000
+
+// patience is how often Insist asks: on the machine of Su for some 30 ms.
+const patience = 100_000
+
+// Insist is Start, again while that refuses. It reports whether Start has said OK before the peer or
+// the link to it was to be taken for lost.
+func (q *Sequence) Insist() bool {
+	for range patience {
+		if q.Start() == OK {
+			return true
+		}
+	}
+	return false
+}
+
 // Push is RemoteMap.Push, watched: a packet that does not arrive makes Check fail. None
 // arrives while the sequence waits for a Start.
 func (q *Sequence) Push(off, n int) {

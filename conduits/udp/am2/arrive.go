@@ -3,6 +3,8 @@ package am2
 import (
 	"net/netip"
 	"time"
+
+	"github.com/aqueduct-go/aqueduct/internal/fifo"
 )
 
 // inLane is the receiving end of a lane. It takes every packet inside the window that it has
@@ -30,14 +32,14 @@ type arrival struct {
 
 // arrivals are those of a lane of an endpoint.
 type arrivals struct {
-	queue[arrival]
+	fifo.Queue[arrival]
 	condensed int // from the front, those that pin no large block for little
 }
 
-// drop removes the first.
-func (q *arrivals) drop() {
+// Drop removes the first.
+func (q *arrivals) Drop() {
 	q.condensed = max(q.condensed-1, 0)
-	q.queue.drop()
+	q.Queue.Drop()
 }
 
 // Receive takes a datagram that was received from an address and is authentic. It lies in
@@ -255,7 +257,7 @@ func (ch *channel) enqueue(l lane) *arrival {
 	}
 	b.waiting[l]++
 	b.events++
-	a := ch.ep.arrived[l].add()
+	a := ch.ep.arrived[l].Add()
 	a.ch = ch
 	return a
 }

@@ -3,6 +3,8 @@ package am2
 import (
 	"net/netip"
 	"time"
+
+	"github.com/aqueduct-go/aqueduct/internal/fifo"
 )
 
 // Bundle is the endpoints of a process that are served together: everything behind one
@@ -55,7 +57,7 @@ type Bundle struct {
 	events  uint64
 	inUse   int // packets and bulks
 	kept    int // of them, replies of HPAM that may have to be sent again
-	returns queue[notice]
+	returns fifo.Queue[notice]
 	message Message
 	serving serving
 	active  *arrivals // the first of them is being delivered
@@ -109,7 +111,7 @@ func (b *Bundle) Stats() Stats { return b.stats }
 // Backlog returns how many packets and returned messages Deliver would take now: requests not,
 // while there is no room for replies to them.
 func (b *Bundle) Backlog() int {
-	n := b.returns.len() + b.waiting[replies]
+	n := b.returns.Len() + b.waiting[replies]
 	if b.replyRoom() {
 		n += b.waiting[requests]
 	}

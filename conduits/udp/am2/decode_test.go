@@ -141,32 +141,6 @@ func TestTimers(t *testing.T) {
 	}
 }
 
-// TestQueue compares the ring with a slice.
-func TestQueue(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	var q queue[int]
-	var want []int
-	for i := range 10_000 {
-		if r.IntN(2) == 0 {
-			q.push(i)
-			want = append(want, i)
-		} else if len(want) > 0 {
-			if v := q.pop(); v != want[0] {
-				t.Fatalf("popped %d, not %d", v, want[0])
-			}
-			want = want[1:]
-		}
-		if q.len() != len(want) {
-			t.Fatalf("%d elements, not %d", q.len(), len(want))
-		}
-		for j := range want {
-			if *q.at(j) != want[j] {
-				t.Fatalf("element %d is %d, not %d", j, *q.at(j), want[j])
-			}
-		}
-	}
-}
-
 // TestInLane compares the receiving end of a lane, around the wrap of sequence numbers, with a
 // set.
 func TestInLane(t *testing.T) {

@@ -15,7 +15,7 @@ const fewBlocks = 8
 func (b *Bundle) Deliver(now time.Duration, budget int) (n int) {
 	b.now = max(b.now, now)
 	for ; n < budget; n++ {
-		if b.returns.len() > 0 {
+		if b.returns.Len() > 0 {
 			b.giveBack()
 			continue
 		}
@@ -47,10 +47,10 @@ func (b *Bundle) serve() (*Endpoint, lane) {
 	for range len(b.endpoints) + 1 {
 		if b.quota > 0 {
 			e := b.endpoints[b.turn]
-			if e.arrived[replies].len() > 0 {
+			if e.arrived[replies].Len() > 0 {
 				return e, replies
 			}
-			if room && e.arrived[requests].len() > 0 {
+			if room && e.arrived[requests].Len() > 0 {
 				return e, requests
 			}
 		}
@@ -64,7 +64,7 @@ func (b *Bundle) serve() (*Endpoint, lane) {
 
 // deliver calls the handler for the next message of a lane.
 func (b *Bundle) deliver(e *Endpoint, l lane) {
-	a := e.arrived[l].at(0)
+	a := e.arrived[l].At(0)
 	ch, m := a.ch, &b.message
 	if l == replies && ch.answered == ch.asked {
 		b.stats.Malformed++
@@ -131,8 +131,8 @@ func (b *Bundle) deliverRequest(e *Endpoint, ch *channel, seq uint32, m *Message
 // discard removes the first arrival of a lane.
 func (b *Bundle) discard(e *Endpoint, l lane) {
 	q := &e.arrived[l]
-	b.retire(q.at(0), l)
-	q.drop()
+	b.retire(q.At(0), l)
+	q.Drop()
 	b.waiting[l]--
 }
 
@@ -158,8 +158,8 @@ func (b *Bundle) condense() {
 			if q == b.active { // its first is being delivered
 				q.condensed = max(q.condensed, 1)
 			}
-			for ; q.condensed < q.len(); q.condensed++ {
-				b.condenseOne(q.at(q.condensed))
+			for ; q.condensed < q.Len(); q.condensed++ {
+				b.condenseOne(q.At(q.condensed))
 			}
 		}
 	}

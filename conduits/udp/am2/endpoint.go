@@ -132,11 +132,11 @@ func (e *Endpoint) Close() {
 // clear drops what waits for its delivery, but for what is being delivered.
 func (e *Endpoint) clear(l lane) {
 	q := &e.arrived[l]
-	for i := range q.len() {
+	for i := range q.Len() {
 		if i == 0 && e.b.active == q {
-			a := *q.at(0)
-			q.drop()
-			q.push(a)
+			a := *q.At(0)
+			q.Drop()
+			q.Push(a)
 			continue
 		}
 		e.b.discard(e, l)

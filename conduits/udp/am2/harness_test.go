@@ -2,7 +2,6 @@ package am2_test
 
 import (
 	"bytes"
-	"container/heap"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
 // world is a network in virtual time. Its nodes run when something arrives or a time has come
@@ -19,39 +19,23 @@ import (
 type world struct {
 	t     testing.TB
 	now   time.Duration
-	queue events
-	seq   int
+	queue vtime.Queue[event]
 	nodes []*node
 	mtu   int
 
 	// fate says after which delays the copies of a datagram arrive: none if it is lost.
-	fate func(from, to *node, datagram []byte) []time.Duration
-	sent int // datagrams
+	fate   func(from, to *node, datagram []byte) []time.Duration
+	sent   int // datagrams
+	flying int // of them, not received yet
 	// times is what Send was told at most for one that is longer than MinDatagram.
 	times int
 }
 
 type event struct {
 	at   time.Duration
-	seq  int
 	to   *node
 	from *node
 	data []byte // nil: a time that was asked for
-}
-
-type events []event
-
-func (q events) Len() int { return len(q) }
-func (q events) Less(i, j int) bool {
-	return q[i].at < q[j].at || q[i].at == q[j].at && q[i].seq < q[j].seq
-}
-func (q events) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *events) Push(x any)   { *q = append(*q, x.(event)) }
-func (q *events) Pop() any {
-	old := *q
-	e := old[len(old)-1]
-	*q = old[:len(old)-1]
-	return e
 }
 
 // node is a process: a bundle, and what its program does.
@@ -136,9 +120,25 @@ func (w *world) carry(from *node, to netip.AddrPort, d []byte) {
 }
 
 func (w *world) push(e event) {
-	e.seq = w.seq
-	w.seq++
-	heap.Push(&w.queue, e)
+	w.queue.Push(vtime.FromDuration(e.at), e)
+	if e.data != nil {
+		w.flying++
+	}
+}
+
+// next returns the event that comes next; there must be one.
+func (w *world) next() *event {
+	_, e := w.queue.First()
+	return e
+}
+
+// pop takes it.
+func (w *world) pop() event {
+	_, e := w.queue.Pop()
+	if e.data != nil {
+		w.flying--
+	}
+	return e
 }
 
 // wake has a node run at a time.
@@ -184,18 +184,18 @@ func (w *world) until(limit time.Duration, done func() bool) {
 		n.wake(w.now)
 	}
 	for steps := 0; !done(); steps++ {
-		if steps > mostSteps || len(w.queue) == 0 || w.queue[0].at > end {
-			w.t.Fatalf("not done at %v after %d steps, limit %v (%d events left, %d datagrams sent)", w.now, steps, limit, len(w.queue), w.sent)
+		if steps > mostSteps || w.queue.Len() == 0 || w.next().at > end {
+			w.t.Fatalf("not done at %v after %d steps, limit %v (%d events left, %d datagrams sent)", w.now, steps, limit, w.queue.Len(), w.sent)
 		}
-		e := heap.Pop(&w.queue).(event)
+		e := w.pop()
 		w.now = e.at
 		if e.to.deaf || e.data == nil && e.at != e.to.asked {
 			continue // it has asked for an earlier time since
 		}
 		if e.data != nil {
 			e.to.receive(e.from, e.data)
-			for len(w.queue) > 0 && w.queue[0].at == w.now && w.queue[0].to == e.to && w.queue[0].data != nil {
-				e := heap.Pop(&w.queue).(event)
+			for w.queue.Len() > 0 && w.next().at == w.now && w.next().to == e.to && w.next().data != nil {
+				e := w.pop()
 				e.to.receive(e.from, e.data)
 			}
 		}

@@ -48,7 +48,7 @@ func TestBackground(t *testing.T) {
 	x.post(200, 20_000, 50_000)
 	w.until(limit, func() bool {
 		for _, n := range w.nodes {
-			if len(w.queue) < 3 && n.asleep {
+			if w.queue.Len() < 3 && n.asleep {
 				n.asleep = false
 				n.wake(w.now)
 			}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
@@ -320,7 +319,7 @@ func TestHistory(t *testing.T) {
 			w.until(d+time.Hour, func() bool { return w.now >= end })
 		}
 		rest := func(d time.Duration) {
-			w.until(time.Minute, func() bool { return !slices.ContainsFunc(w.queue, func(e event) bool { return e.data != nil }) })
+			w.until(time.Minute, func() bool { return w.flying == 0 })
 			w.now += d
 		}
 		for range 1 + random.IntN(8) {

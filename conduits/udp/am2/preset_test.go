@@ -81,7 +81,7 @@ func TestHPAMReplyLate(t *testing.T) {
 	}
 	p.post(letter{id: 1, nargs: 2})
 	end := 200 * time.Millisecond
-	p.w.until(time.Second, func() bool { return p.w.now >= end || len(p.w.queue) == 0 })
+	p.w.until(time.Second, func() bool { return p.w.now >= end || p.w.queue.Len() == 0 })
 	if x := p.x.b.Stats(); len(p.arrived) != 1 || replies != 1 || x.Retransmissions == 0 || x.Duplicates == 0 {
 		t.Errorf("%d delivered, %d replies, %+v", len(p.arrived), replies, x)
 	}

@@ -87,7 +87,7 @@ func (ch *channel) note(l lane, count int, n notice) {
 	if l == requests {
 		ch.credit(uint32(count))
 	}
-	b.returns.push(n)
+	b.returns.Push(n)
 	b.events++
 }
 
@@ -146,7 +146,7 @@ func (ch *channel) giveUp(reason Reason) {
 
 // giveBack calls the handler for the first notice.
 func (b *Bundle) giveBack() {
-	n := b.returns.pop()
+	n, _ := b.returns.Pop()
 	ch := n.ch
 	m := &b.message
 	switch {

@@ -1,12 +1,12 @@
 package am2_test
 
 import (
-	"container/heap"
 	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
 // back is a message that came back.
@@ -348,7 +348,7 @@ func TestStopped(t *testing.T) {
 	}
 	for range 2 {
 		p.post(letter{id: uint32(len(answers)), nargs: 1})
-		for e := heap.Pop(&p.w.queue).(event); ; e = heap.Pop(&p.w.queue).(event) {
+		for e := p.w.pop(); ; e = p.w.pop() {
 			if p.w.now = e.at; e.data != nil {
 				p.y.receive(e.from, e.data)
 			}
@@ -366,6 +366,6 @@ func TestStopped(t *testing.T) {
 		if len(p.lost) > 0 || len(p.returned) > 0 || p.x.b.Unacknowledged() > 0 {
 			t.Fatalf("lost %v, returned %v, %d packets not acknowledged", p.lost, p.returned, p.x.b.Unacknowledged())
 		}
-		p.w.queue, answers = nil, nil
+		p.w.queue, answers = vtime.Queue[event]{}, nil
 	}
 }

@@ -1,12 +1,13 @@
 package impair
 
 import (
-	"container/heap"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"net/netip"
 	"time"
+
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
 // Net joins addresses by links, one for each direction between two of them, made at the
@@ -16,8 +17,7 @@ type Net struct {
 	settings Settings
 	seed     uint64
 	now      time.Duration
-	way      pending
-	sent     uint64 // copies put under way
+	way      vtime.Queue[Arrival] // what is under way
 	routes   map[route]Wire
 	links    []*Link // in the order in which they were made
 }
@@ -32,8 +32,6 @@ type Arrival struct {
 	Datagram []byte // the receiver's
 	Header   int    // bytes of it that were given as header
 	Altered  bool   // the payload has been corrupted or truncated
-
-	order uint64 // among those of one time
 }
 
 // NewNet returns a net whose links all have the same settings, until Impair or Connect give
@@ -53,10 +51,9 @@ func (n *Net) Now() time.Duration { return n.now }
 // fake sockets have none. Neither is kept.
 func (n *Net) Send(from, to netip.AddrPort, header, payload []byte) {
 	for _, d := range n.wire(from, to).Pass(n.now, header, payload) {
-		n.sent++
-		heap.Push(&n.way, &Arrival{
-			At: max(d.At, n.now), From: from, To: to,
-			Datagram: d.Datagram, Header: len(header), Altered: d.Altered, order: n.sent,
+		at := max(d.At, n.now)
+		n.way.Push(vtime.FromDuration(at), Arrival{
+			At: at, From: from, To: to, Datagram: d.Datagram, Header: len(header), Altered: d.Altered,
 		})
 	}
 }
@@ -65,10 +62,10 @@ func (n *Net) Send(from, to netip.AddrPort, header, payload []byte) {
 // limit; else it moves the clock to the limit, unless it is there already, and returns false.
 // What arrives at the same time arrives in the order of sending.
 func (n *Net) Until(limit time.Duration) (Arrival, bool) {
-	if len(n.way) > 0 && n.way[0].At <= limit {
-		a := heap.Pop(&n.way).(*Arrival)
-		n.now = max(n.now, a.At)
-		return *a, true
+	if at, ok := n.Next(); ok && at <= limit {
+		_, a := n.way.Pop()
+		n.now = max(n.now, at)
+		return a, true
 	}
 	n.now = max(n.now, limit)
 	return Arrival{}, false
@@ -76,10 +73,11 @@ func (n *Net) Until(limit time.Duration) (Arrival, bool) {
 
 // Next returns when the next datagram arrives, or false if none is under way.
 func (n *Net) Next() (at time.Duration, ok bool) {
-	if len(n.way) == 0 {
+	if n.way.Len() == 0 {
 		return 0, false
 	}
-	return n.way[0].At, true
+	_, a := n.way.First()
+	return a.At, true
 }
 
 // Impair changes what happens from now on to datagrams in one direction: a loss of 1 breaks
@@ -123,30 +121,4 @@ func (n *Net) wire(from, to netip.AddrPort) Wire {
 func (r route) seed(net uint64) uint64 {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %v %v", net, r.from, r.to))
 	return binary.LittleEndian.Uint64(sum[:])
-}
-
-// pending is what is under way: a heap, the next arrival first.
-type pending []*Arrival
-
-func (p pending) Len() int { return len(p) }
-
-func (p pending) Less(i, j int) bool {
-	if p[i].At != p[j].At {
-		return p[i].At < p[j].At
-	}
-	return p[i].order < p[j].order
-}
-
-func (p pending) Swap(i, j int) { p[i], p[j] = p[j], p[i] }
-
-// Push implements heap.Interface.
-func (p *pending) Push(a any) { *p = append(*p, a.(*Arrival)) }
-
-// Pop implements heap.Interface.
-func (p *pending) Pop() any {
-	last := len(*p) - 1
-	a := (*p)[last]
-	(*p)[last] = nil
-	*p = (*p)[:last]
-	return a
 }

@@ -1,46 +1,5 @@
 package matching
 
-// Queue is a queue, first in first out, that keeps its memory for reuse. The zero value is
-// empty.
-type Queue[T any] struct {
-	ring  []T // its length is a power of two
-	first uint
-	n     uint
-}
-
-// Len returns how many elements wait.
-func (q *Queue[T]) Len() int { return int(q.n) }
-
-// Push appends v.
-func (q *Queue[T]) Push(v T) {
-	if int(q.n) == len(q.ring) {
-		q.grow()
-	}
-	q.ring[(q.first+q.n)&uint(len(q.ring)-1)] = v
-	q.n++
-}
-
-// Pop removes the first element; it reports false if there is none.
-func (q *Queue[T]) Pop() (v T, ok bool) {
-	if q.n == 0 {
-		return v, false
-	}
-	var empty T
-	p := &q.ring[q.first&uint(len(q.ring)-1)]
-	v, *p = *p, empty
-	q.first++
-	q.n--
-	return v, true
-}
-
-func (q *Queue[T]) grow() {
-	ring := make([]T, max(8, 2*len(q.ring)))
-	for i := range q.n {
-		ring[i] = q.ring[(q.first+i)&uint(len(q.ring)-1)]
-	}
-	q.ring, q.first = ring, 0
-}
-
 // none is the number of no entry of a slab.
 const none = ^uint32(0)
 

@@ -49,7 +49,7 @@ func TestQueueOrder(t *testing.T) {
 }
 
 func checkOrder(t *testing.T, random *rand.Rand, at func(*rand.Rand, Time) Time) {
-	var q queue
+	var q entryQueue
 	var oracle []entry
 	var now Time
 	pop := func() {
@@ -80,5 +80,38 @@ func checkOrder(t *testing.T, random *rand.Rand, at func(*rand.Rand, Time) Time)
 	}
 	if q.n != 0 {
 		t.Fatalf("%d entries left over", q.n)
+	}
+}
+
+// TestQueue pushes values at few different times, and wants them back by time, and then in the order
+// in which they were pushed.
+func TestQueue(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	type value struct {
+		at     Time
+		number int
+	}
+	var q Queue[*value]
+	var all []*value
+	for i := range 1000 {
+		all = append(all, &value{Time(random.IntN(30)), i})
+		q.Push(all[i].at, all[i])
+	}
+	slices.SortStableFunc(all, func(x, y *value) int { return cmp.Compare(x.at, y.at) })
+	for i, want := range all {
+		if at, v := q.First(); *v != want || at != want.at || q.Len() != len(all)-i {
+			t.Fatalf("first of %d: %v at %v, want %v", q.Len(), **v, at, *want)
+		}
+		if at, v := q.Pop(); v != want || at != want.at {
+			t.Fatalf("pop: %v at %v, want %v", *v, at, *want)
+		}
+	}
+	if n := testing.AllocsPerRun(100, func() { q.Push(5, nil); q.Pop() }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+	for _, v := range q.values {
+		if v != nil {
+			t.Error("an empty queue keeps a value alive")
+		}
 	}
 }
