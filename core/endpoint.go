@@ -44,6 +44,7 @@ type Endpoint struct {
 	sending  sync.Mutex // Many: serialises Reserve of requests; taken after the progress lock
 	progress progress
 	bias     bias
+	contexts *contexts // of NewContext; nil before the first
 	idle     idleTimes
 	carrier  *Context // what advance sends with
 	table    handlerTable
