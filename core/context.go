@@ -13,7 +13,7 @@ type Context struct {
 	op         Op
 	sends      uint32
 	restricted restriction
-	locks      *HSL // debug mode: the locks held, newest first
+	locks      *held // debug mode: the locks held, newest first
 	stage      negotiation
 	transfer   Transfer      // the put or get that is being initiated
 	atomic     Atomic        // the atomic operation that is being initiated
