@@ -95,13 +95,21 @@ func (c *Context) Poll() error {
 // It returns how much happened.
 func (ep *Endpoint) poll() int {
 	shm.Signal32(&ep.polls, ep.polls+1)
-	return ep.conduit.Poll(pollBudget) + ep.carryOn()
+	return ep.note(ep.conduit.Poll(pollBudget) + ep.carryOn())
 }
 
 // spin is poll by a Spinner.
 func (ep *Endpoint) spin() int {
 	shm.Signal32(&ep.polls, ep.polls+1)
-	return ep.spinner.Spin(pollBudget) + ep.carryOn()
+	return ep.note(ep.spinner.Spin(pollBudget) + ep.carryOn())
+}
+
+// note counts a poll in which n things have happened, if any.
+func (ep *Endpoint) note(n int) int {
+	if n > 0 {
+		shm.Publish32(&ep.found, ep.found+1)
+	}
+	return n
 }
 
 // carryOn has the layer above carry on if it asked for that, and returns how much it did.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 
 	"github.com/aqueduct-go/aqueduct/core"
 )
@@ -24,6 +25,14 @@ var waitCases = []Case{{
 	Name:  "wait/poll",
 	Rule:  "Poll runs handlers; a program may wait by polling",
 	Ranks: []int{1, 2}, Body: waitPoll,
+}, {
+	Name:  "wait/turns",
+	Rule:  "a loop of the caller's may be the wait: it sleeps, loses no wake-up, and in virtual time takes what WaitUntil takes",
+	Ranks: []int{1, 2}, Body: waitTurns,
+}, {
+	Name:  "wait/turns-together",
+	Rule:  "a turn ends when something has happened on whichever goroutine since the turn before, also before the turn begins",
+	Ranks: []int{1, 2}, Needs: Threads, Config: func(cfg *core.Config) { cfg.Sleep = 1 }, Body: waitTurnsTogether,
 }, {
 	Name:  "wait/budget",
 	Rule:  "one Poll handles a bounded number of messages, however many ranks have sent some",
@@ -207,4 +216,88 @@ func waitFailure(t *T) error {
 		}
 	}
 	return nil
+}
+
+// loop waits until cond holds, in a loop of its own.
+func loop(c *core.Context, cond func() bool) error {
+	for w := c.Turns("loop"); !cond(); {
+		if err := w.Next(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func waitTurns(t *T) error {
+	var got int
+	var ep *core.Endpoint
+	ep, err := attach(t, func(tok *core.Token, _ []uint32, _ []byte) {
+		w := ep.Turns("in a handler")
+		if t.Config().Debug {
+			tok.ReplyShort(answer)
+			return
+		}
+		refused(t, "a turn in a handler", w.Next())
+		tok.ReplyShort(answer)
+	}, func(*core.Token, []uint32, []byte) { got++ })
+	if err != nil {
+		return err
+	}
+	exchanges := func(wait func(*core.Context, func() bool) error) (core.Time, error) {
+		start, n := t.Now(), t.Times(50)
+		for range n {
+			want := got + 1
+			if err := ep.RequestShort(t.Next(), request); err != nil {
+				return 0, err
+			}
+			if err := wait(&ep.Context, func() bool { return got >= want }); err != nil {
+				return 0, err
+			}
+		}
+		took := t.Now() - start
+		return took, ep.Barrier()
+	}
+	var took [3]core.Time
+	for i, wait := range []func(*core.Context, func() bool) error{loop, (*core.Context).WaitUntil, loop} {
+		if took[i], err = exchanges(wait); err != nil {
+			return err
+		}
+	}
+	if t.Modelled() && took[1] != took[2] {
+		t.Errorf("exchanges take %v with WaitUntil, %v with a loop", took[1], took[2])
+	}
+	return t.Err()
+}
+
+func waitTurnsTogether(t *T) error {
+	const width = 3
+	told := make([]atomic.Int32, width)
+	ep, err := attach(t, func(tok *core.Token, args []uint32, _ []byte) { tok.ReplyShort(answer, args...) },
+		func(_ *core.Token, args []uint32, _ []byte) { told[args[0]].Add(1) })
+	if err != nil {
+		return err
+	}
+	n := t.Times(100)
+	err = together(ep, width, func(i int, c *core.Context) error {
+		for round := range int32(n) {
+			if err := c.RequestShort(t.Next(), request, uint32(i)); err != nil {
+				return err
+			}
+			w := c.Turns("late")
+			if round%8 == 0 {
+				// Whoever else polls now may run the handler before the first turn.
+				runtime.Gosched()
+			}
+			for told[i].Load() <= round {
+				if err := w.Next(); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return ep.Barrier()
 }
