@@ -30,8 +30,12 @@ var waitCases = []Case{{
 	Rule:  "a loop of the caller's may be the wait: it sleeps, loses no wake-up, and in virtual time takes what WaitUntil takes",
 	Ranks: []int{1, 2}, Body: waitTurns,
 }, {
+	Name:  "wait/turns-late",
+	Rule:  "a turn ends at once if something has happened since the turn before, by another context too",
+	Ranks: []int{1, 2}, Body: waitTurnsLate,
+}, {
 	Name:  "wait/turns-together",
-	Rule:  "a turn ends when something has happened on whichever goroutine since the turn before, also before the turn begins",
+	Rule:  "goroutines may wait each in a loop of its own: a turn ends when something has happened, whichever of them polls",
 	Ranks: []int{1, 2}, Needs: Threads, Config: func(cfg *core.Config) { cfg.Sleep = 1 }, Body: waitTurnsTogether,
 }, {
 	Name:  "wait/budget",
@@ -269,6 +273,31 @@ func waitTurns(t *T) error {
 	return t.Err()
 }
 
+func waitTurnsLate(t *T) error {
+	var got int
+	ep, err := attach(t, func(*core.Token, []uint32, []byte) { got++ })
+	if err != nil {
+		return err
+	}
+	other := ep.NewContext()
+	for i := range 3 {
+		w := ep.Turns("late")
+		if err := ep.RequestShort(t.Next(), request); err != nil {
+			return err
+		}
+		if err := t.Wait(other, func() bool { return got > i }); err != nil {
+			return err
+		}
+		if err := w.Next(); err != nil { // nobody sends anything now
+			return err
+		}
+		if err := t.Meet(ep, fmt.Sprint("round ", i)); err != nil {
+			return err
+		}
+	}
+	return ep.Barrier()
+}
+
 func waitTurnsTogether(t *T) error {
 	const width = 3
 	told := make([]atomic.Int32, width)
@@ -283,15 +312,8 @@ func waitTurnsTogether(t *T) error {
 			if err := c.RequestShort(t.Next(), request, uint32(i)); err != nil {
 				return err
 			}
-			w := c.Turns("late")
-			if round%8 == 0 {
-				// Whoever else polls now may run the handler before the first turn.
-				runtime.Gosched()
-			}
-			for told[i].Load() <= round {
-				if err := w.Next(); err != nil {
-					return err
-				}
+			if err := loop(c, func() bool { return told[i].Load() > round }); err != nil {
+				return err
 			}
 		}
 		return nil
