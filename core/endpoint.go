@@ -47,6 +47,7 @@ type Endpoint struct {
 	bias     bias
 	contexts *contexts // of NewContext; nil before the first
 	idle     idleTimes
+	stagings stagings // of prepared messages
 	carrier  *Context // what advance sends with
 	table    handlerTable
 	barrier  barrier

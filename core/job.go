@@ -274,7 +274,7 @@ func (j *Job) release() error {
 	j.releasing.Lock()
 	j.freed = true
 	j.releasing.Unlock()
-	err := ep.conduit.Close()
+	err := errors.Join(ep.conduit.Close(), ep.stagings.free())
 	ep.segment = nil
 	if ep.proc == nil {
 		err = errors.Join(err, unix.Close(ep.bell))
