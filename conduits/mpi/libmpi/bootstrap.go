@@ -25,7 +25,7 @@ import (
 type bootstrap struct {
 	lib   *library
 	local []core.Rank
-	hosts []int // by rank
+	hosts []int      // by rank
 	call  sync.Mutex // held during a collective call
 	done  chan error
 
@@ -76,20 +76,6 @@ func (l *library) local() (local []core.Rank, err error) {
 		local = append(local, core.Rank(r))
 	}
 	return local, nil
-}
-
-// numberHosts returns the numbers of the ranks' hosts, given the lowest rank of each one's host.
-func numberHosts(lowest [][]byte) []int {
-	hosts, n := make([]int, len(lowest)), 0
-	for r, b := range lowest {
-		if first := int(binary.LittleEndian.Uint32(b)); first < r {
-			hosts[r] = hosts[first]
-		} else {
-			hosts[r] = n
-			n++
-		}
-	}
-	return hosts
 }
 
 // Rank implements core.Bootstrap.
