@@ -39,23 +39,9 @@ func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 		return nil, &UsageError{j.rank, "Attach", "called twice"}
 	}
 	defer j.enter(attachCall)()
-	drv, err := DriverByName(j.cfg.Conduit)
+	drv, group, err := j.driver(spec.Group)
 	if err != nil {
 		return nil, err
-	}
-	if j.proc == nil { // a model's profile was found when the job started
-		if j.profile, err = drv.LiveProfile(j.profile); err != nil {
-			return nil, err
-		}
-	}
-	group, err := j.group(spec.Group)
-	if err != nil {
-		return nil, err
-	}
-	if drv.Check != nil {
-		if err := drv.Check(j.boot, group); err != nil {
-			return nil, fmt.Errorf("core: rank %d: conduit %s cannot be used: %w", j.rank, drv.Name, err)
-		}
 	}
 	var given settings.Table
 	stated := func() settings.Table { given = drv.Table(j.profile); return given }
@@ -63,14 +49,12 @@ func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 		return nil, fmt.Errorf("core: rank %d: %w", j.rank, err)
 	}
 	ep := j.newEndpoint(drv, group)
-	plan, err := ep.plan()
+	plan, err := j.plan(ep.conduit, group)
 	if err != nil {
 		return nil, err
 	}
 	need, limit := memory{conduit: plan.Footprint}, plan.segmentLimit()
-	if ep.reaches = plan.Reach && j.proc == nil && !j.cfg.NoReach; ep.reaches {
-		ep.extra = shm.RoundUp(max(0, spec.Extra))
-	}
+	ep.reaches, ep.extra = j.reach(&plan, spec.Extra)
 	if need.segment, err = j.segmentSize(spec.Segment, need.conduit, max(0, limit-ep.extra)); err != nil {
 		return nil, err
 	}
@@ -88,6 +72,28 @@ func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 		return nil, err
 	}
 	return ep, nil
+}
+
+// driver returns the driver of the job's conduit, which can connect the ranks, and the ranks as a group.
+// From then on the job's profile is known.
+func (j *Job) driver(ranks []Rank) (drv Driver, group []Rank, err error) {
+	if drv, err = DriverByName(j.cfg.Conduit); err != nil {
+		return drv, nil, err
+	}
+	if j.proc == nil { // a model's profile was found when the job started
+		if j.profile, err = drv.LiveProfile(j.profile); err != nil {
+			return drv, nil, err
+		}
+	}
+	if group, err = j.group(ranks); err != nil {
+		return drv, nil, err
+	}
+	if drv.Check != nil {
+		if err := drv.Check(j.boot, group); err != nil {
+			return drv, nil, fmt.Errorf("core: rank %d: conduit %s cannot be used: %w", j.rank, drv.Name, err)
+		}
+	}
+	return drv, group, nil
 }
 
 func (j *Job) newEndpoint(drv Driver, group []Rank) *Endpoint {
@@ -128,7 +134,7 @@ func (ep *Endpoint) open() error {
 	if !ep.single && !shm.RegisterMembarrier() {
 		ep.bias.over = 1
 	}
-	a := ep.attachment()
+	a := j.attachment(ep.group)
 	a.Segment, a.Sizes, a.Port = ep.sizes[j.rank], ep.sizes, &ep.port
 	ep.segment, err = ep.conduit.Attach(a)
 	if err != nil {
@@ -159,22 +165,30 @@ func (ep *Endpoint) open() error {
 }
 
 // attachment returns what the conduit is told before there are segments.
-func (ep *Endpoint) attachment() *Attachment {
-	j := ep.job
-	a := &Attachment{Boot: j.boot, Group: ep.group, Proc: j.proc, Settings: j.cfg.Settings, Threads: j.cfg.Threads}
-	if ep.single {
+func (j *Job) attachment(group []Rank) *Attachment {
+	a := &Attachment{Boot: j.boot, Group: group, Proc: j.proc, Settings: j.cfg.Settings, Threads: j.cfg.Threads}
+	if j.proc != nil {
 		a.Threads = Single
 	}
 	return a
 }
 
-// plan asks the conduit what it will need.
-func (ep *Endpoint) plan() (Plan, error) {
-	p, err := ep.conduit.Plan(ep.attachment())
+// plan asks a conduit what it will need.
+func (j *Job) plan(c Conduit, group []Rank) (Plan, error) {
+	p, err := c.Plan(j.attachment(group))
 	if err != nil {
-		return p, fmt.Errorf("core: rank %d: attach conduit %s: %w", ep.job.rank, ep.job.cfg.Conduit, err)
+		return p, fmt.Errorf("core: rank %d: attach conduit %s: %w", j.rank, j.cfg.Conduit, err)
 	}
 	return p, nil
+}
+
+// reach returns whether ranks may reach each other's segments, and how many bytes segments then have
+// beyond their size, of which extra were asked for.
+func (j *Job) reach(p *Plan, extra int) (reaches bool, bytes int) {
+	if !p.Reach || j.proc != nil || j.cfg.NoReach {
+		return false, 0
+	}
+	return true, shm.RoundUp(max(0, extra))
 }
 
 // segmentLimit returns the bytes of the largest segment that the conduit can make.

@@ -10,14 +10,14 @@ import (
 
 // bias lets the default context of an endpoint in Many mode do without locks as long as it
 // is the only one. The context says by plain stores when it is inside an unlocked section;
-// the first NewContext ends the bias: it sets over, has every thread of the process run a
-// barrier (membarrier), and waits until the context is outside. So either the context saw
-// over, or NewContext sees it inside.
+// the first NewContext ends the bias: it sets over, and has every thread of the process run a
+// barrier (membarrier). So either the default context saw over, or another one sees it inside, and
+// waits until it is outside.
 type bias struct {
 	inside uint32 // written by the default context alone
 	over   uint32 // 1: other contexts exist, or membarrier does not
 	mu     sync.Mutex
-	ended  bool // the default context is known to have seen over
+	ended  bool // over is set, and the barrier has run
 }
 
 // enterAlone begins an unlocked section if c is the only context. Sections may nest: only
@@ -25,10 +25,16 @@ type bias struct {
 func (c *Context) enterAlone() (alone, entered bool) {
 	b := &c.ep.bias
 	if c != &c.ep.Context {
+		if atomic.LoadUint32(&b.inside) != 0 && c != c.ep.carrier { // that one runs inside
+			c.ep.outlast()
+		}
 		return false, false
 	}
 	if b.inside != 0 {
 		return true, false
+	}
+	if atomic.LoadUint32(&b.over) != 0 {
+		return false, false
 	}
 	shm.Signal32(&b.inside, 1)
 	if atomic.LoadUint32(&b.over) == 0 {
@@ -41,7 +47,7 @@ func (c *Context) enterAlone() (alone, entered bool) {
 // leaveAlone ends an unlocked section, whose stores who sees it left sees too.
 func (c *Context) leaveAlone() { shm.Publish32(&c.ep.bias.inside, 0) }
 
-// share ends the bias and returns when the default context locks as the others do.
+// share ends the bias: from the next section on the default context locks as the others do.
 func (ep *Endpoint) share() {
 	b := &ep.bias
 	b.mu.Lock()
@@ -49,7 +55,7 @@ func (ep *Endpoint) share() {
 	if b.ended {
 		return
 	}
-	b.ended = true
+	b.ended, ep.contexts = true, new(contexts)
 	if atomic.SwapUint32(&b.over, 1) != 0 {
 		return
 	}
@@ -57,7 +63,16 @@ func (ep *Endpoint) share() {
 		ep.job.abort(err)
 	}
 	shm.Ring(ep.bell) // in case it sleeps
-	for atomic.LoadUint32(&b.inside) != 0 && ep.job.failure() == nil {
+}
+
+// outlast returns when the default context is outside of the section in which the bias ended. It
+// panics where the call of another context, which has called enterAlone, runs in that section itself.
+func (ep *Endpoint) outlast() {
+	const own = 3 // outlast, enterAlone and the call
+	if inPoll(own) {
+		panic(ep.Misuse("Context", "a context that was made in a handler, or in what else runs while its rank polls, is used there"))
+	}
+	for atomic.LoadUint32(&ep.bias.inside) != 0 && ep.job.failure() == nil {
 		runtime.Gosched()
 	}
 }

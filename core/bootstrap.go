@@ -16,6 +16,9 @@ type Bootstrap interface {
 	// Local returns the ranks on the caller's host, ascending, the caller included. The
 	// slice is not to be changed: ranks of one process may get the same.
 	Local() []Rank
+	// Host returns the number of the host of a rank of the job. Hosts are numbered from 0 in the
+	// order of their lowest ranks, alike for every caller.
+	Host(Rank) int
 	// Exchange gives b to every rank and returns what each gave, indexed by rank. The
 	// result is not to be changed: ranks of one process may get the same. A bootstrap may
 	// limit b, to no less than 64 KiB.

@@ -1,16 +1,19 @@
 package core
 
-import "time"
+import (
+	"sync"
+	"time"
+)
 
 // Context is one goroutine's (or C thread's) access to an endpoint: it owns what GASNet
-// keeps per thread. A context is used by one goroutine at a time; it is cheap, and lives
-// as long as the endpoint.
+// keeps per thread. A context is used by one goroutine at a time; it is cheap, and lives until it is
+// closed, or as long as the endpoint.
 type Context struct {
 	ep         *Endpoint
 	op         Op
 	sends      uint32
 	restricted restriction
-	locks      *HSL // debug mode: the locks held, newest first
+	locks      *held // debug mode: the locks held, newest first
 	stage      negotiation
 	transfer   Transfer      // the put or get that is being initiated
 	atomic     Atomic        // the atomic operation that is being initiated
@@ -30,25 +33,66 @@ const (
 	prepared                          // a request is prepared and not committed
 	locked                            // it holds an HSL (debug mode)
 	advancing                         // it polls, and the function of OnAdvance is running
+	closed                            // it was closed
 )
 
 // NewContext returns another context on the endpoint. In Single mode contexts may only be
-// used by one goroutine at a time all together; in Many mode each by its own. Until the
-// first call the default context takes no locks, also in Many mode; the first call waits
-// until it is not inside a poll, so handlers, conditions of waits and what else runs there
-// must not make it: it panics with a UsageError. In debug mode the first call comes before any goroutine of the
+// used by one goroutine at a time all together; in Many mode each by its own. A context that was closed is
+// used again, so threads that come and go have theirs at the price of a lock. A handler may call it, and
+// what else runs while its rank polls; but what a context is used for must not happen below such a call. Until the
+// first call the default context takes no locks, also in Many mode; the first use of another context waits
+// until the default one is outside of the poll that it was in then. In debug mode the first call comes before any goroutine of the
 // rank waits for peers: a rank whose only context waits is taken for one that can do nothing else, and ranks
 // of which each lacks a call of another end the job.
 func (ep *Endpoint) NewContext() *Context {
-	if inPoll() {
-		panic(ep.Misuse("NewContext", "called by a handler, or by what else runs while its rank polls; make contexts before"))
-	}
-	if ep.single {
-		ep.several = true
-	} else {
+	switch {
+	case !ep.single:
 		ep.share()
+	case !ep.several:
+		ep.several, ep.contexts = true, new(contexts)
+	}
+	return ep.contexts.open(ep)
+}
+
+// Close gives the context back: nobody may use it any more. Nothing may be prepared on it, and no lock
+// held. What was sent by it goes on, and completions may still come. The default context of the endpoint
+// cannot be closed. A handler may close another context than the one that runs it, if no goroutine uses it.
+func (c *Context) Close() error {
+	ep := c.ep
+	switch {
+	case c == &ep.Context || c == ep.carrier:
+		return ep.Misuse("Context.Close", "the context is the endpoint's own, and lasts as long as it")
+	case c.restricted != 0:
+		return c.misplaced("Context.Close")
+	}
+	ep.contexts.close(c)
+	return nil
+}
+
+// contexts are those of NewContext.
+type contexts struct {
+	mu   sync.Mutex
+	idle []*Context // that were closed
+}
+
+// open returns a context that was closed, or a new one.
+func (x *contexts) open(ep *Endpoint) *Context {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if n := len(x.idle); n > 0 {
+		c := x.idle[n-1]
+		x.idle = x.idle[:n-1]
+		c.restricted = 0
+		return c
 	}
 	return &Context{ep: ep, turn: make(chan struct{}, 1)}
+}
+
+func (x *contexts) close(c *Context) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	c.restricted = closed
+	x.idle = append(x.idle, c)
 }
 
 // Endpoint returns the endpoint the context belongs to. A handler may call it.
@@ -72,6 +116,8 @@ func (c *Context) misplaced(op string) error {
 		return c.ep.Misuse(op, "called from the handler of a %s from rank %d; a handler may only reply", c.ep.describe(c.ep.token.hdr), c.ep.token.src)
 	case c.restricted&advancing != 0:
 		return c.ep.Misuse(op, "called by an operator of a collective, where handlers run; it may only compute")
+	case c.restricted&closed != 0:
+		return c.ep.Misuse(op, "the context is closed")
 	case c.restricted&prepared != 0:
 		return c.ep.Misuse(op, "a request is prepared on this context; commit it first")
 	}

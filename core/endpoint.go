@@ -24,6 +24,7 @@ type Endpoint struct {
 	spinner Spinner // nil under a model, and if the conduit has none
 	kicked  bool    // advance is to be called; changed where handlers run
 	polls   uint32  // counted, for who asks whether the rank polls
+	found   uint32  // polls in which something happened
 	single  bool    // no locking
 	several bool    // Single: there are other contexts than the default one
 	debug   bool
@@ -44,7 +45,9 @@ type Endpoint struct {
 	sending  sync.Mutex // Many: serialises Reserve of requests; taken after the progress lock
 	progress progress
 	bias     bias
+	contexts *contexts // of NewContext; nil before the first
 	idle     idleTimes
+	stagings stagings // of prepared messages
 	carrier  *Context // what advance sends with
 	table    handlerTable
 	barrier  barrier

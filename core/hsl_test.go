@@ -1,8 +1,14 @@
 package core
 
 import (
+	"reflect"
 	"strings"
 	"testing"
+	"unsafe"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
 // TestHSLDebugRules breaks every rule of handler-safe locks that debug mode knows.
@@ -89,4 +95,76 @@ func TestHSLDebugAllows(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// TestHSLElsewhere has locks in memory that the garbage collector does not know, with and without debug
+// mode: they exclude, and what debug mode knows of them is not there.
+func TestHSLElsewhere(t *testing.T) {
+	if typ := reflect.TypeFor[HSL](); pointers(typ) || typ.Size() != 8 || typ.Align() != 4 {
+		t.Fatalf("a lock of %d bytes, aligned to %d, with pointers: %v", typ.Size(), typ.Align(), pointers(typ))
+	}
+	for _, debug := range []bool{false, true} {
+		mem, err := shm.NewRegion(64, shm.Local) // under the race detector on the heap, since it sees that only
+		if err != nil {
+			t.Fatal(err)
+		}
+		locks := (*[2]HSL)(unsafe.Pointer(unsafe.SliceData(mem.Bytes())))
+		const width, rounds = 4, 200
+		sum := 0 // guarded by the second lock, which is taken inside the first
+		err = alone(t, Config{Debug: debug}, nil, func(ep *Endpoint) error {
+			var g errgroup.Group
+			for range width {
+				c := ep.NewContext()
+				g.Go(func() error {
+					for range rounds {
+						locks[0].Lock(c)
+						locks[1].Lock(c)
+						sum++
+						locks[1].Unlock(c)
+						locks[0].Unlock(c)
+					}
+					return nil
+				})
+			}
+			if err := g.Wait(); err != nil {
+				return err
+			}
+			for i := range locks {
+				if locks[i] != (HSL{}) {
+					t.Errorf("lock %d is free and not zero: debug mode %v", i, debug)
+				}
+				locks[i].Lock(&ep.Context)
+			}
+			for i, b := range mem.Bytes()[2*unsafe.Sizeof(HSL{}):] {
+				if b != 0 {
+					t.Errorf("byte %d behind the locks was written: debug mode %v", i, debug)
+				}
+			}
+			locks[1].Unlock(&ep.Context)
+			locks[0].Unlock(&ep.Context)
+			return nil
+		})
+		if err != nil || sum != width*rounds {
+			t.Errorf("%d times inside, want %d: %v", sum, width*rounds, err)
+		}
+		if err := mem.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// pointers reports whether values of the type hold pointers.
+func pointers(typ reflect.Type) bool {
+	switch typ.Kind() {
+	case reflect.Struct:
+		for i := range typ.NumField() {
+			if pointers(typ.Field(i).Type) {
+				return true
+			}
+		}
+		return false
+	case reflect.Array:
+		return pointers(typ.Elem())
+	}
+	return typ.Kind() < reflect.Bool || typ.Kind() > reflect.Complex128
 }

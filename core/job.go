@@ -79,6 +79,26 @@ func (j *Job) Size() int { return j.size }
 // not to be changed.
 func (j *Job) Local() []Rank { return j.boot.Local() }
 
+// Host returns the number of a rank's host, below Hosts: ranks with the same number are on one host
+// (GASNet's gasnet_nodeinfo_t.host), and hosts are numbered in the order of their lowest ranks. It
+// returns -1 for a rank that the job does not have. It may be called before Attach, and by a handler.
+func (j *Job) Host(rank Rank) int {
+	if uint(rank) >= uint(j.size) {
+		return -1
+	}
+	return j.boot.Host(rank)
+}
+
+// Hosts returns the number of hosts that the job runs on (gex_System_QueryMyPosition, host_set_size).
+// It looks at every rank. It may be called before Attach, and by a handler.
+func (j *Job) Hosts() int {
+	n := 0
+	for r := range Rank(j.size) {
+		n = max(n, j.boot.Host(r)+1)
+	}
+	return n
+}
+
 // Config returns the configuration the job runs with.
 func (j *Job) Config() Config {
 	cfg := *j.cfg
@@ -254,7 +274,7 @@ func (j *Job) release() error {
 	j.releasing.Lock()
 	j.freed = true
 	j.releasing.Unlock()
-	err := ep.conduit.Close()
+	err := errors.Join(ep.conduit.Close(), ep.stagings.free())
 	ep.segment = nil
 	if ep.proc == nil {
 		err = errors.Join(err, unix.Close(ep.bell))

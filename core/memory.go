@@ -1,6 +1,7 @@
 package core
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 
@@ -64,6 +65,65 @@ func (j *Job) segmentSize(s string, conduit, limit int) (int, error) {
 		return 0, fmt.Errorf("core: rank %d: a segment of %d bytes, but conduit %s leaves a program at most %d; lower --segment", j.rank, n, j.cfg.Conduit, limit)
 	}
 	return shm.RoundUp(n), nil
+}
+
+// MaxSegment returns the bytes of the largest segment that Attach(spec) makes for this rank, whole
+// pages: what its conduit can make, and the rank's share of most of what the host has left; if the
+// launcher has said a size, that size. spec.Segment is ignored. Attach may be called with it at once
+// (gasnet_getMaxLocalSegmentSize), as long as nobody takes much of the host's memory meanwhile. It may
+// differ among ranks; it is not collective, and is called before Attach.
+func (j *Job) MaxSegment(spec AttachSpec) (int, error) {
+	drv, group, err := j.driver(spec.Group)
+	if err != nil {
+		return 0, err
+	}
+	plan, err := j.plan(drv.New(j.profile), group)
+	if err != nil {
+		return 0, err
+	}
+	_, extra := j.reach(&plan, spec.Extra)
+	limit := max(0, plan.segmentLimit()-extra)
+	if j.cfg.SegmentWins && j.cfg.Segment != "" {
+		return j.segmentSize("", plan.Footprint, limit)
+	}
+	whole, err := j.available()
+	if err != nil {
+		return 0, err
+	}
+	ranks := uint64(len(j.boot.Local()))
+	share := whole / ranks
+	if share -= min(share, uint64(plan.Footprint+extra)); j.proc != nil {
+		share = min(whole, addressSpace/ranks) // addresses only
+	}
+	return min(limit, shm.RoundDown(int(float64(share)*most))), nil
+}
+
+// most is the part of a host's memory that segments of the largest size take, so that programs keep
+// some (GASNet-EX, the default 0.85/H of GASNET_MAX_SEGSIZE).
+const most = 0.85
+
+// MaxSegmentOfAll returns the smallest of what MaxSegment returns to the ranks of the group
+// (gasnet_getMaxGlobalSegmentSize). It is collective over the job, and is called before Attach.
+func (j *Job) MaxSegmentOfAll(spec AttachSpec) (int, error) {
+	n, err := j.MaxSegment(spec)
+	if err != nil {
+		return 0, err
+	}
+	group, err := j.group(spec.Group)
+	if err != nil {
+		return 0, err
+	}
+	all, err := j.boot.Exchange(binary.LittleEndian.AppendUint64(nil, uint64(n)))
+	if err != nil {
+		return 0, err
+	}
+	for _, r := range group {
+		if len(all[r]) != 8 {
+			return 0, &UsageError{j.rank, "MaxSegmentOfAll", fmt.Sprintf("rank %d is in another call, or has returned", r)}
+		}
+		n = min(n, int(binary.LittleEndian.Uint64(all[r])))
+	}
+	return n, nil
 }
 
 // addressSpace is what the segments of a modelled job may take together, in bytes: half of

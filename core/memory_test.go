@@ -141,3 +141,64 @@ func TestMemoryOfModel(t *testing.T) {
 		})
 	}
 }
+
+// TestMaxSegment asks for the largest segment, and attaches it.
+func TestMaxSegment(t *testing.T) {
+	const mb = 1 << 20
+	run := map[string]func(Config, func(*Job) error) error{
+		"heavy":    func(cfg Config, body func(*Job) error) error { return RunGoroutines(4, cfg, body) },
+		"massless": func(cfg Config, body func(*Job) error) error { return RunModel(4, cfg, body) },
+	}
+	for _, tc := range []struct {
+		name, conduit string
+		have          uint64 // bytes
+		segment       string // what the launcher says
+		want          int
+	}{
+		{"the share that the conduit leaves, less a reserve", "heavy", 4 * 104 * mb, "", 85 * mb},
+		{"whole pages", "heavy", 4 * (104*mb + 100), "", 85 * mb},
+		{"nothing is left", "heavy", 16 * mb, "", 0},
+		{"the launcher's word", "heavy", 400 * mb, "3MB", 3 * mb},
+		{"in virtual time, as much as memory", "massless", 100 * mb, "", 85 * mb},
+		{"but all within the addresses", "massless", 1 << 60, "", shm.RoundDown(addressSpace / 4 * 85 / 100)},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			withMemory(t, tc.have, nil)
+			err := run[tc.conduit](Config{Conduit: tc.conduit, Segment: tc.segment, SegmentWins: true}, func(j *Job) error {
+				n, err := j.MaxSegment(AttachSpec{})
+				if err != nil || n < tc.want-shm.PageSize || n > tc.want {
+					t.Errorf("rank %d: at most %d bytes: %v; want %d", j.Rank(), n, err, tc.want)
+				}
+				if all, err := j.MaxSegmentOfAll(AttachSpec{}); all != n || err != nil {
+					t.Errorf("rank %d: everywhere at most %d bytes: %v; want %d", j.Rank(), all, err, n)
+				}
+				ep, err := j.Attach(AttachSpec{Segment: itoa(n)})
+				if err != nil {
+					return err
+				}
+				if got := ep.SegmentSize(3); got != n {
+					t.Errorf("a segment of %d bytes, want %d", got, n)
+				}
+				return &ExitError{77, "it fits"} // echo has no barrier
+			})
+			if StatusOf(err) != 77 {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestMaxSegmentOfAllMismatch has a rank attach while others ask.
+func TestMaxSegmentOfAllMismatch(t *testing.T) {
+	err := RunGoroutines(2, Config{Conduit: "heavy"}, func(j *Job) error {
+		if j.Rank() == 0 {
+			_, err := j.Attach(AttachSpec{Segment: "0"})
+			return err
+		}
+		_, err := j.MaxSegmentOfAll(AttachSpec{})
+		return err
+	})
+	if err == nil || !strings.Contains(err.Error(), "is in another call") {
+		t.Errorf("the job ended with %v", err)
+	}
+}

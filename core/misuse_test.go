@@ -64,10 +64,11 @@ func TestPollerInOnAdvance(t *testing.T) {
 	}
 }
 
-// TestNewContextInPoll makes the first context where the default one cannot get out of the
-// way: a panic that says so, and not a hang.
+// TestNewContextInPoll makes the first context where the default one is inside of an unlocked section.
+// It may be used afterwards, and closed in such a place; to use it in there panics, and does not hang.
 func TestNewContextInPoll(t *testing.T) {
 	for _, threads := range []Threads{Single, Many} {
+		var do func(ep *Endpoint)
 		for what, run := range map[string]func(ep *Endpoint) error{
 			"handler": func(ep *Endpoint) error {
 				if err := ep.RequestShort(0, 130); err != nil {
@@ -75,15 +76,84 @@ func TestNewContextInPoll(t *testing.T) {
 				}
 				return ep.Poll()
 			},
-			"condition":   func(ep *Endpoint) error { return ep.WaitUntil(func() bool { ep.NewContext(); return true }) },
-			"Exclusively": func(ep *Endpoint) error { return ep.Exclusively(func() { ep.NewContext() }) },
+			"condition":   func(ep *Endpoint) error { return ep.WaitUntil(func() bool { do(ep); return true }) },
+			"Exclusively": func(ep *Endpoint) error { return ep.Exclusively(func() { do(ep) }) },
 		} {
-			err := alone(t, Config{Threads: threads}, []HandlerEntry{
-				{Index: 130, Func: func(tok *Token, _ []uint32, _ []byte) { tok.Endpoint().NewContext() }},
-			}, run)
-			if StatusOf(err) != 2 || !strings.Contains(err.Error(), "core: rank 0: NewContext: called by a handler") {
-				t.Errorf("%v, %s: the job ended with %v", threads, what, err)
+			for use, call := range map[string]func(c *Context){
+				"":         func(*Context) {},
+				"request":  func(c *Context) { c.RequestShort(0, 131) },
+				"poll":     func(c *Context) { c.Poll() },
+				"wait":     func(c *Context) { c.WaitUntil(func() bool { return true }) },
+				"elsewise": func(c *Context) { c.Exclusively(func() {}) },
+			} {
+				if use != "" && threads == Single {
+					continue // nothing is locked, so that nobody notices
+				}
+				got := 0
+				var c *Context
+				do = func(ep *Endpoint) {
+					if err := ep.NewContext().Close(); err != nil {
+						t.Error(err)
+					}
+					c = ep.NewContext()
+					call(c)
+				}
+				err := alone(t, Config{Threads: threads}, []HandlerEntry{
+					{Index: 130, Func: func(tok *Token, _ []uint32, _ []byte) { do(tok.Endpoint()) }},
+					{Index: 131, Func: func(*Token, []uint32, []byte) { got++ }},
+				}, func(ep *Endpoint) error {
+					if err := run(ep); err != nil {
+						return err
+					}
+					if err := c.RequestShort(0, 131); err != nil {
+						return err
+					}
+					return c.WaitUntil(func() bool { return got > 0 })
+				})
+				switch {
+				case use == "" && err != nil:
+					t.Errorf("%v, %s: the job ended with %v", threads, what, err)
+				case use != "" && (StatusOf(err) != 2 || !strings.Contains(err.Error(), "core: rank 0: Context: a context that was made in a handler")):
+					t.Errorf("%v, %s, %s: the job ended with %v", threads, what, use, err)
+				}
 			}
+		}
+	}
+}
+
+// TestCloseRefused closes contexts that cannot be closed, and uses closed ones.
+func TestCloseRefused(t *testing.T) {
+	for _, threads := range []Threads{Single, Many} {
+		err := alone(t, Config{Threads: threads}, []HandlerEntry{
+			{Index: 130, Func: func(tok *Token, _ []uint32, _ []byte) {
+				usage(t, tok.Context().Close(), "Context.Close", "from the handler of")
+			}},
+		}, func(ep *Endpoint) error {
+			usage(t, ep.Context.Close(), "Context.Close", "the endpoint's own")
+			c := ep.NewContext()
+			if _, err := c.Prepare(0, Offer{Kind: Medium}); err != nil {
+				return err
+			}
+			usage(t, c.Close(), "Context.Close", "a request is prepared")
+			if err := c.Commit(130, 0); err != nil {
+				return err
+			}
+			if err := c.Poll(); err != nil { // its handler tries to close c
+				return err
+			}
+			if err := c.Close(); err != nil {
+				return err
+			}
+			usage(t, c.RequestShort(0, 130), "RequestShort", "the context is closed")
+			usage(t, c.Poll(), "Poll", "the context is closed")
+			usage(t, c.Close(), "Context.Close", "the context is closed")
+			if again := ep.NewContext(); again.RequestShort(0, 130) != nil || again.Poll() != nil {
+				t.Errorf("%v: what was closed cannot be used again", threads)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Errorf("%v: %v", threads, err)
 		}
 	}
 }

@@ -13,6 +13,10 @@ type Offer struct {
 	NArgs int    // the number of arguments that Commit will give
 	Buf   []byte // the caller's own buffer of at least Most bytes, or nil for one of the library
 	Off   uint64 // Long: offset in the destination's segment, or OffsetLater
+	// Outside has a buffer of the library lie outside the Go heap, so that code in another language may
+	// write to it until Commit. It is always staged, at the price of a copy. In virtual time,
+	// and under the race detector, which watches the heap only, it lies there all the same.
+	Outside bool
 	// Immediate returns ErrNoRoom instead of waiting where room is taken at Prepare; a
 	// staged message (a buffer given, offset later, or Many) takes room at Commit and
 	// may wait there.
@@ -22,9 +26,9 @@ type Offer struct {
 // negotiation is a prepared message of a context or token.
 type negotiation struct {
 	offer  Offer
-	staged bool   // the payload lies in buf and is copied at Commit
-	buf    []byte // what the caller was given
-	own    []byte // the library's staging memory, kept for reuse
+	staged bool     // the payload lies in buf and is copied at Commit
+	buf    []byte   // what the caller was given
+	own    *staging // the library's memory, kept for reuse; nil before its first use
 }
 
 // Prepare opens a negotiated request to dst and returns the buffer to fill, Least to Most
@@ -43,7 +47,9 @@ func (c *Context) Prepare(dst Rank, o Offer) ([]byte, error) {
 	op.Dst, op.Len, op.Off = dst, size, o.Off
 	// A reserved place that is not filled yet would hold up other contexts' messages behind
 	// it, so where there are any the payload is assembled privately.
-	c.stage.begin(o, size, !ep.single || ep.several)
+	if err := c.stage.begin(ep, o, size, !ep.single || ep.several); err != nil {
+		return nil, err
+	}
 	if !c.stage.staged {
 		op.Hdr = MakeHeader(0, o.Kind, false, o.NArgs)
 		if c.reserve(op) == NoRoom {
@@ -107,7 +113,9 @@ func (t *Token) Prepare(o Offer) ([]byte, error) {
 	}
 	op := &t.op
 	op.Len, op.Off = size, o.Off
-	t.stage.begin(o, size, false)
+	if err := t.stage.begin(ep, o, size, false); err != nil {
+		return nil, err
+	}
 	if !t.stage.staged {
 		op.Hdr = MakeHeader(0, o.Kind, true, o.NArgs)
 		if err := t.reserve(); err != nil {
@@ -148,22 +156,20 @@ func (t *Token) CommitAt(h HandlerIndex, n int, off uint64, args ...uint32) erro
 
 // begin notes the offer and, when the payload cannot be assembled in place, sets the
 // buffer: the caller's, or staging memory that is kept for reuse.
-func (g *negotiation) begin(o Offer, size int, private bool) {
+func (g *negotiation) begin(ep *Endpoint, o Offer, size int, private bool) (err error) {
 	g.offer = o
 	// A buffer of the library is aligned for any type, so a Long whose place is not, or not
 	// known yet (OffsetLater is odd), is assembled elsewhere.
-	g.staged = private || o.Buf != nil || o.Kind == Long && o.Off%8 != 0
+	g.staged = private || o.Outside || o.Buf != nil || o.Kind == Long && o.Off%8 != 0
 	switch {
 	case !g.staged:
 	case o.Buf != nil:
 		g.buf = o.Buf[:size]
 	default:
-		if cap(g.own) < size {
-			g.own = make([]byte, max(size, 64)) // tiny ones need not be aligned
-		}
-		g.buf = g.own[:size:size]
+		g.buf, err = ep.stagingOf(&g.own, size)
 	}
 	g.offer.Buf = nil
+	return err
 }
 
 // checkOffer checks an offer and returns the size to grant.

@@ -118,7 +118,7 @@ func newRoster(cards [][]byte, mine *card, group []Rank, disagree func(theirs st
 			return x
 		}
 		if !whole(b) {
-			x.fault = fmt.Sprintf("rank %d runs another version of the library", r)
+			x.fault = fmt.Sprintf("rank %d is in another call, or runs another version of the library", r)
 			return x
 		}
 	}

@@ -95,13 +95,21 @@ func (c *Context) Poll() error {
 // It returns how much happened.
 func (ep *Endpoint) poll() int {
 	shm.Signal32(&ep.polls, ep.polls+1)
-	return ep.conduit.Poll(pollBudget) + ep.carryOn()
+	return ep.note(ep.conduit.Poll(pollBudget) + ep.carryOn())
 }
 
 // spin is poll by a Spinner.
 func (ep *Endpoint) spin() int {
 	shm.Signal32(&ep.polls, ep.polls+1)
-	return ep.spinner.Spin(pollBudget) + ep.carryOn()
+	return ep.note(ep.spinner.Spin(pollBudget) + ep.carryOn())
+}
+
+// note counts a poll in which n things have happened, if any.
+func (ep *Endpoint) note(n int) int {
+	if n > 0 {
+		shm.Publish32(&ep.found, ep.found+1)
+	}
+	return n
 }
 
 // carryOn has the layer above carry on if it asked for that, and returns how much it did.
@@ -327,22 +335,24 @@ func (l *ladder) sleep(silent bool) {
 }
 
 // panicking reports whether a panic is unwinding the calling goroutine.
-func panicking() bool { return calledBy("runtime.gopanic") }
+func panicking() bool { return calledBy(0, "runtime.gopanic") }
 
-// inPoll reports whether the caller was called by what runs in polls, waits and
-// Exclusively of whatever endpoint: a handler, a condition, the function of OnAdvance.
-func inPoll() bool {
+// inPoll reports whether the caller, less a number of calls that it has come through, was called by what
+// runs in polls, waits and Exclusively of whatever endpoint: a handler, a condition, the function of OnAdvance.
+func inPoll(own int) bool {
 	const context = "github.com/aqueduct-go/aqueduct/core.(*Context)."
-	return calledBy(context+"Poll", context+"wait", context+"Exclusively")
+	return calledBy(own+1, context+"Poll", context+"wait", context+"Exclusively")
 }
 
-// calledBy reports whether one of the functions is on the calling goroutine's stack.
-func calledBy(names ...string) bool {
+// calledBy reports whether one of the functions is on the calling goroutine's stack, above the caller and
+// own-1 of those that have called it.
+func calledBy(own int, names ...string) bool {
+	own += 2 // Callers and calledBy
 	pcs := make([]uintptr, 64)
-	for runtime.Callers(2, pcs) == len(pcs) {
+	for runtime.Callers(own, pcs) == len(pcs) {
 		pcs = make([]uintptr, 2*len(pcs))
 	}
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(own, pcs)])
 	for {
 		f, more := frames.Next()
 		if slices.Contains(names, f.Function) {

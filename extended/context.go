@@ -24,6 +24,27 @@ func (ep *Endpoint) NewContext() *Context {
 	return c
 }
 
+// Close gives the context back; see core.Context.Close. No access region may be open, and no implicit
+// operation of the context under way. Events of it may be waited for by other contexts.
+func (c *Context) Close() error {
+	switch {
+	case c.region != nil:
+		return c.ep.misuse("Context.Close", "an access region is open; end it first")
+	case !c.quiet(All):
+		return c.ep.misuse("Context.Close", "implicit operations are under way; call WaitNBI first")
+	}
+	if err := c.Context.Close(); err != nil {
+		return err
+	}
+	for k, op := range c.implicit {
+		if op != nil {
+			c.ep.ops.release(op)
+			c.implicit[k] = nil
+		}
+	}
+	return nil
+}
+
 // Barrier is a barrier of the world (see Team.Barrier): it returns when all ranks of the
 // group have called it. It is not that of the context below, of core.
 func (c *Context) Barrier() error { return c.ep.world.Barrier(c) }

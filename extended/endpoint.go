@@ -120,6 +120,18 @@ func Attach(job *core.Job, spec core.AttachSpec) (*Endpoint, error) {
 	return ep, err
 }
 
+// MaxSegment is core.Job.MaxSegment for a job that this package's Attach attaches.
+func MaxSegment(job *core.Job, spec core.AttachSpec) (int, error) {
+	spec.Extra = auxiliary
+	return job.MaxSegment(spec)
+}
+
+// MaxSegmentOfAll is core.Job.MaxSegmentOfAll for a job that this package's Attach attaches.
+func MaxSegmentOfAll(job *core.Job, spec core.AttachSpec) (int, error) {
+	spec.Extra = auxiliary
+	return job.MaxSegmentOfAll(spec)
+}
+
 // reachPeers maps the segments that can be reached.
 func (ep *Endpoint) reachPeers() error {
 	self := ep.Rank()

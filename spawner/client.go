@@ -60,6 +60,9 @@ func (c *client) Local() []core.Rank {
 	return ranks
 }
 
+// Host implements core.Bootstrap.
+func (c *client) Host(core.Rank) int { return 0 }
+
 // Done implements core.Bootstrap. The error is a *core.ExitError if the job has failed.
 func (c *client) Done() <-chan error { return c.done }
 

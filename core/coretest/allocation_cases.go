@@ -88,6 +88,13 @@ func allocationMessages(t *T) error {
 			return fmt.Errorf("an exchange by %s allocates %v times", name, n)
 		}
 	}
+	if n := testing.AllocsPerRun(200, func() {
+		want := told + 1
+		check(ep.RequestShort(dst, request, 0))
+		check(loop(&ep.Context, func() bool { return told >= want }))
+	}); n > 0 {
+		return fmt.Errorf("an exchange with a wait by turns allocates %v times", n)
+	}
 	if n := testing.AllocsPerRun(200, func() { check(ep.Poll()) }); n > 0 {
 		return fmt.Errorf("an empty Poll allocates %v times", n)
 	}

@@ -51,6 +51,10 @@ var attachCases = []Case{{
 		return ep.Barrier()
 	},
 }, {
+	Name:  "attach/largest-segment",
+	Rule:  "the size of the largest segment can be asked before attaching, and a segment of that size attached (gasnet_getMaxLocalSegmentSize)",
+	Ranks: []int{1, 2}, Needs: Plain, Body: attachLargestSegment,
+}, {
 	Name:  "attach/default-segment",
 	Rule:  "without a size the segment is that of the configuration, 64 MB if it has none",
 	Ranks: []int{1, 2},
@@ -144,6 +148,36 @@ func attachNoSegment(t *T) error {
 		}
 	}
 	return t.Wait(&ep.Context, func() bool { return got >= 2*t.Size() })
+}
+
+func attachLargestSegment(t *T) error {
+	spec := core.AttachSpec{Handlers: handlers(ignore)}
+	n, err := t.MaxSegment(spec)
+	if err != nil {
+		return err
+	}
+	all, err := t.MaxSegmentOfAll(spec)
+	if err != nil {
+		return err
+	}
+	if page := os.Getpagesize(); n < page || n%page != 0 || all < page || all > n {
+		return fmt.Errorf("the largest segment has %d bytes here, %d everywhere", n, all)
+	}
+	if t.Rank() == 0 { // the least that can be everywhere; elsewhere all that there is
+		n = all
+	}
+	spec.Segment = fmt.Sprint(n)
+	ep, err := t.Attach(spec)
+	if err != nil {
+		return err
+	}
+	if len(ep.Segment()) != n {
+		return fmt.Errorf("a segment of %d bytes, want %d", len(ep.Segment()), n)
+	}
+	if err := ep.RequestLong(t.Next(), request, pattern(1, 8), uint64(ep.SegmentSize(t.Next())-8)); err != nil {
+		return err
+	}
+	return ep.Barrier()
 }
 
 // attachSegmentSizes gives rank r r pages, asked for in the middle of the last.

@@ -1,10 +1,13 @@
 package coretest
 
 import (
+	"errors"
 	"fmt"
 	"sync"
+	"testing"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -33,6 +36,14 @@ var contextCases = []Case{{
 	Name:  "context/flood",
 	Rule:  "many goroutines may flood at once, in every category and form",
 	Ranks: []int{1, 2, 3}, Needs: Threads, Body: contextFlood,
+}, {
+	Name:  "context/come-and-go",
+	Rule:  "goroutines that come and go have contexts of their own, made and closed also by handlers (GASNET_PAR, threads at any time)",
+	Ranks: []int{1, 2}, Needs: Threads, Body: contextComeAndGo,
+}, {
+	Name:  "context/reused",
+	Rule:  "a context that was closed costs nothing to make again, and does all that a new one does",
+	Ranks: []int{1, 2}, Config: lenient, Body: contextReused,
 }, {
 	Name:  "context/prepared",
 	Rule:  "every context may have a prepared request, to the same rank, committed in any order",
@@ -170,6 +181,79 @@ func contextSend(t *T, c *core.Context, dst core.Rank, i, seq int, lc *core.Comp
 		return err
 	}
 	return c.Commit(request, copy(b, pattern(args[1], 100)), args...)
+}
+
+func contextComeAndGo(t *T) error {
+	const width = 4
+	told := make([]int, width)
+	var ep *core.Endpoint
+	ep, err := attach(t, func(tok *core.Token, args []uint32, _ []byte) {
+		if err := ep.NewContext().Close(); err != nil {
+			t.Errorf("made and closed in a handler: %v", err)
+		}
+		tok.ReplyShort(answer, args...)
+	}, func(_ *core.Token, args []uint32, _ []byte) { told[args[0]]++ })
+	if err != nil {
+		return err
+	}
+	if err := ep.RequestShort(t.Next(), request, 0); err != nil { // a handler makes the first
+		return err
+	}
+	if err := t.Wait(&ep.Context, func() bool { return told[0] > 0 }); err != nil {
+		return err
+	}
+	n := t.Times(40)
+	var g errgroup.Group
+	for i := range width {
+		g.Go(func() error {
+			for round := range n {
+				ended := make(chan error)
+				go func() {
+					c := ep.NewContext()
+					err := c.RequestShort(t.Next(), request, uint32(i))
+					if err == nil {
+						err = t.Wait(c, func() bool { return told[i] > round })
+					}
+					ended <- errors.Join(err, c.Close())
+				}()
+				if err := <-ended; err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	return ep.Barrier()
+}
+
+func contextReused(t *T) error {
+	var got int
+	ep, err := attach(t, func(tok *core.Token, _ []uint32, _ []byte) { tok.ReplyShort(answer) },
+		func(*core.Token, []uint32, []byte) { got++ })
+	if err != nil {
+		return err
+	}
+	var c *core.Context
+	for i := range t.Times(20) {
+		c = ep.NewContext()
+		if err := c.RequestShort(t.Next(), request); err != nil {
+			return err
+		}
+		if err := t.Wait(c, func() bool { return got > i }); err != nil {
+			return err
+		}
+		if err := c.Close(); err != nil {
+			return err
+		}
+	}
+	refused(t, "a request by a closed context", c.RequestShort(t.Next(), request))
+	if n := testing.AllocsPerRun(100, func() { ep.NewContext().Close() }); n > 0 && !shm.RaceEnabled {
+		t.Errorf("to make and close a context allocates %v times", n)
+	}
+	return nil
 }
 
 func contextPrepared(t *T) error {

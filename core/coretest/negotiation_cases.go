@@ -25,15 +25,17 @@ var negotiationCases = []Case{{
 type deal struct {
 	least, most, n int
 	own            bool // a buffer of the caller's
+	outside        bool // one of the library outside the Go heap
 	later          bool // Long: the offset is given at Commit
 }
 
 // deals are those to try with a limit.
 func deals(k core.Kind, limit int) []deal {
 	ds := []deal{
-		{0, 0, 0, false, false}, {0, 0, 0, true, false}, {3, 3, 3, false, false}, {0, 64, 64, false, false}, {0, 64, 0, false, false},
-		{100, 100, 100, false, false}, {100, 100, 99, true, false}, {8, 1000, 500, false, false}, {8, 1000, 1, true, false},
-		{0, 2 * segment, -1, false, false}, {limit, limit, limit, false, false}, {limit, 2 * segment, -1, true, false},
+		{0, 0, 0, false, false, false}, {0, 0, 0, true, false, false}, {3, 3, 3, false, false, false}, {0, 64, 64, false, false, false}, {0, 64, 0, false, false, false},
+		{100, 100, 100, false, false, false}, {100, 100, 99, true, false, false}, {8, 1000, 500, false, false, false}, {8, 1000, 1, true, false, false},
+		{0, 2 * segment, -1, false, false, false}, {limit, limit, limit, false, false, false}, {limit, 2 * segment, -1, true, false, false},
+		{3, 3, 3, false, true, false}, {0, 5000, -1, false, true, false}, {limit, limit, limit, false, true, false},
 	}
 	if k == core.Long {
 		for _, d := range ds {
@@ -46,7 +48,7 @@ func deals(k core.Kind, limit int) []deal {
 
 // offer describes the deal, with a Long's place at off.
 func (d deal) offer(k core.Kind, off uint64, nargs int) core.Offer {
-	o := core.Offer{Kind: k, Least: d.least, Most: d.most, NArgs: nargs}
+	o := core.Offer{Kind: k, Least: d.least, Most: d.most, NArgs: nargs, Outside: d.outside}
 	if d.own {
 		o.Buf = make([]byte, d.most)
 	}

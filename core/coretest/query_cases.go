@@ -1,6 +1,9 @@
 package coretest
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/aqueduct-go/aqueduct/core"
 )
 
@@ -16,6 +19,10 @@ var queryCases = []Case{{
 	Name:  "query/counts",
 	Rule:  "Counts tells how many messages were exchanged with each peer",
 	Ranks: []int{1, 3}, Body: queryCounts,
+}, {
+	Name:  "query/hosts",
+	Rule:  "every rank's host can be asked, before attach too; all ranks are told alike (gex_System_QueryHostInfo, gex_System_QueryMyPosition)",
+	Ranks: []int{1, 3}, Body: queryHosts,
 }, {
 	Name:  "query/clock",
 	Rule:  "the job's clock does not run backwards, in handlers neither",
@@ -145,6 +152,39 @@ func queryCounts(t *T) error {
 		t.Errorf("ranks that do not exist have counts")
 	}
 	return t.Meet(ep, "counted") // the final barrier sends messages
+}
+
+func queryHosts(t *T) error {
+	hosts := make([]uint32, t.Size())
+	var local []core.Rank
+	next := 0 // the number of the next host
+	for r := range core.Rank(t.Size()) {
+		h := t.Host(r)
+		hosts[r] = uint32(h)
+		if h < 0 || h > next {
+			return fmt.Errorf("rank %d is on host %d, and the ranks below it are on %d hosts", r, h, next)
+		}
+		next = max(next, h+1)
+		if h == t.Host(t.Rank()) {
+			local = append(local, r)
+		}
+	}
+	if !slices.Equal(local, t.Local()) || t.Hosts() != next || t.Host(-1) != -1 || t.Host(core.Rank(t.Size())) != -1 {
+		t.Errorf("hosts %v of ranks, %d hosts, local ranks %v", hosts, t.Hosts(), t.Local())
+	}
+	var got int
+	ep, err := attach(t, func(_ *core.Token, args []uint32, _ []byte) {
+		if got++; !slices.Equal(args, hosts) {
+			t.Errorf("hosts of ranks are %v here and %v elsewhere", hosts, args)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if err := t.Others(func(r core.Rank) error { return ep.RequestShort(r, request, hosts...) }); err != nil {
+		return err
+	}
+	return t.Wait(&ep.Context, func() bool { return got >= t.Size()-1 })
 }
 
 func queryClock(t *T) error {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 
 	"github.com/aqueduct-go/aqueduct/core"
 )
@@ -24,6 +25,18 @@ var waitCases = []Case{{
 	Name:  "wait/poll",
 	Rule:  "Poll runs handlers; a program may wait by polling",
 	Ranks: []int{1, 2}, Body: waitPoll,
+}, {
+	Name:  "wait/turns",
+	Rule:  "a loop of the caller's may be the wait, also in turns with WaitUntil: it sleeps, and loses no wake-up",
+	Ranks: []int{1, 2}, Body: waitTurns,
+}, {
+	Name:  "wait/turns-late",
+	Rule:  "a turn ends at once if something has happened since the turn before, by another context too",
+	Ranks: []int{1, 2}, Body: waitTurnsLate,
+}, {
+	Name:  "wait/turns-together",
+	Rule:  "goroutines may wait each in a loop of its own: a turn ends when something has happened, whichever of them polls",
+	Ranks: []int{1, 2}, Needs: Threads, Config: func(cfg *core.Config) { cfg.Sleep = 1 }, Body: waitTurnsTogether,
 }, {
 	Name:  "wait/budget",
 	Rule:  "one Poll handles a bounded number of messages, however many ranks have sent some",
@@ -207,4 +220,98 @@ func waitFailure(t *T) error {
 		}
 	}
 	return nil
+}
+
+// loop waits until cond holds, in a loop of its own.
+func loop(c *core.Context, cond func() bool) error {
+	for w := c.Turns("loop"); !cond(); {
+		if err := w.Next(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func waitTurns(t *T) error {
+	var got int
+	var ep *core.Endpoint
+	ep, err := attach(t, func(tok *core.Token, _ []uint32, _ []byte) {
+		w := ep.Turns("in a handler")
+		if t.Config().Debug {
+			tok.ReplyShort(answer)
+			return
+		}
+		refused(t, "a turn in a handler", w.Next())
+		tok.ReplyShort(answer)
+	}, func(*core.Token, []uint32, []byte) { got++ })
+	if err != nil {
+		return err
+	}
+	for i := range t.Times(150) {
+		if err := ep.RequestShort(t.Next(), request); err != nil {
+			return err
+		}
+		wait := loop
+		if i%3 == 0 {
+			wait = (*core.Context).WaitUntil
+		}
+		if err := wait(&ep.Context, func() bool { return got > i }); err != nil {
+			return err
+		}
+	}
+	if err := ep.Barrier(); err != nil {
+		return err
+	}
+	return t.Err()
+}
+
+func waitTurnsLate(t *T) error {
+	var got int
+	ep, err := attach(t, func(*core.Token, []uint32, []byte) { got++ })
+	if err != nil {
+		return err
+	}
+	other := ep.NewContext()
+	for i := range 3 {
+		w := ep.Turns("late")
+		if err := ep.RequestShort(t.Next(), request); err != nil {
+			return err
+		}
+		if err := t.Wait(other, func() bool { return got > i }); err != nil {
+			return err
+		}
+		if err := w.Next(); err != nil { // nobody sends anything now
+			return err
+		}
+		if err := t.Meet(ep, fmt.Sprint("round ", i)); err != nil {
+			return err
+		}
+	}
+	return ep.Barrier()
+}
+
+func waitTurnsTogether(t *T) error {
+	const width = 3
+	told := make([]atomic.Int32, width)
+	ep, err := attach(t, func(tok *core.Token, args []uint32, _ []byte) { tok.ReplyShort(answer, args...) },
+		func(_ *core.Token, args []uint32, _ []byte) { told[args[0]].Add(1) })
+	if err != nil {
+		return err
+	}
+	n := t.Times(100)
+	err = together(ep, width, func(i int, c *core.Context) error {
+		for round := range int32(n) {
+			if err := c.RequestShort(t.Next(), request, uint32(i)); err != nil {
+				return err
+			}
+			if err := loop(c, func() bool { return told[i].Load() > round }); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return ep.Barrier()
 }

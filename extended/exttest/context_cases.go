@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/coretest"
 	"github.com/aqueduct-go/aqueduct/extended"
 )
@@ -13,6 +14,10 @@ var contextCases = []coretest.Case{{
 	Name:  "context/apart",
 	Rule:  "implicit operations belong to the context that initiated them; another synchronises its own only",
 	Ranks: []int{1, 2}, Needs: coretest.Threads, Body: contextApart,
+}, {
+	Name:  "context/closed",
+	Rule:  "a context is closed when nothing implicit is under way and no region is open, and leaves nothing behind",
+	Ranks: []int{1, 2}, Config: lenient, Body: contextClosed,
 }, {
 	Name:  "context/many",
 	Rule:  "goroutines with a context each may use all of one-sided communication at once",
@@ -54,6 +59,47 @@ func contextApart(t *coretest.T) error {
 		t.Errorf("operations are under way after the wait for them")
 	}
 	return errorsOf(t, errors.Join(err, ep.Barrier()))
+}
+
+func contextClosed(t *coretest.T) error {
+	ep, err := attach(t)
+	if err != nil {
+		return err
+	}
+	next := t.Next()
+	refused := func(what string, err error) {
+		if u := new(core.UsageError); !errors.As(err, &u) {
+			t.Errorf("to close %s: want a UsageError, got %v", what, err)
+		}
+	}
+	c := ep.NewContext()
+	if err := c.BeginRegion(); err != nil {
+		return err
+	}
+	refused("a context with an open region", c.Close())
+	if e, err := c.EndRegion(); err != nil || e != 0 {
+		t.Errorf("the region is event %v: %v", e, err)
+	}
+	if err := c.GetNBI(make([]byte, 8), next, 8); err != nil {
+		return err
+	}
+	if quiet, err := c.TestNBI(extended.All); err != nil {
+		return err
+	} else if !quiet {
+		refused("a context with an operation under way", c.Close())
+	}
+	if err := errors.Join(c.WaitNBI(extended.All), c.Close()); err != nil {
+		return err
+	}
+	refused("a context twice", c.Close())
+	refused("the endpoint's context", ep.Context.Close())
+	for range t.Times(50) {
+		c := ep.NewContext()
+		if err := errors.Join(c.PutNBI(next, 0, []byte("put"), extended.LCNow), c.WaitNBI(extended.All), c.Close()); err != nil {
+			return err
+		}
+	}
+	return errorsOf(t, ep.Barrier())
 }
 
 func contextMany(t *coretest.T) error {

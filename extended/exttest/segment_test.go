@@ -14,11 +14,14 @@ func TestMaxSegment(t *testing.T) {
 		c := &coretest.Case{
 			Name: "max-segment/extended", Rule: "the Extended API works in small segments", Ranks: []int{1, 3},
 			Body: func(t *coretest.T) error {
+				limit, _ := core.ParseSize(max, 0)
+				if n, err := extended.MaxSegment(t.Job, core.AttachSpec{}); n != limit || err != nil {
+					t.Errorf("at most %d bytes: %v; want %d", n, err, limit)
+				}
 				ep, err := extended.Attach(t.Job, core.AttachSpec{})
 				if err != nil {
 					return err
 				}
-				limit, _ := core.ParseSize(max, 0)
 				size := ep.SegmentSize(t.Next())
 				if size != limit {
 					t.Errorf("the program has %d bytes of %d", size, limit)

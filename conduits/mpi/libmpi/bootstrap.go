@@ -8,6 +8,7 @@ import "C"
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"os"
@@ -24,6 +25,7 @@ import (
 type bootstrap struct {
 	lib   *library
 	local []core.Rank
+	hosts []int      // by rank
 	call  sync.Mutex // held during a collective call
 	done  chan error
 
@@ -51,6 +53,19 @@ func Connect() (core.Bootstrap, error) {
 			f.title, n, l.size)
 	}
 	b := &bootstrap{lib: l, done: make(chan error)}
+	if b.local, err = l.local(); err != nil {
+		return nil, err
+	}
+	lowest, err := b.Exchange(binary.LittleEndian.AppendUint32(nil, uint32(b.local[0])))
+	if err != nil {
+		return nil, err
+	}
+	b.hosts = numberHosts(lowest)
+	return b, nil
+}
+
+// local returns the ranks on the caller's host, ascending.
+func (l *library) local() (local []core.Rank, err error) {
 	ranks, count := make([]C.int32_t, l.size), C.int(0)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,9 +73,9 @@ func Connect() (core.Bootstrap, error) {
 		return nil, l.failure()
 	}
 	for _, r := range ranks[:count] {
-		b.local = append(b.local, core.Rank(r))
+		local = append(local, core.Rank(r))
 	}
-	return b, nil
+	return local, nil
 }
 
 // Rank implements core.Bootstrap.
@@ -71,6 +86,9 @@ func (b *bootstrap) Size() int { return b.lib.size }
 
 // Local implements core.Bootstrap.
 func (b *bootstrap) Local() []core.Rank { return b.local }
+
+// Host implements core.Bootstrap.
+func (b *bootstrap) Host(r core.Rank) int { return b.hosts[r] }
 
 // Exchange implements core.Bootstrap: first the lengths, then the contents.
 func (b *bootstrap) Exchange(data []byte) ([][]byte, error) {

@@ -2,6 +2,7 @@ package libmpi_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,7 +32,9 @@ var traffic = []string{"message", "flood", "order", "barrier", "negotiation", "r
 
 func TestConformance(t *testing.T) {
 	some, collective := coretest.Groups(traffic...), coretest.Groups("collective")
-	libmpitest.Suite(t, coretest.Cases(), []libmpitest.Setting{
+	// MPICH touches all of a window when it makes one, so the largest takes the host's memory.
+	cases := slices.DeleteFunc(coretest.Cases(), func(c *coretest.Case) bool { return c.Name == "attach/largest-segment" })
+	libmpitest.Suite(t, cases, []libmpitest.Setting{
 		// What a Poll handles at most is counted by the conduit, over any network; 20 ranks take the libraries long.
 		{Name: "many", Config: core.Config{Threads: core.Many}, Only: func(c *coretest.Case) bool { return c.Name != "wait/budget" }},
 		{Name: "single", Config: core.Config{Threads: core.Single, Sleep: 1, Settings: map[string]string{"pack": "off", "service": "off"}}, Only: some},

@@ -1,0 +1,54 @@
+package sci_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+// TestTurnsInVirtualTime has the same job wait by WaitUntil, and in a loop of its own: what happens, and when, is
+// the same.
+func TestTurnsInVirtualTime(t *testing.T) {
+	const request, answer = 128, 129
+	trace := func(wait func(*core.Context, func() bool) error) string {
+		var out bytes.Buffer
+		cfg := on("d339")
+		cfg.Trace = &out
+		err := core.RunModel(3, cfg, func(j *core.Job) error {
+			got := 0
+			ep, err := j.Attach(core.AttachSpec{Segment: "4096", Handlers: []core.HandlerEntry{
+				{Index: request, Func: func(tok *core.Token, _ []uint32, _ []byte) { tok.ReplyShort(answer) }},
+				{Index: answer, Func: func(*core.Token, []uint32, []byte) { got++ }},
+			}})
+			if err != nil {
+				return err
+			}
+			for i := range 50 {
+				if err := ep.RequestShort((j.Rank()+1)%3, request); err != nil {
+					return err
+				}
+				if err := wait(&ep.Context, func() bool { return got > i }); err != nil {
+					return err
+				}
+			}
+			return ep.Barrier()
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	until := trace((*core.Context).WaitUntil)
+	loop := trace(func(c *core.Context, cond func() bool) error {
+		for w := c.Turns("WaitUntil"); !cond(); {
+			if err := w.Next(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if until != loop || until == "" {
+		t.Errorf("the traces differ, of %d and %d bytes", len(until), len(loop))
+	}
+}
