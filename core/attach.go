@@ -127,6 +127,7 @@ func (ep *Endpoint) open() error {
 	}
 	if !ep.single && !shm.RegisterMembarrier() {
 		ep.bias.over = 1
+		ep.progress.share(ep)
 	}
 	a := ep.attachment()
 	a.Segment, a.Sizes, a.Port = ep.sizes[j.rank], ep.sizes, &ep.port

@@ -50,6 +50,9 @@ func (ep *Endpoint) share() {
 		return
 	}
 	b.ended = true
+	if ep.progress.words == nil {
+		ep.progress.share(ep)
+	}
 	if atomic.SwapUint32(&b.over, 1) != 0 {
 		return
 	}
