@@ -72,7 +72,8 @@ func (p *progress) take(ep *Endpoint) bool {
 		if ep.job.failure() != nil {
 			return false
 		}
-		cpu.Yield()
+		cpu.Yield() // the holder may be a thread that waits for this CPU, or a goroutine
+		runtime.Gosched()
 	}
 	return true
 }
@@ -91,8 +92,8 @@ func (p *progress) burst(ep *Endpoint) {
 // crowded reports whether other contexts are parked.
 func (p *progress) crowded() bool { return p.parked.Load() > 0 }
 
-// park blocks c, which is awake, until somebody wakes it. It returns at once if nobody else would poll,
-// or there was a burst since c looked.
+// park blocks c, which is awake, until somebody wakes it. If nobody else would poll, or there was a
+// burst since c looked, it only lets others run.
 func (p *progress) park(c *Context, looked uint32) {
 	p.mu.Lock()
 	p.parked.Add(1) // before c is not awake: who leaves last wakes a parked one
@@ -100,6 +101,7 @@ func (p *progress) park(c *Context, looked uint32) {
 		p.awake.Add(1)
 		p.parked.Add(-1)
 		p.mu.Unlock()
+		runtime.Gosched()
 		return
 	}
 	if c.since.IsZero() {
