@@ -19,6 +19,7 @@ type jsonResult struct {
 	Params    map[string]string  `json:"params"`
 	Size      int                `json:"size"`
 	Ranks     int                `json:"np"`
+	Contexts  int                `json:"contexts,omitempty"`
 	Iters     int                `json:"iters"`
 	Placement Placement          `json:"placement"`
 	Uneven    int                `json:"dropped_uneven"`
@@ -44,7 +45,7 @@ func (j *jsonLines) Series(s *Series) error {
 		}
 		line, err := json.Marshal(jsonResult{
 			Name: name, Title: s.Title, Family: s.Family, Params: paramMap(s.Params),
-			Size: r.Size, Ranks: r.Ranks, Iters: r.Iters,
+			Size: r.Size, Ranks: r.Ranks, Contexts: r.Contexts, Iters: r.Iters,
 			Placement: r.Placement, Uneven: r.Uneven, Elsewhere: r.Elsewhere,
 			Summary: summaries(r), Samples: sampleMaps(r), Against: paramMap(s.against()), Header: j.header,
 		})

@@ -60,10 +60,7 @@ func (o *osu) Series(s *Series) error {
 	fmt.Fprintf(&b, "\n# Aqueduct %s Test: %s\n", s.Family, s.Title)
 	fmt.Fprintf(&b, "# %s: medians%s\n", s.Label(), notes[s.Quantity])
 	comment(&b, s.against())
-	axis := "# Size"
-	if s.Axis == Ranks {
-		axis = "# Ranks"
-	}
+	axis := map[Axis]string{Sizes: "# Size", Ranks: "# Ranks", Contexts: "# Contexts"}[s.Axis]
 	var titles []string
 	for _, c := range columns[s.Quantity] {
 		titles = append(titles, c.title)
@@ -72,10 +69,7 @@ func (o *osu) Series(s *Series) error {
 	row(&b, axis, slices.Concat(titles, others, []string{"Placement"}))
 	for i := range s.Results {
 		r := &s.Results[i]
-		x := r.Size
-		if s.Axis == Ranks {
-			x = r.Ranks
-		}
+		x := map[Axis]int{Sizes: r.Size, Ranks: r.Ranks, Contexts: r.Contexts}[s.Axis]
 		row(&b, strconv.Itoa(x), cells(s.Quantity, r, others))
 		if r.Uneven+r.Elsewhere > 0 {
 			fmt.Fprintf(&b, "# %d samples above; dropped: %d disturbed, %d of another placement\n", len(r.Samples), r.Uneven, r.Elsewhere)

@@ -24,8 +24,9 @@ type Axis uint8
 
 // The axes.
 const (
-	Sizes Axis = iota // payload bytes
-	Ranks             // number of ranks
+	Sizes    Axis = iota // payload bytes
+	Ranks                // number of ranks
+	Contexts             // number of contexts of a rank
 )
 
 // A Param is a key=value part of a benchmark's name.
@@ -50,6 +51,8 @@ type Result struct {
 	Size  int // payload bytes
 	Ranks int
 	Iters int // operations per sample
+
+	Contexts int // of a rank, where that varies; else 0
 	Outcome
 }
 
@@ -72,6 +75,9 @@ func (s *Series) Name(r *Result) (string, error) {
 		fmt.Fprintf(&b, "/%s=%s", p.Key, p.Value)
 	}
 	fmt.Fprintf(&b, "/size=%d/np=%d", r.Size, r.Ranks)
+	if r.Contexts > 0 {
+		fmt.Fprintf(&b, "/contexts=%d", r.Contexts)
+	}
 	return b.String(), nil
 }
 

@@ -133,6 +133,7 @@ func (ep *Endpoint) open() error {
 	}
 	if !ep.single && !shm.RegisterMembarrier() {
 		ep.bias.over = 1
+		ep.progress.share(ep)
 	}
 	a := j.attachment(ep.group)
 	a.Segment, a.Sizes, a.Port = ep.sizes[j.rank], ep.sizes, &ep.port

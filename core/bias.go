@@ -56,6 +56,9 @@ func (ep *Endpoint) share() {
 		return
 	}
 	b.ended, ep.contexts = true, new(contexts)
+	if ep.progress.words == nil {
+		ep.progress.share(ep)
+	}
 	if atomic.SwapUint32(&b.over, 1) != 0 {
 		return
 	}

@@ -23,6 +23,8 @@ type Context struct {
 	call       Call          // what the present wait is for, if that is one
 	what       string        // Many: what the present or last wait is called
 	since      time.Time     // and when it parked first
+	next       *Context      // while it is parked: who parked after it
+	looked     uint32        // and the last burst of which it knows
 }
 
 // restriction says why a context may not communicate at the moment.

@@ -192,7 +192,7 @@ func (j *Job) fail(err error) {
 	}
 	if ep := j.ep.Load(); ep != nil && ep.proc == nil {
 		shm.Ring(ep.bell)
-		ep.progress.wakeAll(ep)
+		ep.progress.wakeAll()
 	}
 }
 

@@ -15,13 +15,14 @@ import (
 // narrow is the conduit of a rank that talks to itself, with as much room as a test allows
 // and a sleeper that wakes for messages only: a wake-up that core owes is not made up for.
 type narrow struct {
-	port  *Port
-	queue chan *echoed
-	bell  int
-	held  atomic.Bool  // messages stay under way
-	flood atomic.Bool  // every poll finds something, if nothing that anybody waits for
-	arms  atomic.Int32 // calls of Arm
-	onArm func()       // called by Arm before it looks
+	port   *Port
+	queue  chan *echoed
+	bell   int
+	held   atomic.Bool  // messages stay under way
+	flood  atomic.Bool  // every poll finds something, if nothing that anybody waits for
+	arms   atomic.Int32 // calls of Arm
+	onArm  func()       // called by Arm before it looks
+	onPoll func()       // called by Poll
 
 	mu      sync.Mutex
 	all     []*echoed // by Slot
@@ -71,6 +72,9 @@ func (c *narrow) Commit(op *Op) {
 }
 
 func (c *narrow) Poll(int) int {
+	if c.onPoll != nil {
+		c.onPoll()
+	}
 	if c.flood.Load() {
 		return 1
 	}

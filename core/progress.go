@@ -5,113 +5,160 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
+	"github.com/aqueduct-go/aqueduct/internal/cpu"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
-// progress is the progress lock of an endpoint in Many mode: one context at a time polls
-// and runs handlers, the others park. A context parks only when it has looked at its
-// condition since the last burst, that is since anything happened that could have made it
-// true. Until then it is owed the lock, and whoever polls makes way. A burst wakes all
-// parked contexts, and whoever leaves wakes one, so that somebody polls as long as anybody
-// waits.
+// progress is the progress lock of an endpoint in Many mode. A context that waits is awake or parked.
+// Those awake take turns with the lock: in a turn a context polls once, handlers run, and it looks at
+// its own condition. A context that has had some turns in vain parks while another is awake. A
+// context that is alone awake polls without making way to anybody, and in the end sleeps in the
+// kernel. Thus somebody polls as long as anybody waits.
+//
+// A burst is what may have made conditions true. Who is awake sees the number of bursts change. Of
+// those parked one is woken at a time, the one that has not looked for longest: it looks, and parks
+// again if the burst was not for it. So contexts whose messages do not come cost the others little,
+// however many they are.
 type progress struct {
-	busy     atomic.Uint32 // 1: a context polls
-	owed     atomic.Int32  // contexts that want the lock to look at their conditions
-	bursts   atomic.Uint64 // counted with the lock held
-	silent   atomic.Int32  // contexts whose conditions may become true without a handler
-	waiting  atomic.Int32  // len(parked)
-	sleeping atomic.Bool   // a context sleeps in the kernel, without the lock
-	mu       sync.Mutex
-	parked   []*Context
+	*words
+	silent   atomic.Int32 // contexts whose conditions may become true without a handler
+	parked   atomic.Int32 // contexts in the queue, or about to be
+	sleeping atomic.Bool  // a context sleeps in the kernel, without the lock and not awake
+	turns    uint32       // counted with the lock held
+	mu       sync.Mutex   // of the queue; taken after the lock
+	first    *Context     // of the queue: parked longest, and so the one that has not looked for longest
+	last     *Context
 }
 
-// silentTurns is the number of idle turns of the poller after which contexts get a look that
-// wait for room, say, of which a poll does not tell.
+// words are what a thread looks at that takes turns. They lie outside the Go heap, each on cache lines
+// of its own, so that a thread of C can look at them without a call of Go.
+type words struct {
+	busy   atomic.Uint32 // 1: somebody has the lock
+	_      [124]byte
+	bursts atomic.Uint32 // counted with the lock held, or after a sleep in the kernel
+	_      [124]byte
+	awake  atomic.Int32 // who wants the lock or has it: waits that are not parked, and Exclusively
+	_      [124]byte
+}
+
+// silentTurns is the number of idle turns of a context that is alone awake after which others get a look
+// that wait for room, say, of which a poll does not tell.
 const silentTurns = 16
+
+// wakingTurns is the number of turns at full speed of which one wakes a parked context, if that has not
+// looked since the last burst: a switch of goroutines costs about as much as so many polls.
+const wakingTurns = 8
+
+// share readies the words, before the first context but the default one exists.
+func (p *progress) share(ep *Endpoint) {
+	region, err := shm.NewRegion(int(unsafe.Sizeof(words{})), shm.Local)
+	if err != nil {
+		p.words = new(words) // until the contexts have seen the failure
+		ep.job.abort(err)
+		return
+	}
+	p.words = (*words)(unsafe.Pointer(unsafe.SliceData(region.Bytes())))
+	runtime.AddCleanup(ep, func(r *shm.Region) { _ = r.Close() }, region)
+}
 
 // enter takes the lock if it is free.
 func (p *progress) enter() bool { return p.busy.Load() == 0 && p.busy.CompareAndSwap(0, 1) }
 
-// taken reports whether somebody has the lock, or is owed it.
-func (p *progress) taken() bool { return p.owed.Load() != 0 || p.busy.Load() != 0 }
-
-// burst notes that something happened, and has all contexts look.
-func (p *progress) burst(ep *Endpoint) {
-	p.bursts.Add(1)
-	p.wakeAll(ep)
+// take takes the lock; it reports false when the job has failed. The caller is awake.
+func (p *progress) take(ep *Endpoint) bool {
+	for !p.enter() {
+		if ep.job.failure() != nil {
+			return false
+		}
+		cpu.Yield() // the holder may be a thread that waits for this CPU, or a goroutine
+		runtime.Gosched()
+	}
+	return true
 }
 
 // leave releases the lock.
 func (p *progress) leave() { p.busy.Store(0) }
 
-// crowded reports whether other contexts are parked.
-func (p *progress) crowded() bool { return p.waiting.Load() > 0 }
-
-// park blocks c until somebody wakes it, if stay, evaluated after c has queued up, still
-// holds; else it returns at once.
-func (p *progress) park(c *Context, stay func() bool) {
-	if c.since.IsZero() {
-		c.since = time.Now()
-	}
-	p.mu.Lock()
-	p.parked = append(p.parked, c)
-	p.waiting.Store(int32(len(p.parked)))
-	p.mu.Unlock()
-	if stay() {
-		<-c.turn
-		return
-	}
-	p.mu.Lock()
-	for i, x := range p.parked {
-		if x == c {
-			p.parked = append(p.parked[:i], p.parked[i+1:]...)
-			break
-		}
-	}
-	p.waiting.Store(int32(len(p.parked)))
-	p.mu.Unlock()
-	select { // a wake-up that came meanwhile
-	case <-c.turn:
-	default:
-	}
-}
-
-// wakeOne gives the context that waited longest its turn.
-func (p *progress) wakeOne() {
-	if p.waiting.Load() == 0 {
-		return
-	}
-	p.mu.Lock()
-	if len(p.parked) > 0 {
-		p.wakeLocked(p.parked[0])
-		p.parked = append(p.parked[:0], p.parked[1:]...)
-		p.waiting.Store(int32(len(p.parked)))
-	}
-	p.mu.Unlock()
-}
-
-// wakeAll gives every parked context a turn and ends a sleep in the kernel.
-func (p *progress) wakeAll(ep *Endpoint) {
+// burst notes that something happened. Who sleeps in the kernel for all is to see to it.
+func (p *progress) burst(ep *Endpoint) {
+	p.bursts.Add(1)
 	if p.sleeping.Load() {
 		shm.Ring(ep.bell)
 	}
-	if p.waiting.Load() == 0 {
+}
+
+// crowded reports whether other contexts are parked.
+func (p *progress) crowded() bool { return p.parked.Load() > 0 }
+
+// park blocks c, which is awake, until somebody wakes it. If nobody else would poll, or there was a
+// burst since c looked, it only lets others run.
+func (p *progress) park(c *Context, looked uint32) {
+	p.mu.Lock()
+	p.parked.Add(1) // before c is not awake: who leaves last wakes a parked one
+	if p.awake.Add(-1) == 0 && !p.sleeping.Load() || looked != p.bursts.Load() || c.ep.job.failure() != nil {
+		p.awake.Add(1)
+		p.parked.Add(-1)
+		p.mu.Unlock()
+		runtime.Gosched()
+		return
+	}
+	if c.since.IsZero() {
+		c.since = time.Now()
+	}
+	c.looked = looked
+	if p.last == nil {
+		p.first = c
+	} else {
+		p.last.next = c
+	}
+	p.last = c
+	p.mu.Unlock()
+	<-c.turn
+}
+
+// wakeFirst wakes the context that has been parked longest, if there is one. The caller has mu.
+func (p *progress) wakeFirst() {
+	c := p.first
+	if c == nil {
+		return
+	}
+	if p.first, c.next = c.next, nil; p.first == nil {
+		p.last = nil
+	}
+	p.parked.Add(-1)
+	p.awake.Add(1)
+	c.turn <- struct{}{}
+}
+
+// nudge wakes the context that has not looked for longest, if there was a burst since.
+func (p *progress) nudge() {
+	if p.parked.Load() == 0 {
 		return
 	}
 	p.mu.Lock()
-	for _, c := range p.parked {
-		p.wakeLocked(c)
+	if p.first != nil && p.first.looked != p.bursts.Load() {
+		p.wakeFirst()
 	}
-	p.parked = p.parked[:0]
-	p.waiting.Store(0)
 	p.mu.Unlock()
 }
 
-func (p *progress) wakeLocked(c *Context) {
-	select {
-	case c.turn <- struct{}{}:
-	default:
+// wakeAll wakes every parked context.
+func (p *progress) wakeAll() {
+	p.mu.Lock()
+	for p.first != nil {
+		p.wakeFirst()
+	}
+	p.mu.Unlock()
+}
+
+// quit is called when the caller is not awake any more. It wakes a context if nobody else polls.
+func (p *progress) quit() {
+	if p.awake.Add(-1) == 0 && p.crowded() && !p.sleeping.Load() {
+		p.mu.Lock()
+		p.wakeFirst()
+		p.mu.Unlock()
 	}
 }
 
@@ -128,95 +175,85 @@ func (c *Context) waitMany(what string, cond func() bool) error {
 	}
 	l := ladder{ep: ep, c: c, what: what}
 	c.what, c.since = what, time.Time{}
-	looked := ^uint64(0) // the burst after which cond was seen to be false
-	for {
-		if err := ep.job.failure(); err != nil {
-			return err
-		}
-		if looked != p.bursts.Load() {
-			if !p.insist(ep) {
-				continue
-			}
-		} else if p.taken() || !p.enter() {
-			p.park(c, func() bool { return p.taken() && looked == p.bursts.Load() && ep.job.failure() == nil })
-			continue
-		}
+	looked := p.bursts.Load() - 1 // the burst after which cond was seen to be false
+	patience := ep.idle.hot       // turns beside others until c parks
+	p.awake.Add(1)
+	defer p.quit()
+	for p.take(ep) {
 		ep.poller = c
-		end := c.pollMany(&l, cond)
-		looked = p.bursts.Load()
+		end := c.takeTurn(&l, cond, &looked)
 		p.leave()
 		switch end {
 		case satisfied:
-			p.wakeOne()
 			return nil
-		case yielded:
-			runtime.Gosched()
+		case failed:
+			return ep.job.failure()
+		case beside:
+			if patience--; patience > 0 {
+				runtime.Gosched()
+			} else {
+				p.park(c, looked)
+			}
+		case idle:
+			p.park(c, looked)
 		case armed:
+			p.awake.Add(-1)
 			l.sleep(p.silent.Load() > 0)
 			ep.sleeper.Disarm()
+			p.bursts.Add(1) // room that returns ends a sleep, and a poll does not tell of it
+			p.awake.Add(1)
 			p.sleeping.Store(false)
-			p.burst(ep)
-		case idle:
-			p.park(c, func() bool {
-				return p.sleeping.Load() && looked == p.bursts.Load() && ep.job.failure() == nil
-			})
 		}
 	}
+	return ep.job.failure()
 }
 
-// insist takes the lock from whoever polls; it reports false when the job has failed.
-func (p *progress) insist(ep *Endpoint) bool {
-	p.owed.Add(1)
-	defer p.owed.Add(-1)
-	for !p.enter() {
-		if ep.job.failure() != nil {
-			return false
-		}
-		runtime.Gosched()
-	}
-	return true
-}
-
-// turn is how a poller's turn ended.
+// turn is how a context's turn ended.
 type turn uint8
 
 const (
 	satisfied turn = iota // its condition holds
-	yielded               // another context is owed the lock
+	beside                // another context is awake, and is to have a turn
 	armed                 // nothing came for long: sleep in the kernel
 	idle                  // the same, but another context sleeps there: park
 	failed                // the job has failed
 )
 
-// pollMany polls with the progress lock held until its turn ends. However it ends, cond
-// was seen to be false after the last burst, or true.
-func (c *Context) pollMany(l *ladder, cond func() bool) turn {
+// takeTurn polls with the lock held: once if others are awake, until something else is to be done if c is
+// alone. However it ends, cond was seen to be false after burst *looked, or true.
+func (c *Context) takeTurn(l *ladder, cond func() bool, looked *uint32) turn {
 	ep := c.ep
 	p := &ep.progress
 	hot := ep.idle.hot
 	for {
-		n := 0
-		if cond() {
-			return satisfied
-		}
-		for ; n == 0 && hot > 0 && p.owed.Load() == 0; hot-- {
-			if n = ep.poll(); n == 0 && c.silent && cond() {
+		if b := p.bursts.Load(); *looked != b {
+			if *looked = b; cond() {
 				return satisfied
 			}
+		}
+		if ep.poll() > 0 {
+			hot = ep.idle.hot + 1
+			l.reset()
+			p.burst(ep)
+			if *looked = p.bursts.Load(); cond() {
+				return satisfied
+			}
+		} else if c.silent && cond() {
+			return satisfied
+		}
+		if p.turns++; hot <= 1 || p.turns%wakingTurns == 0 {
+			p.nudge()
 		}
 		if ep.job.failure() != nil {
 			return failed
 		}
-		if n > 0 {
-			hot = ep.idle.hot
-			l.reset()
-			p.burst(ep)
+		if p.awake.Load() > 1 {
+			return beside
+		}
+		if hot > 1 {
+			hot--
 			continue
 		}
-		if p.owed.Load() > 0 {
-			return yielded
-		}
-		hot = 1
 		if l.n%silentTurns == 0 && p.silent.Load() > 0 && p.crowded() {
 			p.burst(ep)
 		}
@@ -236,8 +273,9 @@ func (c *Context) pollMany(l *ladder, cond func() bool) turn {
 			}
 			// Returned room is no burst: from now on it would end the sleep, but until now
 			// only who looked has seen it.
-			p.burst(ep)
+			*looked = p.bursts.Add(1)
 			p.sleeping.Store(true)
+			p.wakeAll()
 			return armed
 		}
 		ep.sleeper.Disarm()
@@ -262,7 +300,9 @@ func (c *Context) Exclusively(f func()) error {
 		return nil
 	}
 	p := &ep.progress
-	if !p.insist(ep) {
+	p.awake.Add(1)
+	defer p.quit()
+	if !p.take(ep) {
 		return ep.job.failure()
 	}
 	f()
@@ -270,6 +310,5 @@ func (c *Context) Exclusively(f func()) error {
 		p.burst(ep)
 	}
 	p.leave()
-	p.wakeOne()
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 func spinUntil(cond func() bool) {
@@ -183,5 +184,123 @@ func TestFailedCommit(t *testing.T) {
 			}
 			return nil
 		})
+	}
+}
+
+// TestParkedTakeTurns has contexts wait for what does not come while every poll finds something: most
+// polls wake none of them, and none is forgotten.
+func TestParkedTakeTurns(t *testing.T) {
+	const waiters, rounds = 8, 50
+	var got int
+	err := narrowly(t, Config{}, &got, func(ep *Endpoint, c *narrow) error {
+		var polls, changes atomic.Int32
+		var poller *Context
+		c.onPoll = func() {
+			if polls.Add(1); poller != ep.poller {
+				changes.Add(1)
+			}
+			poller = ep.poller
+		}
+		var looks [waiters]atomic.Int32
+		var all []<-chan error
+		for i := range waiters {
+			waiter := ep.NewContext()
+			all = append(all, async(func() error {
+				return waiter.WaitUntil(func() bool { looks[i].Add(1); return got > 0 })
+			}))
+		}
+		c.flood.Store(true)
+		look := func(times int) {
+			for i := range looks {
+				enough := looks[i].Load() + int32(times)
+				spinUntil(func() bool { return looks[i].Load() >= enough || ep.job.failure() != nil })
+			}
+		}
+		look(3 * ep.idle.hot) // until they have lost patience
+		polled, changed := polls.Load(), changes.Load()
+		look(rounds)
+		changed, polled = changes.Load()-changed, polls.Load()-polled
+		if changed > polled/2 {
+			t.Errorf("another context polled in %d of %d polls, want at most half", changed, polled)
+		}
+		c.flood.Store(false)
+		err := ep.RequestShort(0, 130)
+		for _, ended := range all {
+			err = errors.Join(err, <-ended)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOthersPoll has a message that a parked context waits for be handled in a poll of another one: the
+// wait ends without a poll of its own.
+func TestOthersPoll(t *testing.T) {
+	var got int
+	err := narrowly(t, Config{Sleep: time.Hour}, &got, func(ep *Endpoint, c *narrow) error {
+		p := &ep.progress
+		var watched atomic.Pointer[Context]
+		var own atomic.Int32
+		c.onPoll = func() {
+			if ep.poller == watched.Load() {
+				own.Add(1)
+			}
+		}
+		var both []<-chan error
+		for range 2 {
+			waiter := ep.NewContext()
+			both = append(both, async(func() error { return waiter.WaitUntil(func() bool { return got > 0 }) }))
+		}
+		spinUntil(func() bool { return p.parked.Load() == 1 && p.awake.Load() == 1 || ep.job.failure() != nil })
+		p.mu.Lock()
+		watched.Store(p.first)
+		p.mu.Unlock()
+		if err := errors.Join(ep.RequestShort(0, 130), <-both[0], <-both[1]); err != nil {
+			return err
+		}
+		if n := own.Load(); n != 0 {
+			t.Errorf("the wait polled %d times for what another context's poll had brought", n)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWaitAllocates has a condition that lies on the stack be waited for beside a parked context.
+func TestWaitAllocates(t *testing.T) {
+	var got int
+	err := narrowly(t, Config{}, &got, func(ep *Endpoint, c *narrow) error {
+		c.flood.Store(true)
+		other := ep.NewContext()
+		waited := async(func() error { return other.WaitUntil(func() bool { return got > 0 }) })
+		allocs := testing.AllocsPerRun(100, func() {
+			looks := 0
+			if err := ep.WaitUntil(func() bool { looks++; return looks > 10 }); err != nil {
+				t.Error(err)
+			}
+		})
+		if allocs >= 1 {
+			t.Errorf("a wait allocates %v times", allocs)
+		}
+		c.flood.Store(false)
+		return errors.Join(ep.RequestShort(0, 130), <-waited)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWords wants what contexts look at on cache lines of its own, apart by the pair that a processor
+// fetches at once.
+func TestWords(t *testing.T) {
+	var w words
+	for _, offset := range []uintptr{unsafe.Offsetof(w.bursts), unsafe.Offsetof(w.awake) - unsafe.Offsetof(w.bursts)} {
+		if offset < 128 {
+			t.Errorf("two words are %d bytes apart", offset)
+		}
 	}
 }

@@ -86,7 +86,6 @@ func (c *Context) Poll() error {
 			ep.progress.burst(ep)
 		}
 		ep.progress.leave()
-		ep.progress.wakeOne()
 	}
 	return ep.job.failure()
 }

@@ -228,7 +228,7 @@ func (ep *Endpoint) place(own Wait) Place {
 		ep.locate(p.Entered)
 	}
 	ep.progress.mu.Lock()
-	for _, c := range ep.progress.parked {
+	for c := ep.progress.first; c != nil; c = c.next {
 		p.Waits = append(p.Waits, c.waiting(c.what, time.Since(c.since)))
 	}
 	ep.progress.mu.Unlock()

@@ -13,6 +13,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/bench/am"
 	"github.com/aqueduct-go/aqueduct/bench/floor"
 	"github.com/aqueduct-go/aqueduct/bench/runner/runnertest"
+	"github.com/aqueduct-go/aqueduct/core"
 )
 
 func TestMain(m *testing.M) {
@@ -31,13 +32,14 @@ func collect(t *testing.T, p am.Plan) map[string][]*bench.Series {
 func TestRun(t *testing.T) {
 	for name, plan := range runnertest.Plans() {
 		t.Run(name, func(t *testing.T) {
-			p := am.Plan{Plan: plan, Ranks: []int{1, 3}, N: 5}
+			p := am.Plan{Plan: plan, Ranks: []int{1, 3}, N: 5, Width: []int{1, 3}}
+			p.Threads = core.Many
 			p.Ops = am.Ops()
 			if p.Modelled() {
-				p.Ops = slices.DeleteFunc(p.Ops, func(op string) bool { return op == am.Startup })
+				p.Ops = slices.DeleteFunc(p.Ops, func(op string) bool { return op == am.Startup || op == am.Contexts })
 			}
 			all := collect(t, p)
-			for op, want := range map[string]int{am.PingPong: 3, am.Flood: 1, am.Stream: 2, am.Bandwidth: 1, am.Poll: 1, am.Startup: 1, am.Exchange: 1} {
+			for op, want := range map[string]int{am.PingPong: 3, am.Flood: 1, am.Stream: 2, am.Bandwidth: 1, am.Poll: 1, am.Startup: 1, am.Exchange: 1, am.Contexts: 1} {
 				if !slices.Contains(p.Ops, op) {
 					want = 0
 				}
@@ -58,6 +60,7 @@ func TestRun(t *testing.T) {
 				}
 			}
 			checkStartup(t, all[am.Startup])
+			checkContexts(t, all[am.Contexts], p.Width)
 		})
 	}
 }
@@ -68,6 +71,26 @@ func ranks(s *bench.Series) []int {
 		n = append(n, r.Ranks)
 	}
 	return n
+}
+
+// checkContexts wants a result for each number of contexts, with the rate and the quantiles.
+func checkContexts(t *testing.T, all []*bench.Series, width []int) {
+	t.Helper()
+	for _, s := range all {
+		var got []int
+		for _, r := range s.Results {
+			got = append(got, r.Contexts)
+			for _, sample := range r.Samples {
+				m := sample.Metrics
+				if per := 1e9 / sample.Ns; m["trips/s"] != per || !(m["p50-ns"] > 0 && m["p99-ns"] >= m["p50-ns"]) {
+					t.Errorf("%d contexts: %v, want %v trips/s", r.Contexts, m, per)
+				}
+			}
+		}
+		if !slices.Equal(got, width) {
+			t.Errorf("results for %v contexts, want %v", got, width)
+		}
+	}
 }
 
 // checkStartup demands that a job ends after its ranks have attached.
@@ -145,6 +168,7 @@ func TestRefused(t *testing.T) {
 		{func(p *am.Plan) { p.Conduit = "fly" }, "status 1"},
 		{func(p *am.Plan) { p.Ops, p.N = []string{am.Exchange}, 1 }, "1 ranks"},
 		{func(p *am.Plan) { p.Ops, p.Ranks = []string{am.Poll}, []int{0} }, "0 ranks"},
+		{func(p *am.Plan) { p.Ops, p.Threads, p.Width = []string{am.Contexts}, core.Many, []int{0} }, "0 contexts"},
 	} {
 		p := am.Plan{Plan: runnertest.Plans()["goroutines"]}
 		p.Ops = []string{am.Flood}

@@ -18,6 +18,8 @@ const (
 	onExpect                                                // so many are to come
 	onArrive                                                // count one of an exchange
 	onLand                                                  // as onSink, without a look at the payload
+	onAsk                                                   // reply with the argument
+	onTell                                                  // count an answer for the context that the argument names
 )
 
 // rank is the state of one rank.
@@ -28,6 +30,7 @@ type rank struct {
 	sunk    int    // of the stream
 	expect  int    // its length
 	arrived int    // of exchanges
+	told    []lane // answers for each context
 	payload []byte // what is sent
 	private []byte // where a stream is copied to
 }
@@ -54,6 +57,8 @@ func runRank(p *runner.Plan, job *core.Job) error {
 			t.ReplyShort(onPong)
 		}},
 		core.HandlerEntry{Index: onLand, Func: func(t *core.Token, _ []uint32, _ []byte) { r.count(t) }},
+		core.HandlerEntry{Index: onAsk, Func: func(t *core.Token, args []uint32, _ []byte) { t.ReplyShort(onTell, args...) }},
+		core.HandlerEntry{Index: onTell, Func: func(_ *core.Token, args []uint32, _ []byte) { r.told[args[0]].answers++ }},
 		core.HandlerEntry{Index: onArrive, Func: func(*core.Token, []uint32, []byte) { r.arrived++ }},
 	)})
 	if err != nil {
@@ -81,6 +86,8 @@ func (r *rank) measure() error {
 			err = runner.Emit(new(bench.Series))
 		case Exchange:
 			err = r.measureExchange()
+		case Contexts:
+			err = r.measureContexts()
 		}
 		if err != nil {
 			return fmt.Errorf("am: %s: %w", op, err)

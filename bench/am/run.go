@@ -1,5 +1,5 @@
 // Package am measures active messages: latency, flood rate, bandwidth, the cost of empty
-// polls, the start of a job, and exchanges with many ranks per CPU.
+// polls, the start of a job, exchanges with many ranks per CPU, and round trips of many contexts.
 package am
 
 import (
@@ -22,29 +22,33 @@ const (
 	Poll      = "poll"     // polls that find nothing, by number of ranks
 	Startup   = "startup"  // from the launch of a job until all its ranks are attached
 	Exchange  = "exchange" // a Short from rank 0 to all, and from all to rank 0
+	Contexts  = "contexts" // round trips of many goroutines of rank 0, by their number
 )
 
 // Ops lists the operations in the order of a report.
-func Ops() []string { return []string{PingPong, Flood, Stream, Bandwidth, Poll, Startup, Exchange} }
+func Ops() []string {
+	return []string{PingPong, Flood, Stream, Bandwidth, Poll, Startup, Exchange, Contexts}
+}
 
 // ofPair are the operations of two ranks.
 var ofPair = []string{PingPong, Flood, Stream, Bandwidth}
 
 // OfPair reports whether an operation is always of two ranks.
-func OfPair(op string) bool { return slices.Contains(ofPair, op) }
+func OfPair(op string) bool { return slices.Contains(ofPair, op) || op == Contexts }
 
 // Plan is what to measure.
 type Plan struct {
 	runner.Plan
 	Ranks []int // sizes of job for Poll and Startup
 	N     int   // ranks of Exchange
+	Width []int // numbers of contexts of Contexts, at most MostContexts
 }
 
 // Run measures the plan and calls report for each series as it is finished.
 func Run(ctx context.Context, p Plan, report func(*bench.Series) error) error {
 	var pairs []string
 	for _, op := range p.Ops {
-		if OfPair(op) {
+		if slices.Contains(ofPair, op) {
 			pairs = append(pairs, op)
 		}
 	}
@@ -57,6 +61,8 @@ func Run(ctx context.Context, p Plan, report func(*bench.Series) error) error {
 			err = p.each(ctx, "from launch to all ranks attached", op, report, p.startJob)
 		case Exchange:
 			err = p.exchange(ctx, report)
+		case Contexts:
+			err = p.contexts(ctx, report)
 		case PingPong, Flood, Stream, Bandwidth:
 			if op == pairs[0] { // one job measures all that two ranks do
 				err = runner.Launch(ctx, verb, p.only(pairs...), 2, report)

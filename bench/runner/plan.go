@@ -38,6 +38,7 @@ type Plan struct {
 	Mode     spawner.Mode // where the ranks live
 	Ops      []string     // of those that the benchmark knows, in the order of the report
 	Sizes    []int        // payload bytes, up to MaxSize
+	Contexts int          // of rank 0, where that is what is measured
 	Samples  int          // of each point
 	CPUs     []int        // rank i runs on CPUs[i % len(CPUs)], and so do the floors; nil: not pinned, no floors
 	Weight   float64      // operations per sample, relative to the usual number

@@ -27,6 +27,7 @@ type options struct {
 	mode     spawner.Mode
 	sizes    sizes
 	loose    []int // numbers of ranks for what am does not pin
+	contexts []int // numbers of contexts for what am measures by them
 	samples  int
 	weight   float64
 	cpus     []int
@@ -68,6 +69,9 @@ func (o *options) parse(args []string, stdout io.Writer) (bench.Encoder, error) 
 	f.Var(&o.sizes, "sizes", "`LIST` of payload sizes in bytes, or with a unit: 8,64K,1M")
 	f.IntVar(&o.samples, "samples", 10, "`NUMBER` of samples of each point; one in virtual time, unless given, as they are all alike")
 	f.BoolVar(&quick, "quick", false, "a few samples of a few points, where no other option says how many")
+	if slices.Contains(o.verb.ops, am.Contexts) {
+		f.IntSliceVar(&o.contexts, "contexts", []int{1, 2, 4, 16}, "`LIST` of numbers of contexts, each a goroutine's, for the operation contexts; without --op, that is all that is measured then, and with --threads many")
+	}
 	if o.verb.result != nil {
 		f.StringVar(&o.write, "write", "", "write the table to this `FILE` instead of standard output; one that exists is where the choices come from that are not measured")
 	}
@@ -171,6 +175,12 @@ func (o *options) choose(profile, threads string) error {
 	if err != nil {
 		return err
 	}
+	if o.Changed("contexts") && len(o.ops) == 0 {
+		o.ops = []string{am.Contexts}
+		if !o.Changed("threads") {
+			threads = core.Many.String()
+		}
+	}
 	names, resolve := d.Profiles, d.LiveProfile
 	if o.mode == spawner.Modelled {
 		names, resolve = d.Models, d.ModelProfile
@@ -202,7 +212,7 @@ func (o *options) choose(profile, threads string) error {
 	if len(o.ops) == 0 {
 		o.ops = slices.Clone(o.verb.ops)
 		if o.mode == spawner.Modelled { // the start of a job takes no virtual time
-			o.ops = slices.DeleteFunc(o.ops, func(op string) bool { return op == am.Startup })
+			o.ops = slices.DeleteFunc(o.ops, func(op string) bool { return op == am.Startup || op == am.Contexts })
 		}
 	}
 	return nil
@@ -212,6 +222,19 @@ func (o *options) choose(profile, threads string) error {
 func (o *options) check() error {
 	if slices.Contains(o.ops, am.Startup) && o.mode == spawner.Modelled {
 		return fmt.Errorf("operation %s takes no virtual time; measure it without --model", am.Startup)
+	}
+	if slices.Contains(o.ops, am.Contexts) && o.mode == spawner.Modelled {
+		return fmt.Errorf("operation %s has several goroutines per rank, a model one; measure it without --model", am.Contexts)
+	}
+	if o.Changed("contexts") {
+		switch {
+		case !slices.Contains(o.ops, am.Contexts):
+			return fmt.Errorf("--contexts is of the operation %s, which --op leaves out", am.Contexts)
+		case !slices.Contains(o.threads, core.Many):
+			return fmt.Errorf("--contexts wants --threads many: otherwise a rank has one goroutine")
+		case len(o.contexts) == 0 || slices.ContainsFunc(o.contexts, func(n int) bool { return n < 1 || n > am.MostContexts }):
+			return fmt.Errorf("--contexts %v; want numbers from 1 to %d", o.contexts, am.MostContexts)
+		}
 	}
 	switch {
 	case o.samples < 1:

@@ -51,7 +51,7 @@ type part struct {
 
 var verbs = []verb{
 	{
-		name: "am", about: "active messages: latency, flood rate, bandwidth, empty polls, start-up, exchanges",
+		name: "am", about: "active messages: latency, flood rate, bandwidth, empty polls, start-up, exchanges, many contexts",
 		ops: am.Ops(), sizes: []int{8, 512, 4096, 65536, 1 << 20}, quick: []int{8, 65536}, multiple: 1,
 		np: func(cpus int) []int { return []int{max(2, 4*cpus)} }, bounds: amBounds,
 		ranks: "default 2,16,64 for poll and startup, 4 for each CPU for exchange; the others have 2",
@@ -114,7 +114,7 @@ func amBounds(op string) (least, most int) {
 // exchanges.
 func amParts(o *options, p runner.Plan) []part {
 	measure := func(ops []string, n int) func(context.Context, func(*bench.Series) error) error {
-		q := am.Plan{Plan: p, Ranks: o.loose, N: n}
+		q := am.Plan{Plan: p, Ranks: o.loose, N: n, Width: o.contexts}
 		q.Ops = ops
 		return func(ctx context.Context, report func(*bench.Series) error) error { return am.Run(ctx, q, report) }
 	}
