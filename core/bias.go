@@ -17,7 +17,8 @@ type bias struct {
 	inside uint32 // written by the default context alone
 	over   uint32 // 1: other contexts exist, or membarrier does not
 	mu     sync.Mutex
-	ended  bool // over is set, and the barrier has run
+	left   uint32 // 1: another context has seen the default one outside since; from then on inside tells nothing
+	ended  bool   // over is set, and the barrier has run
 }
 
 // enterAlone begins an unlocked section if c is the only context. Sections may nest: only
@@ -25,7 +26,7 @@ type bias struct {
 func (c *Context) enterAlone() (alone, entered bool) {
 	b := &c.ep.bias
 	if c != &c.ep.Context {
-		if atomic.LoadUint32(&b.inside) != 0 && c != c.ep.carrier { // that one runs inside
+		if atomic.LoadUint32(&b.left) == 0 && c != c.ep.carrier { // that one runs inside
 			c.ep.outlast()
 		}
 		return false, false
@@ -72,10 +73,15 @@ func (ep *Endpoint) share() {
 // panics where the call of another context, which has called enterAlone, runs in that section itself.
 func (ep *Endpoint) outlast() {
 	const own = 3 // outlast, enterAlone and the call
-	if inPoll(own) {
+	b := &ep.bias
+	if atomic.LoadUint32(&b.inside) != 0 && inPoll(own) {
 		panic(ep.Misuse("Context", "a context that was made in a handler, or in what else runs while its rank polls, is used there"))
 	}
-	for atomic.LoadUint32(&ep.bias.inside) != 0 && ep.job.failure() == nil {
+	for atomic.LoadUint32(&b.inside) != 0 {
+		if ep.job.failure() != nil {
+			return
+		}
 		runtime.Gosched()
 	}
+	atomic.StoreUint32(&b.left, 1)
 }

@@ -44,7 +44,8 @@ type Starter struct {
 }
 
 // RegisterLauncher makes a launcher known. It is meant for init functions and panics if its conduit has
-// one already, or a function is missing.
+// one already, or the conduit's name or a function is missing. The conduit's name becomes an option of aqrun and
+// aqbench, so it must be none that they have.
 func RegisterLauncher(l Launcher) {
 	known.Lock()
 	defer known.Unlock()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -215,5 +216,23 @@ func TestImpossibleStatus(t *testing.T) {
 				t.Errorf("return with %d: %v; want the body's error in it", c.given, err)
 			}
 		}
+	}
+}
+
+// After another context has seen the default one outside, that may still say for a moment that it is
+// inside, when it finds that it is not alone: nobody takes that for the section in which the bias ended.
+func TestBiasIsLeftForGood(t *testing.T) {
+	err := alone(t, Config{Threads: Many}, []HandlerEntry{{Index: 131, Func: func(*Token, []uint32, []byte) {}}}, func(ep *Endpoint) error {
+		c := ep.NewContext()
+		if err := c.Poll(); err != nil {
+			return err
+		}
+		atomic.StoreUint32(&ep.bias.inside, 1)
+		defer atomic.StoreUint32(&ep.bias.inside, 0)
+		var sent error
+		return errors.Join(c.Exclusively(func() { sent = c.Request(0, Message{Kind: Short, Handler: 131, Immediate: true}) }), sent)
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

@@ -33,7 +33,9 @@ type negotiation struct {
 
 // Prepare opens a negotiated request to dst and returns the buffer to fill, Least to Most
 // bytes. Until Commit the context may do nothing else (as in a reply handler), and the
-// buffer belongs to the caller. May wait for room, polling. Not allowed in a handler.
+// buffer belongs to the caller; it is not memory any more when the rank's body has returned. Live each context that
+// prepares messages may keep a mapping of its own, of which a process has 65,530 by default.
+// May wait for room, polling. Not allowed in a handler.
 func (c *Context) Prepare(dst Rank, o Offer) ([]byte, error) {
 	ep := c.ep
 	if !ep.connected(dst) || c.restricted != 0 {

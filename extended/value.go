@@ -109,8 +109,11 @@ func (c *Context) GetValueNB(src core.Rank, off uint64, n int) (ValueEvent, erro
 	}
 	w := words.Get().(*[maxValue]byte)
 	ev, err := c.getChecked(call, explicit, w[:n], src, off)
-	if err != nil || ev != 0 {
-		return ValueEvent{ev: ev, word: w, n: n}, err
+	if err != nil {
+		return ValueEvent{}, err // the value may still come: the word is not used again
+	}
+	if ev != 0 {
+		return ValueEvent{ev: ev, word: w, n: n}, nil
 	}
 	v := decodeValue(w[:n]) // it came during the call
 	words.Put(w)

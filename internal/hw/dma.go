@@ -31,7 +31,8 @@ type Work interface {
 	// are aligned to; false if there are only i.
 	Block(i int) (off, size int, ok bool)
 	// Send sends n bytes from pos of the i-th descriptor. When the bus is free for the next burst,
-	// or will be, Sent is called, and when the burst has been answered, Answered.
+	// or will be, Sent is called, and when the burst has been answered, Answered: never before Sent of
+	// the same burst.
 	Send(i, pos, n int)
 	// Halted tells whether nothing more is to be sent.
 	Halted() bool

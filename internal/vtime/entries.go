@@ -7,7 +7,7 @@ import (
 
 // entry is one element of the queue: something that happens at a time. It
 // holds no pointer, so that moving one is a plain copy; an event's receiver and
-// words lie in a slot of the kernel's table.
+// words lie in a slot of the loop's table.
 type entry struct {
 	at   Time   // never negative
 	key  uint64 // order among entries of one time

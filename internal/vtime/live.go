@@ -58,7 +58,7 @@ func (v *Live) Do(f func()) {
 }
 
 // Next returns how long it takes until the next event is due, 0 if one is; false if there is none. It
-// is for whoever polls and would like to sleep.
+// is for whoever polls and would like to sleep. Events may not call it.
 func (v *Live) Next() (wait time.Duration, ok bool) {
 	v.turn.Lock()
 	defer v.turn.Unlock()
@@ -86,7 +86,7 @@ func (v *Live) Run(ctx context.Context) {
 }
 
 // Close ends the loop, and its trace, and returns an error if that could not be written. No event
-// fires any more.
+// fires any more. Events may not call it.
 func (v *Live) Close() error {
 	v.turn.Lock()
 	defer v.turn.Unlock()

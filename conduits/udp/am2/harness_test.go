@@ -45,10 +45,11 @@ type node struct {
 	b      *am2.Bundle
 	asked  time.Duration // the earliest time it has asked for
 	batch  []sent
-	deaf   bool   // nobody is there any more
-	asleep bool   // the program computes: nobody calls Deliver
-	budget int    // of a Deliver
-	step   func() // the program, called after each Deliver
+	deaf   bool          // nobody is there any more
+	asleep bool          // the program computes: nobody calls Deliver
+	budget int           // of a Deliver
+	every  time.Duration // how often the driver looks, if not at once
+	step   func()        // the program, called after each Deliver
 }
 
 // sent is a datagram between Send and Flush.
@@ -113,7 +114,7 @@ func (w *world) carry(from *node, to netip.AddrPort, d []byte) {
 	for _, n := range w.nodes {
 		if n.addr == to && !n.deaf && !from.deaf {
 			for _, delay := range w.fate(from, n, d) {
-				w.push(event{at: w.now + delay, to: n, from: from, data: d})
+				w.push(event{at: n.seen(w.now + delay), to: n, from: from, data: d})
 			}
 		}
 	}
@@ -143,10 +144,21 @@ func (w *world) pop() event {
 
 // wake has a node run at a time.
 func (n *node) wake(at time.Duration) {
-	if at < n.asked {
-		n.asked = at
-		n.w.push(event{at: max(at, n.w.now), to: n})
+	if at >= n.asked {
+		return
 	}
+	if n.asked = at; at < am2.Never {
+		n.asked = n.seen(max(at, n.w.now))
+		n.w.push(event{at: n.asked, to: n})
+	}
+}
+
+// seen returns when the driver sees what is there at a time.
+func (n *node) seen(at time.Duration) time.Duration {
+	if n.every == 0 {
+		return at
+	}
+	return (at + n.every - 1) / n.every * n.every
 }
 
 // receive hands a datagram over as a driver does.

@@ -141,12 +141,15 @@ func (pa *path) sending(now time.Duration, p *packet, size, inFlight int) {
 		}
 		pa.next = max(pa.next, now-late) + time.Duration(float64(size)/pa.rate)
 	}
-	pa.held = false
+	if pa.next > now-leastBurst {
+		pa.held = false // it has caught up
+	}
 }
 
 // idle notes that all is sent that there was, or that the peer has room for, though the path would take
 // more.
 func (pa *path) idle(inFlight int) {
+	pa.held = false
 	if inFlight < pa.window {
 		pa.limited = max(pa.delivered+uint64(inFlight), 1)
 	}

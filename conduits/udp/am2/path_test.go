@@ -22,6 +22,7 @@ type route struct {
 	busy          map[bool]time.Duration // until when, by direction
 	drops         int
 	cut           func(now time.Duration) bool // nothing gets through
+	every         time.Duration                // how often drivers look, if not at once
 }
 
 // newRoute returns a path whose queue has the bandwidth-delay product.
@@ -62,7 +63,7 @@ func (r *route) transfer(t testing.TB, flows int, settle, d time.Duration) (got 
 	w = newWorld(t)
 	w.fate = r.fate(w)
 	for range 2 * flows {
-		w.add(am2.Defaults())
+		w.add(am2.Defaults()).every = r.every
 	}
 	src := make([]byte, 1<<20)
 	got = make([]int, flows)
@@ -128,6 +129,20 @@ func TestPaths(t *testing.T) {
 				t.Errorf("%.2f of the rate was used, want %.2f", used, c.part)
 			}
 		})
+	}
+}
+
+// TestLateDriver streams while drivers look every few milliseconds only, as on hosts with too few CPUs: they
+// catch up with what waited for its time.
+func TestLateDriver(t *testing.T) {
+	for _, every := range []time.Duration{2 * time.Millisecond, 5 * time.Millisecond} {
+		r := newRoute(10e6, 100*time.Millisecond)
+		r.every = every
+		const settle, d = 3 * time.Second, 2 * time.Second
+		got, _ := r.transfer(t, 1, settle, d)
+		if used := float64(got[0]) / (r.rate * d.Seconds()); used < 0.8 {
+			t.Errorf("drivers that look every %v: %.2f of the rate was used, want 0.8", every, used)
+		}
 	}
 }
 

@@ -72,6 +72,7 @@ func (s *Addr) AddrPort() netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom16([16]byte(s[8:24])), port)
 }
 
+// Loopback is the address of this host that no other host reaches.
 var Loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 
 // OfOneLink reports whether an address means something only together with an interface.

@@ -21,7 +21,7 @@ type reception struct {
 // are segment bytes each, the last one maybe less. The sender is in From.
 func (s *Socket) Receive(buf []byte) (n, segment int, errno unix.Errno) {
 	if !s.gro {
-		// The same in a simpler call, which takes some 40 ns less when Nothing is there.
+		// The same in a simpler call, which takes some 40 ns less when nothing is there.
 		s.in.fromSize = uint32(len(s.From))
 		r, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(s.FD), uintptr(unsafe.Pointer(unsafe.SliceData(buf))), uintptr(len(buf)),
 			0, uintptr(unsafe.Pointer(&s.From[0])), uintptr(unsafe.Pointer(&s.in.fromSize)))
