@@ -31,7 +31,7 @@ func ParseLoss(s string) (core.Loss, error) {
 	r, badRank := strconv.ParseInt(rank, 10, 32)
 	d, badTime := time.ParseDuration(at)
 	if badRank != nil || badTime != nil || r < 0 || strconv.FormatInt(r, 10) != rank || d < 0 {
-		return core.Loss{}, fmt.Errorf("aqueduct: loss %q; want RANK@TIME, such as 3@1.5ms", s)
+		return core.Loss{}, fmt.Errorf("loss %q; want RANK@TIME, such as 3@1.5ms", s)
 	}
 	return core.Loss{Rank: core.Rank(r), At: vtime.FromDuration(d)}, nil
 }
