@@ -28,7 +28,8 @@ const (
 
 // lane is what a goroutine counts, on cache lines of its own.
 type lane struct {
-	answers int
+	answers int // handlers and conditions alone use it, which never run at the same time
+	asked   int // the context's goroutine alone uses it
 	_       [120]byte
 }
 
@@ -129,10 +130,9 @@ func (r *rank) measureContexts() error {
 // by others has a long one.
 func (r *rank) trips(c *core.Context, i, n int, start core.Time, took *[]float64) error {
 	mine, last := &r.told[i], start
-	want := mine.answers
-	answered := func() bool { return mine.answers >= want }
+	answered := func() bool { return mine.answers >= mine.asked }
 	for range n {
-		want++
+		mine.asked++
 		if err := c.RequestShort(1, onAsk, uint32(i)); err != nil {
 			return err
 		}
