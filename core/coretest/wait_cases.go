@@ -272,8 +272,8 @@ func waitTurnsLate(t *T) error {
 		return err
 	}
 	other := ep.NewContext()
+	w := ep.Turns("late") // before a peer may send, whose message could come while this rank polls in Meet
 	for i := range 3 {
-		w := ep.Turns("late")
 		if err := ep.RequestShort(t.Next(), request); err != nil {
 			return err
 		}
@@ -283,6 +283,7 @@ func waitTurnsLate(t *T) error {
 		if err := w.Next(); err != nil { // nobody sends anything now
 			return err
 		}
+		w = ep.Turns("late")
 		if err := t.Meet(ep, fmt.Sprint("round ", i)); err != nil {
 			return err
 		}
