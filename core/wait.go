@@ -295,7 +295,7 @@ func (l *ladder) step() (sleep bool) {
 }
 
 // silentSleep is how long a wait sleeps at most that nobody may wake: one for a silent condition,
-// or over a conduit that cannot wake a sleeper. See nap.
+// or over a conduit that cannot wake a sleeper. See sleepTime.
 const silentSleep = time.Millisecond
 
 // crowdedIdle is how long a wait that nobody can wake yields the CPU at most where ranks outnumber
@@ -303,12 +303,12 @@ const silentSleep = time.Millisecond
 // takes for busy, and lets others run for milliseconds first.
 const crowdedIdle = 50 * time.Microsecond
 
-// nap returns how long such a wait sleeps once after it has been idle for some time: a small part of
+// sleepTime returns how long such a wait sleeps once after it has been idle for some time: a small part of
 // that. If it were as long as a wait is awake, two ranks that send messages to and fro would
 // each fall asleep while the other sleeps, every time; and of n ranks that pass one on in turn,
-// each of which finds it half a nap late, the round would become ever longer if a nap were more
+// each of which finds it half a sleep late, the round would become ever longer if a sleep were more
 // than 2/n of it.
-func nap(idle time.Duration) time.Duration {
+func sleepTime(idle time.Duration) time.Duration {
 	return min(max(idle/32, silentSleep/32), silentSleep)
 }
 
@@ -319,7 +319,7 @@ func (l *ladder) sleep(silent bool) {
 	fds := [2]unix.PollFd{{Fd: int32(ep.bell), Events: unix.POLLIN}, {Fd: int32(ep.sleeper.FD()), Events: unix.POLLIN}}
 	var timeout *unix.Timespec
 	if silent || fds[1].Fd < 0 {
-		timeout = &unix.Timespec{Nsec: int64(nap(time.Since(l.since)))}
+		timeout = &unix.Timespec{Nsec: int64(sleepTime(time.Since(l.since)))}
 	}
 	if timeout == nil && l.alert != never {
 		left := unix.NsecToTimespec(int64(max(0, l.alert-time.Since(l.since))))

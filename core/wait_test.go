@@ -36,12 +36,12 @@ func TestPanicking(t *testing.T) {
 	}
 }
 
-// TestNap: a rank that sleeps unwoken comes back sooner than another one falls asleep, unless it has
+// TestSleepTime: a rank that sleeps unwoken comes back sooner than another one falls asleep, unless it has
 // been idle for long, and never later than is promised.
-func TestNap(t *testing.T) {
+func TestSleepTime(t *testing.T) {
 	last := time.Duration(0)
 	for idle := time.Duration(0); idle < time.Second; idle += 37 * time.Microsecond {
-		n := nap(idle)
+		n := sleepTime(idle)
 		if n <= 0 || n > silentSleep || n < last || n > silentSleep/32 && n > idle/32 {
 			t.Fatalf("idle for %v it sleeps %v, after %v", idle, n, last)
 		}

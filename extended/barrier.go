@@ -25,15 +25,15 @@ const (
 // barrier is a team's split-phase barrier.
 type barrier struct {
 	engine.Barrier
-	team  *Team
-	early []*stray // messages of members that have made the team before this one
+	team       *Team
+	unexpected []*unexpected // messages of members that have made the team before this one
 }
 
-// makeReady prepares for the first barrier. It returns the messages that came before.
-func (b *barrier) makeReady() (early []*stray) {
+// makeReady prepares for the first barrier. It returns the unexpected messages.
+func (b *barrier) makeReady() (unexpected []*unexpected) {
 	b.Init(len(b.team.members), b.team.self, b.team.reach)
-	early, b.early = b.early, nil
-	return early
+	unexpected, b.unexpected = b.unexpected, nil
+	return unexpected
 }
 
 // Notify begins a barrier with a name (gasnet_barrier_notify); TryBarrier or WaitBarrier ends
@@ -64,9 +64,9 @@ func (t *Team) disseminate(c *core.Context) (did int) {
 	})
 }
 
-// maxEarly bounds what peers may send before a rank has made the team: more than a barrier
+// maxUnexpectedNotices bounds what peers may send before a rank has made the team: more than a barrier
 // takes, of which nobody gets further.
-const maxEarly = 1 << 10
+const maxUnexpectedNotices = 1 << 10
 
 // onBarrier handles [team, team, epoch, round and number in it, flags, id].
 func (t *Team) onBarrier(_ *core.Token, src core.Rank, args []uint32, _ []byte) error {
@@ -75,10 +75,10 @@ func (t *Team) onBarrier(_ *core.Token, src core.Rank, args []uint32, _ []byte) 
 		return fmt.Errorf("%d arguments", len(args))
 	}
 	if !b.Ready() {
-		if len(b.early) >= maxEarly {
-			return fmt.Errorf("more than %d messages before the team is made", maxEarly)
+		if len(b.unexpected) >= maxUnexpectedNotices {
+			return fmt.Errorf("more than %d messages before the team is made", maxUnexpectedNotices)
 		}
-		b.early = append(b.early, &stray{src, (*Team).onBarrier, slices.Clone(args), nil})
+		b.unexpected = append(b.unexpected, &unexpected{src, (*Team).onBarrier, slices.Clone(args), nil})
 		return nil
 	}
 	n := engine.Notice{

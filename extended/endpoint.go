@@ -64,15 +64,15 @@ type Endpoint struct {
 	native natives
 	ops    operations
 
-	world    *Team
-	teams    map[uint64]*Team    // by id; changed where handlers run
-	lastTeam *Team               // the one that a message was for last
-	strays   map[uint64][]*stray // messages for teams to come
-	straying int                 // what they cost
-	serial   uint32              // of the last team named after this rank
+	world          *Team
+	teams          map[uint64]*Team         // by id; changed where handlers run
+	lastTeam       *Team                    // the one that a message was for last
+	unexpected     map[uint64][]*unexpected // messages for teams that this rank has not made, by team
+	unexpectedCost int                      // what those messages cost
+	serial         uint32                   // of the last team named after this rank
 
 	engaged, spare []*Team        // teams that may go on
-	confirmations  []confirmation // to be sent
+	creditReturns  []creditReturn // to be sent
 	scratch        engine.Arena   // shared scratch memory, of teams
 	forced         coll.Forced    // algorithms of collectives that overrule the table; nil for none
 	debug          bool
@@ -174,7 +174,7 @@ func (ep *Endpoint) handlers() []core.HandlerEntry {
 		{Index: handlerFetched, Func: ep.onFetched, Name: "fetched"},
 		{Index: handlerBarrier, Func: ep.forTeam((*Team).onBarrier), Name: "barrier"},
 		{Index: handlerColl, Func: ep.forTeam((*Team).onColl), Name: "collective"},
-		{Index: handlerCollCredit, Func: ep.onCollCredit, Name: "collective, confirmed"},
+		{Index: handlerCollCredit, Func: ep.onCollCredit, Name: "collective, credit"},
 	}
 }
 

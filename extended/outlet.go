@@ -34,7 +34,7 @@ func (ep *Endpoint) advance(c *core.Context) (did int) {
 		teams[i] = nil
 	}
 	ep.spare = teams
-	return did + ep.sendConfirmations(c)
+	return did + ep.sendCreditReturns(c)
 }
 
 // later handles a send that failed: without room, the team tries again at the next poll.
@@ -109,34 +109,34 @@ func (t *Team) onColl(tok *core.Token, src core.Rank, args []uint32, data []byte
 	switch {
 	case back == 0:
 	case tok == nil: // it came before the team
-		t.outlet.Confirm(int(m.From), m.Window, back)
+		t.outlet.ReturnCredit(int(m.From), m.Window, back)
 	default:
 		t.ep.reply(tok, handlerCollCredit, args[0], args[1], uint32(t.self), m.Window, back)
 	}
 	return err
 }
 
-// confirmation gives back credit.
-type confirmation struct {
+// creditReturn is credit that goes back to a member by a request.
+type creditReturn struct {
 	dst    core.Rank
 	team   *Team
 	window uint32
 	back   uint32
 }
 
-// Confirm implements engine.Outlet: by a request, where no reply can.
-func (o *outlet) Confirm(to int, window, back uint32) {
-	o.ep.confirmations = append(o.ep.confirmations, confirmation{o.members[to], o.Team, window, back})
+// ReturnCredit implements engine.Outlet: by a request, where no reply can.
+func (o *outlet) ReturnCredit(to int, window, back uint32) {
+	o.ep.creditReturns = append(o.ep.creditReturns, creditReturn{o.members[to], o.Team, window, back})
 	o.ep.core.Kick()
 }
 
-// sendConfirmations sends those for which there is room.
-func (ep *Endpoint) sendConfirmations(c *core.Context) (did int) {
-	if len(ep.confirmations) == 0 {
+// sendCreditReturns sends what credit goes back by requests, as far as there is room.
+func (ep *Endpoint) sendCreditReturns(c *core.Context) (did int) {
+	if len(ep.creditReturns) == 0 {
 		return 0
 	}
-	wait := ep.confirmations[:0]
-	for _, x := range ep.confirmations {
+	wait := ep.creditReturns[:0]
+	for _, x := range ep.creditReturns {
 		err := c.TryShort(x.dst, handlerCollCredit, uint32(x.team.id), uint32(x.team.id>>32), uint32(x.team.self), x.window, x.back)
 		switch {
 		case err == nil:
@@ -149,8 +149,8 @@ func (ep *Endpoint) sendConfirmations(c *core.Context) (did int) {
 			return did
 		}
 	}
-	clear(ep.confirmations[len(wait):])
-	ep.confirmations = wait
+	clear(ep.creditReturns[len(wait):])
+	ep.creditReturns = wait
 	return did
 }
 

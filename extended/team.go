@@ -110,11 +110,11 @@ func (c *Context) newTeam(id uint64, members []core.Rank) (*Team, error) {
 	}, &t.outlet)
 	err := c.Exclusively(func() {
 		ep.teams[id] = t
-		for _, m := range ep.strays[id] {
-			ep.straying -= engine.Cost(len(m.data))
+		for _, m := range ep.unexpected[id] {
+			ep.unexpectedCost -= engine.Cost(len(m.data))
 			m.deliver(t)
 		}
-		delete(ep.strays, id)
+		delete(ep.unexpected, id)
 	})
 	if err != nil {
 		return nil, err
@@ -337,15 +337,15 @@ func (t *Team) String() string {
 	return fmt.Sprintf("team %d.%d of %d", t.id>>32, uint32(t.id), len(t.members))
 }
 
-// stray is a message for a team that this rank has not made yet.
-type stray struct {
+// unexpected is a message for a team that this rank has not made yet.
+type unexpected struct {
 	src     core.Rank
 	handler teamHandler
 	args    []uint32
 	data    []byte
 }
 
-func (m *stray) deliver(t *Team) {
+func (m *unexpected) deliver(t *Team) {
 	if err := m.handler(t, nil, m.src, m.args, m.data); err != nil {
 		t.ep.core.Fail(err)
 	}
@@ -365,7 +365,7 @@ func (ep *Endpoint) forTeam(handle teamHandler) core.Handler {
 		t := ep.lastTeam
 		if t == nil || t.id != id || t.freed {
 			if t = ep.teams[id]; t == nil {
-				ep.keepStray(tok, id, &stray{tok.Src(), handle, slices.Clone(args), slices.Clone(data)})
+				ep.keepUnexpected(tok, id, &unexpected{tok.Src(), handle, slices.Clone(args), slices.Clone(data)})
 				return
 			}
 			ep.lastTeam = t
@@ -376,17 +376,17 @@ func (ep *Endpoint) forTeam(handle teamHandler) core.Handler {
 	}
 }
 
-// maxStrays bounds the bytes that peers who are ahead can make this rank keep, the cost
+// maxUnexpected bounds the bytes that peers who are ahead can make this rank keep, the cost
 // of each message included: far more than the messages with which teams begin.
-const maxStrays = 64 << 20
+const maxUnexpected = 64 << 20
 
-func (ep *Endpoint) keepStray(tok *core.Token, id uint64, m *stray) {
-	if ep.straying += engine.Cost(len(m.data)); ep.straying > maxStrays {
-		ep.malformed(tok, "team %d.%d is unknown here, as are those of messages of %d bytes before; was it freed?", id>>32, uint32(id), ep.straying)
+func (ep *Endpoint) keepUnexpected(tok *core.Token, id uint64, m *unexpected) {
+	if ep.unexpectedCost += engine.Cost(len(m.data)); ep.unexpectedCost > maxUnexpected {
+		ep.malformed(tok, "team %d.%d is unknown here, as are those of messages of %d bytes before; was it freed?", id>>32, uint32(id), ep.unexpectedCost)
 		return
 	}
-	if ep.strays == nil {
-		ep.strays = make(map[uint64][]*stray)
+	if ep.unexpected == nil {
+		ep.unexpected = make(map[uint64][]*unexpected)
 	}
-	ep.strays[id] = append(ep.strays[id], m)
+	ep.unexpected[id] = append(ep.unexpected[id], m)
 }

@@ -179,10 +179,10 @@ type conduit struct {
 	creditors []*peer        // who has returned credits, see collect
 	opened    [lanes][]*peer // who may have open packets
 
-	out   [lanes]outgoing
-	in    [lanes]incoming
-	late  slab // messages whose payload is still to come
-	loans loans
+	out  [lanes]outgoing
+	in   [lanes]incoming
+	late slab // messages whose payload is still to come
+	pins pins
 
 	joint   joint
 	service service
@@ -318,7 +318,7 @@ func (c *conduit) Close() error {
 		return err
 	}
 	c.forgetCollectives()
-	c.loans.close()
+	c.pins.close()
 	var err error
 	for _, r := range c.regions {
 		err = errors.Join(err, r.Close())

@@ -6,46 +6,47 @@ import (
 	"github.com/aqueduct-go/aqueduct/core"
 )
 
-// loan is a payload that leaves from where the caller has it, which may be the Go heap.
-type loan struct {
-	pin runtime.Pinner
-	lc  *core.Completion // nil: the reply tells the caller
+// pin is a payload that leaves from the caller's memory. The memory may be of the Go heap, so it is pinned
+// until the payload has left.
+type pin struct {
+	pinner runtime.Pinner
+	lc     *core.Completion // nil: the reply tells the caller
 }
 
-// loans holds those that are under way, by number. It grows to as many as ever were.
-type loans struct {
-	all  []*loan
+// pins has the pins that are under way, by number. It grows to as many as ever were.
+type pins struct {
+	all  []*pin
 	free []uint32
 }
 
-// close ends the loans that are still under way.
-func (s *loans) close() {
+// close ends the pins that are still under way.
+func (s *pins) close() {
 	for _, x := range s.all {
-		x.pin.Unpin()
+		x.pinner.Unpin()
 	}
 }
 
-// lend takes the payload of op and returns the id of its post.
-func (c *conduit) lend(op *core.Op) uint64 {
-	s := &c.loans
+// pin pins the payload of op and returns the id of its post.
+func (c *conduit) pin(op *core.Op) uint64 {
+	s := &c.pins
 	if len(s.free) == 0 {
 		s.free = append(s.free, uint32(len(s.all)))
-		s.all = append(s.all, new(loan))
+		s.all = append(s.all, new(pin))
 	}
 	n := s.free[len(s.free)-1]
 	s.free = s.free[:len(s.free)-1]
-	s.all[n].pin.Pin(&op.Src[0])
+	s.all[n].pinner.Pin(&op.Src[0])
 	s.all[n].lc = op.LC
-	return idOf(ofLoan, requests, int(n))
+	return idOf(ofPinned, requests, int(n))
 }
 
-// giveBack ends a loan: the payload has left.
-func (c *conduit) giveBack(n uint32) {
-	x := c.loans.all[n]
-	x.pin.Unpin()
+// unpin ends a pin: the payload has left.
+func (c *conduit) unpin(n uint32) {
+	x := c.pins.all[n]
+	x.pinner.Unpin()
 	if x.lc != nil {
 		x.lc.Complete()
 	}
 	x.lc = nil
-	c.loans.free = append(c.loans.free, n)
+	c.pins.free = append(c.pins.free, n)
 }

@@ -22,8 +22,8 @@ func lendingSpec(t testing.TB, got *int) core.AttachSpec {
 	}}
 }
 
-// TestLoans sends payloads of the Go heap that are lent, and collected as soon as that is possible.
-func TestLoans(t *testing.T) {
+// TestPinned sends payloads of the Go heap that are lent, and collected as soon as that is possible.
+func TestPinned(t *testing.T) {
 	const n, size = 100, 10_000
 	for _, reach := range []bool{false, true} {
 		name := register(t, mpitest.Options{Unruly: true, Reach: reach})
@@ -37,7 +37,7 @@ func TestLoans(t *testing.T) {
 				return ep.WaitUntil(func() bool { return got >= 2*n })
 			}
 			var lent core.Completion
-			under := 0 // requests that had loans under way when they returned
+			under := 0 // requests whose payloads were leaving when they returned
 			for i := range n {
 				for _, m := range []core.Message{
 					{Kind: core.Medium, Handler: request, LC: &lent},
@@ -66,9 +66,9 @@ func TestLoans(t *testing.T) {
 	}
 }
 
-// TestLoansNotWaitedFor ends jobs in the middle of loans: nothing stays pinned, which the collector
+// TestPinnedNotWaitedFor ends jobs while payloads are leaving: nothing stays pinned, which the collector
 // would notice.
-func TestLoansNotWaitedFor(t *testing.T) {
+func TestPinnedNotWaitedFor(t *testing.T) {
 	name := register(t, mpitest.Options{Unruly: true})
 	for range 10 {
 		err := core.RunGoroutines(2, core.Config{Conduit: name}, func(j *core.Job) error {
@@ -87,8 +87,8 @@ func TestLoansNotWaitedFor(t *testing.T) {
 	}
 }
 
-// Sending what is lent allocates nothing.
-func TestLoansAllocate(t *testing.T) {
+// TestPinnedAllocates: sending what is lent allocates nothing.
+func TestPinnedAllocates(t *testing.T) {
 	for _, reach := range []bool{false, true} {
 		name := register(t, mpitest.Options{Reach: reach})
 		err := core.RunGoroutines(1, core.Config{Conduit: name, Threads: core.Single}, func(j *core.Job) error {

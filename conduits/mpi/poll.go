@@ -85,8 +85,8 @@ func (c *conduit) file(d *Completion) {
 	case ofStage:
 		c.out[l].idle = append(c.out[l].idle, n)
 		c.ended()
-	case ofLoan:
-		c.giveBack(n)
+	case ofPinned:
+		c.unpin(n)
 		c.ended()
 	case ofReceive:
 		c.arrive(l, c.in[l].packets[n], d)

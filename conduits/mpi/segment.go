@@ -22,7 +22,7 @@ type packet struct {
 const (
 	ofPacket     = (iota + 1) << 33 // a packet that is sent
 	ofStage                         // a payload that is sent
-	ofLoan                          // a payload that is sent from where the caller has it
+	ofPinned                        // a payload that is sent from where the caller has it
 	ofReceive                       // a packet that is received
 	ofLate                          // a payload that is received
 	ofCollective                    // no post: a collective operation

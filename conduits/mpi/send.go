@@ -11,11 +11,11 @@ type carriage uint8
 const (
 	packed carriage = iota // in the packet
 	staged                 // as a message of its own, out of a stage
-	lent                   // as a message of its own, from where the caller has it
+	pinned                 // as a message of its own, from where the caller has it
 	placed                 // by stores to the receiver's segment, before the packet
 )
 
-// carriage chooses for the payload of op. The models charge for copies into stages, and so lend
+// carriage chooses for the payload of op. The models charge for copies into stages, and so pin
 // nothing.
 func (c *conduit) carriage(p *peer, op *core.Op) carriage {
 	switch {
@@ -24,7 +24,7 @@ func (c *conduit) carriage(p *peer, op *core.Op) carriage {
 	case packetHeader+recordSize(op.Hdr.NArgs(), op.Len) <= c.packet:
 		return packed
 	case op.Src != nil && c.proc == nil:
-		return lent
+		return pinned
 	}
 	return staged
 }
@@ -90,9 +90,9 @@ func (c *conduit) Commit(op *core.Op) {
 	case staged:
 		tag = p.nextTag()
 		payload = Post{Buf: o.stages[k.stage][:op.Len], ID: idOf(ofStage, l, int(k.stage)), Peer: p.rank, Tag: tag}
-	case lent:
+	case pinned:
 		tag = p.nextTag()
-		payload = Post{Buf: op.Src, ID: c.lend(op), Peer: p.rank, Tag: tag}
+		payload = Post{Buf: op.Src, ID: c.pin(op), Peer: p.rank, Tag: tag}
 	case placed:
 		tag = inPlace
 	}

@@ -102,7 +102,7 @@ func negotiationRefused(t *T) error {
 }
 
 func negotiationRefusedReply(t *T) error {
-	var got, stray int
+	var got, unwanted int
 	ep, err := attach(t, func(tok *core.Token, _ []uint32, _ []byte) {
 		refused(t, "Commit of no reply", tok.Commit(answer, 0))
 		for _, o := range badOffers(tok.MaxReplyMedium()) {
@@ -129,7 +129,7 @@ func negotiationRefusedReply(t *T) error {
 		}
 		refuseReplies(t, "after a committed one", tok)
 	}, func(_ *core.Token, args []uint32, data []byte) { got++; checkDeal(t, args, data) },
-		func(*core.Token, []uint32, []byte) { stray++ })
+		func(*core.Token, []uint32, []byte) { unwanted++ })
 	if err != nil {
 		return err
 	}
@@ -144,15 +144,15 @@ func negotiationRefusedReply(t *T) error {
 	if err := ep.Barrier(); err != nil {
 		return err
 	}
-	if got != 2 || stray != 0 {
-		t.Errorf("%d replies and %d refused ones arrived, want 2 and 0", got, stray)
+	if got != 2 || unwanted != 0 {
+		t.Errorf("%d replies and %d refused ones arrived, want 2 and 0", got, unwanted)
 	}
 	return nil
 }
 
 func negotiationRestricts(t *T) error {
-	var got, stray int
-	ep, err := attach(t, func(*core.Token, []uint32, []byte) { got++ }, func(*core.Token, []uint32, []byte) { stray++ })
+	var got, unwanted int
+	ep, err := attach(t, func(*core.Token, []uint32, []byte) { got++ }, func(*core.Token, []uint32, []byte) { unwanted++ })
 	if err != nil {
 		return err
 	}
@@ -182,8 +182,8 @@ func negotiationRestricts(t *T) error {
 	if err := ep.Barrier(); err != nil {
 		return err
 	}
-	if stray != 0 {
-		t.Errorf("%d refused requests arrived", stray)
+	if unwanted != 0 {
+		t.Errorf("%d refused requests arrived", unwanted)
 	}
 	return nil
 }

@@ -94,7 +94,7 @@ func refusalReplies(t *T) error {
 }
 
 func refusalInHandlers(t *T) error {
-	var ran, stray int
+	var ran, unwanted int
 	try := func(tok *core.Token, _ []uint32, _ []byte) {
 		ran++
 		c := tok.Context()
@@ -115,7 +115,7 @@ func refusalInHandlers(t *T) error {
 			}
 		}
 	}
-	ep, err := attach(t, try, try, func(*core.Token, []uint32, []byte) { stray++ })
+	ep, err := attach(t, try, try, func(*core.Token, []uint32, []byte) { unwanted++ })
 	if err != nil {
 		return err
 	}
@@ -130,8 +130,8 @@ func refusalInHandlers(t *T) error {
 			return err
 		}
 	}
-	if stray != 0 {
-		t.Errorf("%d requests of handlers arrived", stray)
+	if unwanted != 0 {
+		t.Errorf("%d requests of handlers arrived", unwanted)
 	}
 	return nil
 }

@@ -43,10 +43,10 @@ func refuseReplies(t *T, when string, tok *core.Token) {
 // oneExchange sends one request of each category, runs the case's handlers, and sees to it
 // that no reply arrived at extra.
 func oneExchange(t *T, ask, tell core.Handler) error {
-	var told, stray int
+	var told, unwanted int
 	ep, err := attach(t, ask,
 		func(tok *core.Token, args []uint32, data []byte) { told++; tell(tok, args, data) },
-		func(*core.Token, []uint32, []byte) { stray++ })
+		func(*core.Token, []uint32, []byte) { unwanted++ })
 	if err != nil {
 		return err
 	}
@@ -61,8 +61,8 @@ func oneExchange(t *T, ask, tell core.Handler) error {
 	if err := ep.Barrier(); err != nil {
 		return err
 	}
-	if told != len(kinds) || stray != 0 {
-		t.Errorf("%d replies and %d refused ones arrived, want %d and 0", told, stray, len(kinds))
+	if told != len(kinds) || unwanted != 0 {
+		t.Errorf("%d replies and %d refused ones arrived, want %d and 0", told, unwanted, len(kinds))
 	}
 	return nil
 }

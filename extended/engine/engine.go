@@ -21,8 +21,9 @@ type Outlet interface {
 	// Send sends a part of a message to a member, which hands it to Arrive. False: there is no room now, and
 	// Advance will be called. p and its Data are the engine's when Send returns.
 	Send(to int, p *Part) bool
-	// Confirm has a member call Credit with this one's number, the window and the bytes.
-	Confirm(to int, window, bytes uint32)
+	// ReturnCredit gives bytes of credit back to a member, which calls Credit with this one's number, the window and
+	// the bytes.
+	ReturnCredit(to int, window, bytes uint32)
 	// Engage has Advance called, soon but not by this call.
 	Engage()
 	// Fail tells of a part from a member that Arrive has kept, and that turned out to be wrong.
@@ -57,16 +58,16 @@ type Engine struct {
 	retry bool    // one of those held may go on now
 	full  bool    // there was no room for a message in this round
 
-	early   map[uint32]*early // messages of calls that this rank has not begun, by call
-	unused  *early
-	free    *call
-	credits credits
-	base    int    // where in shared scratch memory this team's piece lies
-	space   Arena  // the piece
-	asked   uint32 // tickets for it that were given out
-	served  uint32 // and that were served
-	plans   plans
-	said    []Signature // debug mode: of the latest calls, by number modulo the length
+	unexpected map[uint32]*unexpected // parts of calls that this rank has not begun, by call
+	unused     *unexpected
+	free       *call
+	credits    credits
+	base       int    // where in shared scratch memory this team's piece lies
+	space      Arena  // the piece
+	asked      uint32 // tickets for it that were given out
+	served     uint32 // and that were served
+	plans      plans
+	said       []Signature // debug mode: of the latest calls, by number modulo the length
 }
 
 // Init makes the engine ready for calls without shared scratch memory.
@@ -313,7 +314,7 @@ func (s *Engine) send(x *call, step *coll.Step) bool {
 	}
 	for {
 		if credit.used[window] >= creditWindow {
-			return false // until a confirmation comes
+			return false // until credit comes back
 		}
 		p.Off, p.Data = uint32(x.sent), data[x.sent:min(len(data), x.sent+s.Part)]
 		if !s.out.Send(step.Peer, p) {
@@ -343,11 +344,11 @@ type Part struct {
 	Data   []byte
 }
 
-// early is a part that came before its call was begun.
-type early struct {
+// unexpected is a part that came before its call was begun.
+type unexpected struct {
 	Part
 	buf  []byte // what Data lies in; kept
-	next *early
+	next *unexpected
 }
 
 // Arrive takes a part that has come from member m.From. The caller has checked that it is a member's, and
@@ -370,7 +371,7 @@ func (s *Engine) Arrive(m *Part) (back uint32, err error) {
 	return back, s.deliver(x, m)
 }
 
-// Credit takes back what a member has confirmed.
+// Credit takes the credit that a member has returned.
 func (s *Engine) Credit(from int, window, back uint32) error {
 	if window >= windows {
 		return fmt.Errorf("no window %d", window)
@@ -391,50 +392,50 @@ func (s *Engine) keep(m *Part) error {
 	}
 	e := s.unused
 	if e == nil {
-		e = new(early)
+		e = new(unexpected)
 	} else {
 		s.unused = e.next
 	}
 	e.Part = *m
 	e.buf = append(e.buf[:0], m.Data...)
 	e.Data = e.buf
-	if s.early == nil {
-		s.early = make(map[uint32]*early)
+	if s.unexpected == nil {
+		s.unexpected = make(map[uint32]*unexpected)
 	}
-	e.next = s.early[m.Call]
-	s.early[m.Call] = e
+	e.next = s.unexpected[m.Call]
+	s.unexpected[m.Call] = e
 	return nil
 }
 
 // replay delivers the messages of a call that came before it was begun.
 func (s *Engine) replay(x *call) {
-	if len(s.early) == 0 {
+	if len(s.unexpected) == 0 {
 		return
 	}
-	e := s.early[x.seq]
+	e := s.unexpected[x.seq]
 	if e == nil {
 		return
 	}
-	delete(s.early, x.seq)
+	delete(s.unexpected, x.seq)
 	for e != nil {
 		s.credits.unkeep(int(e.From), e.Window, len(e.Data))
 		if back := s.credits.find(int(e.From), e.Window, len(e.Data)); back > 0 {
-			s.out.Confirm(int(e.From), e.Window, back)
+			s.out.ReturnCredit(int(e.From), e.Window, back)
 		}
 		if err := s.deliver(x, &e.Part); err != nil {
 			s.out.Fail(int(e.From), err)
 		}
 		done := e
 		e = e.next
-		if done.Data = nil; cap(done.buf) > keepEarly {
+		if done.Data = nil; cap(done.buf) > keepUnexpected {
 			done.buf = nil
 		}
 		done.next, s.unused = s.unused, done
 	}
 }
 
-// keepEarly is how large a buffer of a part that came early is kept for the next one.
-const keepEarly = 4 << 10
+// keepUnexpected is how large a buffer of a part that came before its call was begun is kept for the next one.
+const keepUnexpected = 4 << 10
 
 // deliver puts a part of a message where it belongs.
 func (s *Engine) deliver(x *call, m *Part) error {

@@ -102,7 +102,7 @@ func (m *member) Send(to int, p *engine.Part) bool {
 	return true
 }
 
-func (m *member) Confirm(to int, window, bytes uint32) {
+func (m *member) ReturnCredit(to int, window, bytes uint32) {
 	m.s.put(m.self, to, message{credit: [2]uint32{window, bytes}})
 }
 func (m *member) Engage()                  { m.engaged = true }
@@ -228,7 +228,7 @@ func (s *script) deliver(from, to int) bool {
 	case x.part != nil:
 		var back uint32
 		if back, err = m.Engine.Arrive(x.part); back > 0 {
-			m.Confirm(from, x.part.Window, back)
+			m.ReturnCredit(from, x.part.Window, back)
 		}
 	case x.notice != nil:
 		if sender := m.Barrier.Sender(*x.notice); sender != from {

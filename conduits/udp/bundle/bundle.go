@@ -38,9 +38,9 @@ type Bundle struct {
 	numbers     map[uint16]bool // that endpoints have or had
 	sites       map[socket.Addr]*site
 	processes   map[processKey]*process
-	known       []*process // the same, in the order of their acquaintance
+	known       []*process // the same, in the order in which they became known
 	recent      *process   // who was looked up last
-	withheld    []unsent
+	refused     []undeliverable
 	tried       int // strangers whose datagrams this poll has tried
 	drops       Drops
 	block       *am2.Block // what the next datagram goes to
@@ -76,7 +76,7 @@ func (b *Bundle) Name(number uint16) am2.Name {
 // were delivered or came back; a packet that came back counts as one.
 func (b *Bundle) Poll(budget int) int {
 	b.enter("Poll")
-	b.giveBack()
+	b.returnRefused()
 	if b.am.Backlog() == 0 {
 		b.receiveSome()
 	}
@@ -107,7 +107,7 @@ func (b *Bundle) Wait(timeout time.Duration) bool {
 	}
 	unacknowledged := b.Unacknowledged() > 0
 	for {
-		b.giveBack()
+		b.returnRefused()
 		got := b.receiveSome()
 		now := b.now()
 		b.sweep(now)
@@ -136,7 +136,7 @@ func (b *Bundle) FD() int { return b.sock.FD }
 
 // Due returns in which time Poll is to be called though the socket is not readable: 0 is now.
 func (b *Bundle) Due() time.Duration {
-	if b.am.Backlog() > 0 || len(b.withheld) > 0 {
+	if b.am.Backlog() > 0 || len(b.refused) > 0 {
 		return 0
 	}
 	now := b.now()

@@ -156,31 +156,32 @@ func (b *Bundle) heard(now time.Duration, p *process) {
 	}
 }
 
-// end notes that a process is over, and has come back what is for it.
+// end notes that a process is over. What is for it is returned to the program.
 func (b *Bundle) end(now time.Duration, p *process) {
 	p.over = true
 	b.am.Ended(now, p.site.addr, p.incarnation, am2.Refused)
 }
 
-// unsent is a process to which something was not sent, since it is over or out of reach.
-type unsent struct {
+// undeliverable is a process that cannot be sent to: it is over or out of reach.
+type undeliverable struct {
 	addr        netip.AddrPort
 	incarnation uint32
 }
 
-// withhold has come back what was to be sent to a process. It waits until am2 may be called.
-func (b *Bundle) withhold(to netip.AddrPort, incarnation uint32) {
-	if u := (unsent{to, incarnation}); !slices.Contains(b.withheld, u) {
-		b.withheld = append(b.withheld, u)
+// refuse notes that a datagram to a process was not sent. What is for that process is returned to the program
+// by returnRefused, since am2, which is sending, cannot be called now.
+func (b *Bundle) refuse(to netip.AddrPort, incarnation uint32) {
+	if u := (undeliverable{to, incarnation}); !slices.Contains(b.refused, u) {
+		b.refused = append(b.refused, u)
 	}
 }
 
-// giveBack does so.
-func (b *Bundle) giveBack() {
-	for _, u := range b.withheld {
+// returnRefused has am2 return what is for the processes that refuse has noted.
+func (b *Bundle) returnRefused() {
+	for _, u := range b.refused {
 		b.am.Ended(b.now(), u.addr, u.incarnation, am2.Refused)
 	}
-	b.withheld = b.withheld[:0]
+	b.refused = b.refused[:0]
 }
 
 // awaits notes that something is sent to a process. To am2 an address that is heard is reachable;

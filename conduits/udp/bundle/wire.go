@@ -21,7 +21,7 @@ func (w wire) Send(to netip.AddrPort, head, body []byte, vain int) {
 	_, incarnation := am2.Incarnations(head)
 	p := b.receiver(to, incarnation)
 	if p == nil || p.over {
-		b.withhold(to, incarnation)
+		b.refuse(to, incarnation)
 		return
 	}
 	head, body = b.seal(p, head, body)

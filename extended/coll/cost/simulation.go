@@ -85,12 +85,12 @@ func (s *Simulation) Run() (Result, error) {
 type run struct {
 	*Simulation
 	Result
-	order   order
-	ranks   []rank
-	early   arrivals
-	builder coll.Builder
-	chunk   []step // what is left of the latest piece of memory for windows
-	err     error
+	order      order
+	ranks      []rank
+	unexpected arrivals
+	builder    coll.Builder
+	chunk      []step // what is left of the latest piece of memory for windows
+	err        error
 }
 
 // rank is how far a rank is. Of its schedule it has a window of steps, and makes the schedule
@@ -167,7 +167,7 @@ func (r *run) has(x *rank, i uint32, s *step) bool {
 		return true
 	}
 	var ok bool
-	if x.arrival, ok = r.early.take(message{i, s.peer, s.number}); ok {
+	if x.arrival, ok = r.unexpected.take(message{i, s.peer, s.number}); ok {
 		x.state |= here
 		return true
 	}
@@ -206,7 +206,7 @@ func (r *run) do(i uint32, s *step) bool {
 func (r *run) deliver(m message, arrival vtime.Time) {
 	x := &r.ranks[m.dst]
 	if x.state&waiting == 0 || x.awaits != m.src || x.number != m.number {
-		r.early.put(m, arrival)
+		r.unexpected.put(m, arrival)
 		return
 	}
 	x.state = x.state&^waiting | here
@@ -292,8 +292,8 @@ func (r *run) finish() (Result, error) {
 	if r.err == nil {
 		r.err = r.deadlock()
 	}
-	if r.err == nil && r.early.used > 0 {
-		r.err = fmt.Errorf("cost: %d messages were sent that nobody awaits", r.early.used)
+	if r.err == nil && r.unexpected.used > 0 {
+		r.err = fmt.Errorf("cost: %d messages were sent that nobody awaits", r.unexpected.used)
 	}
 	if r.err != nil {
 		return Result{}, r.err
@@ -301,7 +301,7 @@ func (r *run) finish() (Result, error) {
 	for i := range r.Simulation.End {
 		r.Simulation.End[i] = r.ranks[i].now
 	}
-	r.Memory += 64*len(r.ranks) + r.order.bytes() + r.early.bytes()
+	r.Memory += 64*len(r.ranks) + r.order.bytes() + r.unexpected.bytes()
 	return r.Result, nil
 }
 
