@@ -2,6 +2,12 @@ package loopback
 
 import "github.com/aqueduct-go/aqueduct/core"
 
+// Plan implements core.Conduit.
+func (c *conduit) Plan(a *core.Attachment) (core.Plan, error) {
+	p, err := parseParams(a.Settings)
+	return core.Plan{MaxSegment: p.maxSegment}, err
+}
+
 // Powers implements core.Conduit.
 func (c *conduit) Powers() core.Powers {
 	p := core.Powers{Limits: core.Limits{

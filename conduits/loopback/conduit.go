@@ -75,12 +75,6 @@ type node struct {
 	closed bool       // modelled: the memory is no more
 }
 
-// Plan implements core.Conduit.
-func (c *conduit) Plan(a *core.Attachment) (core.Plan, error) {
-	p, err := parseParams(a.Settings)
-	return core.Plan{MaxSegment: p.maxSegment}, err
-}
-
 // Attach implements core.Conduit.
 func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	shared, ok := a.Boot.(core.ProcessSharer)
@@ -132,14 +126,6 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	}
 	c.self.memory = c.segment.Bytes()
 	return c.self.memory, nil
-}
-
-// Sleeper implements core.Conduit.
-func (c *conduit) Sleeper() core.Sleeper {
-	if c.model != nil {
-		return nil
-	}
-	return &sleeper{c}
 }
 
 // Close implements core.Conduit.

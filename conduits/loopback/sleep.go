@@ -6,8 +6,17 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
+
+// Sleeper implements core.Conduit.
+func (c *conduit) Sleeper() core.Sleeper {
+	if c.model != nil {
+		return nil
+	}
+	return &sleeper{c}
+}
 
 // bell wakes a sleeping rank. Whoever changes something counts the event first and then
 // looks whether the rank sleeps; the rank says that it sleeps first and then looks at the

@@ -241,12 +241,6 @@ type incoming struct {
 	waiting fifo.Queue[uint32] // late Mediums without a buffer
 }
 
-// Plan implements core.Conduit.
-func (c *conduit) Plan(a *core.Attachment) (core.Plan, error) {
-	_, _, err := parseParams(c.network.settings, a.Settings)
-	return core.Plan{Reach: c.network.Reaches}, err
-}
-
 // Attach implements core.Conduit.
 func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	n := c.network

@@ -1,6 +1,36 @@
 package nbrhd
 
-import "github.com/aqueduct-go/aqueduct/core"
+import (
+	"fmt"
+
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+// Plan implements core.Conduit.
+func (c *conduit) Plan(a *core.Attachment) (core.Plan, error) {
+	var p core.Plan
+	parts, err := c.split(a)
+	if err != nil {
+		return p, err
+	}
+	for i := range c.part {
+		if check := c.names[i].driver.Check; check != nil {
+			if err := check(a.Boot, parts[i].Group); err != nil {
+				return p, fmt.Errorf("nbrhd: the %s conduit, %s, cannot be used: %w", sides[i], c.names[i].driver.Name, err)
+			}
+		}
+		q, err := c.part[i].Plan(&parts[i])
+		if err != nil {
+			return p, fmt.Errorf("nbrhd: the %s conduit: %w", sides[i], err)
+		}
+		p.Footprint += q.Footprint
+		if p.MaxSegment == 0 || q.MaxSegment > 0 && q.MaxSegment < p.MaxSegment {
+			p.MaxSegment = q.MaxSegment
+		}
+		p.Reach = p.Reach || q.Reach
+	}
+	return p, nil
+}
 
 // Powers implements core.Conduit. What the networks do by themselves is passed on, except where the
 // two would have to agree: an atomic operation of one network is not atomic to those of the other,

@@ -57,10 +57,6 @@ const (
 
 var sides = [...]string{near: "near", far: "far"}
 
-// farEvery is the number of polls of which one looks at the far conduit too, where a rank has
-// neighbours. A look at a socket takes some 300 ns, one at memory some 10.
-const farEvery = 8
-
 // conduit is one rank's end.
 type conduit struct {
 	names   pair
@@ -75,32 +71,6 @@ type conduit struct {
 
 // to returns the conduit of a peer.
 func (c *conduit) to(r core.Rank) core.Conduit { return c.part[c.side[r]] }
-
-// Plan implements core.Conduit.
-func (c *conduit) Plan(a *core.Attachment) (core.Plan, error) {
-	var p core.Plan
-	parts, err := c.split(a)
-	if err != nil {
-		return p, err
-	}
-	for i := range c.part {
-		if check := c.names[i].driver.Check; check != nil {
-			if err := check(a.Boot, parts[i].Group); err != nil {
-				return p, fmt.Errorf("nbrhd: the %s conduit, %s, cannot be used: %w", sides[i], c.names[i].driver.Name, err)
-			}
-		}
-		q, err := c.part[i].Plan(&parts[i])
-		if err != nil {
-			return p, fmt.Errorf("nbrhd: the %s conduit: %w", sides[i], err)
-		}
-		p.Footprint += q.Footprint
-		if p.MaxSegment == 0 || q.MaxSegment > 0 && q.MaxSegment < p.MaxSegment {
-			p.MaxSegment = q.MaxSegment
-		}
-		p.Reach = p.Reach || q.Reach
-	}
-	return p, nil
-}
 
 // split returns what each of the two conduits is told.
 func (c *conduit) split(a *core.Attachment) (parts [2]core.Attachment, err error) {
@@ -160,22 +130,6 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 		return nil, errors.Join(err, c.Close())
 	}
 	return segment, nil
-}
-
-// Reserve implements core.Conduit.
-func (c *conduit) Reserve(op *core.Op) core.Result { return c.to(op.Dst).Reserve(op) }
-
-// Commit implements core.Conduit.
-func (c *conduit) Commit(op *core.Op) { c.to(op.Dst).Commit(op) }
-
-// Poll implements core.Conduit.
-func (c *conduit) Poll(budget int) int {
-	n := c.part[near].Poll(budget)
-	if c.polls++; c.polls >= c.every {
-		c.polls = 0
-		n += c.part[far].Poll(budget)
-	}
-	return n
 }
 
 // Close implements core.Conduit. The far conduit lets go of the segment before the near one does.

@@ -18,8 +18,8 @@
 //
 // In virtual time the published layout runs on a modelled machine, package hardware, and the
 // conduit's own steps are charged to its processors: file model.go. On machines that ask for
-// it, peers connect at the first use. The modelled adapter also puts and adds to words by
-// itself: files native.go, dma.go and atomic.go.
+// it, peers connect at the first use: file first_use.go. The modelled adapter also puts and adds
+// to words by itself: files native.go, native_dma.go and native_atomic.go.
 //
 // On the message path a node only writes to remote memory and only reads its own.
 package sci

@@ -1,8 +1,6 @@
 package sci
 
 import (
-	"fmt"
-
 	"github.com/aqueduct-go/aqueduct/conduits/sci/sisci"
 	"github.com/aqueduct-go/aqueduct/core"
 )
@@ -74,27 +72,4 @@ func (c *live) Attach(a *core.Attachment) (segment []byte, err error) {
 		c.byRank[p.rank] = p
 	}
 	return segment, nil
-}
-
-// Reach implements core.Reacher.
-func (c *live) Reach(rank core.Rank) ([]byte, error) {
-	p := c.byRank[rank]
-	if m := c.longMap(p.remote); m != nil {
-		return m.Window(0, p.size), nil
-	}
-	return nil, fmt.Errorf("sci: the segment of rank %d cannot be imported", rank)
-}
-
-// Sleeper implements core.Conduit.
-func (c *live) Sleeper() core.Sleeper { return &sleeper{&c.base, c.ready} }
-
-// ready reports whether a message has come that can be taken, or room that one waits for.
-func (c *live) ready() bool {
-	for i := range c.peers {
-		p := &c.peers[i]
-		if p.in[replies].ready() || p.in[requests].ready() && c.replyRoom(p) || p.out[requests].returned() || p.out[replies].returned() {
-			return true
-		}
-	}
-	return false
 }

@@ -245,23 +245,3 @@ func (s *staging) open(dev *sisci.Device, size int) error {
 	s.queue, err = dev.CreateDMAQueue(1)
 	return err
 }
-
-// Sleeper implements core.Conduit.
-func (c *paper) Sleeper() core.Sleeper { return &sleeper{&c.base, c.ready} }
-
-// ready reports whether there is a message, or room that a request waits for.
-func (c *paper) ready() bool {
-	if shm.Load8(c.exist) != 0 || !c.queue.empty() {
-		return true
-	}
-	s := &c.staging[requests]
-	if s.waits.Load() && !s.busy.Load() {
-		return true
-	}
-	for _, p := range c.senders { // live all peers are
-		if p.waits.Load() && p.used.Load() != 1<<pairs-1 {
-			return true
-		}
-	}
-	return false
-}

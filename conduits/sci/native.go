@@ -1,37 +1,11 @@
 package sci
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/aqueduct-go/aqueduct/conduits/sci/sisci"
 	"github.com/aqueduct-go/aqueduct/core"
-	"github.com/aqueduct-go/aqueduct/internal/shm"
-	"github.com/aqueduct-go/aqueduct/internal/sparse"
 )
-
-// modelled is a rank's end on a modelled machine: the published layout, and what the adapter
-// does without the target's processor. That is to put, by stores or by DMA, and to fetch and
-// add. It is no core.Getter: a load stalls the processor for every word, so that to get, the
-// layer above asks the owner to write, by messages.
-//
-// A put is stored under a sequence, and the rank goes on: its polls ask whether the answers are
-// there, until the sequence says that all has arrived. From a size on a put is sent by DMA
-// (dma.go). Additions are in atomic.go.
-//
-// All of it runs on the rank's coroutine, so nothing is locked.
-type modelled struct {
-	*paper
-	from int // bytes from which puts go by DMA
-	most int // bytes of the largest put
-
-	targets     sparse.Table[target] // by rank
-	room        int                  // puts that may be begun yet
-	idle        *put                 // to be reused
-	first, last *batch               // what was stored, oldest first
-	engine      [dmaPuts]dmaPut
-	failed      bool // the job has: nothing is begun or completed any more
-}
 
 // target is a peer that was put to.
 type target struct {
@@ -59,42 +33,6 @@ type batch struct {
 	first, last *put
 	asked       bool // a poll has asked for the answers: nothing more is stored under it
 	next        *batch
-}
-
-// newModelled returns a rank's end on a modelled machine.
-func newModelled(machine string) *modelled {
-	c := &modelled{paper: newPaper()}
-	c.machine = machine
-	return c
-}
-
-// Attach implements core.Conduit.
-func (c *modelled) Attach(a *core.Attachment) ([]byte, error) {
-	p, err := loadMachine(c.machine)
-	if err != nil {
-		return nil, err
-	}
-	settings, err := parseParams(c.profile(), a.Settings)
-	if err != nil {
-		return nil, err
-	}
-	c.from, c.most = sizesOfPuts(settings.dmaFrom, p)
-	c.private += dmaPuts * shm.RoundUp(c.most+dmaUnit)
-	c.room = p.PIO.Outstanding // a put is a transaction at least
-	segment, err := c.paper.Attach(a)
-	if err != nil || c.control.firstUse {
-		return segment, err // what follows is then made when it is first used
-	}
-	c.targets.Init(a.Boot.Size())
-	for i := range c.engine {
-		if c.from > c.most {
-			break // none goes by DMA
-		}
-		if err := c.openDMA(&c.engine[i]); err != nil {
-			return nil, errors.Join(err, c.Close())
-		}
-	}
-	return segment, nil
 }
 
 // MaxPut implements core.Putter.
@@ -235,48 +173,6 @@ func (b *batch) push(p *put) {
 		n := len(p.mem) - p.tail
 		b.q.Store(p.off+n, p.mem[n:])
 	}
-}
-
-// Poll implements core.Conduit: it completes puts, too.
-func (c *modelled) Poll(budget int) int {
-	n := c.paper.Poll(budget)
-	if c.room == c.model.profile.PIO.Outstanding {
-		return n // nothing is under way
-	}
-	return n + c.followEngine() + c.checkStores()
-}
-
-// checkStores asks for the answers to the oldest batch, and goes on to the next if they are
-// there: answers come in the order of the stores. Each time costs what a status register does.
-func (c *modelled) checkStores() (complete int) {
-	for c.first != nil && !c.failed {
-		b := c.first
-		b.asked = true
-		status, known := b.q.TryCheck()
-		if !known {
-			break
-		}
-		if status == sisci.OK || c.repeat(b) {
-			complete += c.end(b)
-		}
-	}
-	return complete
-}
-
-// end ends the oldest batch, which has arrived.
-func (c *modelled) end(b *batch) (complete int) {
-	if c.first = b.next; c.first == nil {
-		c.last = nil
-	}
-	for p := b.first; p != nil; {
-		next := p.next
-		p.next = nil
-		complete += c.arrived(p)
-		p = next
-	}
-	b.first, b.last, b.asked = nil, nil, false
-	b.next, b.target.idle = b.target.idle, b
-	return complete
 }
 
 // repeat stores a batch again, some of which has not arrived. It reports whether that is

@@ -3,6 +3,7 @@ package sci
 import (
 	"sync/atomic"
 
+	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
@@ -64,3 +65,37 @@ type sleeper struct {
 func (s *sleeper) Arm() bool { s.announce(); return s.ready() }
 func (s *sleeper) FD() int   { return s.bell }
 func (s *sleeper) Disarm()   { s.retract() }
+
+// Sleeper implements core.Conduit.
+func (c *live) Sleeper() core.Sleeper { return &sleeper{&c.base, c.ready} }
+
+// ready reports whether a message has come that can be taken, or room that one waits for.
+func (c *live) ready() bool {
+	for i := range c.peers {
+		p := &c.peers[i]
+		if p.in[replies].ready() || p.in[requests].ready() && c.replyRoom(p) || p.out[requests].returned() || p.out[replies].returned() {
+			return true
+		}
+	}
+	return false
+}
+
+// Sleeper implements core.Conduit.
+func (c *paper) Sleeper() core.Sleeper { return &sleeper{&c.base, c.ready} }
+
+// ready reports whether there is a message, or room that a request waits for.
+func (c *paper) ready() bool {
+	if shm.Load8(c.exist) != 0 || !c.queue.empty() {
+		return true
+	}
+	s := &c.staging[requests]
+	if s.waits.Load() && !s.busy.Load() {
+		return true
+	}
+	for _, p := range c.senders { // live all peers are
+		if p.waits.Load() && p.used.Load() != 1<<pairs-1 {
+			return true
+		}
+	}
+	return false
+}

@@ -75,12 +75,6 @@ type conduit struct {
 	attention
 }
 
-// Plan implements core.Conduit.
-func (c *conduit) Plan(a *core.Attachment) (core.Plan, error) {
-	_, err := parseParams(a.Settings)
-	return core.Plan{}, err
-}
-
 // Attach implements core.Conduit.
 func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	if c.params, err = parseParams(a.Settings); err != nil {
