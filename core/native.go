@@ -1,7 +1,9 @@
 package core
 
-// nativeSizes are the bytes of the largest operations that the conduit's network carries
-// out itself; 0 without the power.
+// Native is what the conduit's network carries out by itself, without messages: puts, gets, atomic operations,
+// and collective operations. What this rank's processor does in a segment that it reaches is in place, not native.
+
+// nativeSizes are the bytes of the largest native operations; 0 without the power.
 type nativeSizes struct{ put, get, collective int }
 
 func nativeSizesOf(p *Powers) (n nativeSizes) {

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
@@ -143,42 +144,17 @@ func update[T Number](p unsafe.Pointer, op Op, order Order, a, b T) T {
 		return swap(p, a)
 	case CAS, FCAS:
 		return compareSwap(p, a, b)
-	case Add, FAdd:
-		return fetchAdd(p, a)
-	case Sub, FSub:
-		return fetchAdd(p, -a)
-	case Inc, FInc:
-		return fetchAdd[T](p, 1)
-	case Dec, FDec:
-		var one T = 1
-		return fetchAdd(p, -one)
 	}
-	op = op.ToNonfetching()
+	plain := core.AtomicOp(op).Plain()
+	if v, adds := core.Addend(plain, a); adds {
+		return fetchAdd(p, v)
+	}
 	for {
 		old := load[T](p)
-		if replace(p, old, result(op, old, a)) {
+		if replace(p, old, core.Combine(plain, old, a)) {
 			return old
 		}
 	}
-}
-
-// result returns what an operation makes of x.
-func result[T Number](op Op, x, a T) T {
-	switch op {
-	case And:
-		return fromBits[T](toBits(x) & toBits(a))
-	case Or:
-		return fromBits[T](toBits(x) | toBits(a))
-	case Xor:
-		return fromBits[T](toBits(x) ^ toBits(a))
-	case Mult:
-		return x * a
-	case Min:
-		return min(x, a)
-	case Max:
-		return max(x, a)
-	}
-	panic("extended: no atomic operation " + op.String()) // every caller has checked it
 }
 
 // updateBits is update for values as bits, at off of a window of elements of type t. The

@@ -29,9 +29,7 @@ const types = 6
 var typeNames = [types]string{"Int32", "Uint32", "Int64", "Uint64", "Float32", "Float64"}
 
 // Number is what elements may be in Go. An int or a uint is the type of its size.
-type Number interface {
-	~int | ~uint | ~int32 | ~uint32 | ~int64 | ~uint64 | ~float32 | ~float64
-}
+type Number interface{ core.Number }
 
 // valid reports whether t is one type.
 func (t Type) valid() bool { return t&(1<<types-1) != 0 && t&(t-1) == 0 }
@@ -120,7 +118,7 @@ func (op Op) ToFetching() Op { return op&fetching | op<<fetchShift }
 
 // ToNonfetching returns the form that does not fetch (GEX_OP_TO_NONFETCHING): of Swap,
 // Set; of Get, none. What does not fetch is left as it is.
-func (op Op) ToNonfetching() Op { return (op&^fetching | op>>fetchShift) & plainOps }
+func (op Op) ToNonfetching() Op { return Op(core.AtomicOp(op).Plain()) }
 
 // single reports whether op is one operation.
 func (op Op) single() bool { return op&allOps != 0 && op&(op-1) == 0 }

@@ -127,9 +127,9 @@ func (d *Domain) Type() Type { return d.typ }
 // Ops returns the operations that the domain was made for. A handler may call it.
 func (d *Domain) Ops() Op { return d.ops }
 
-// Native reports whether the operations are done in place: they are complete when the call
+// InPlace reports whether the operations are done in place: they are complete when the call
 // that initiates them returns. A handler may call it.
-func (d *Domain) Native() bool { return d.windows != nil }
+func (d *Domain) InPlace() bool { return d.windows != nil }
 
 // Offloaded reports whether the network carries out the operations: they complete though their
 // owner does not poll. A handler may call it.

@@ -18,7 +18,7 @@ import "fmt"
 // before the release is seen after the acquire. That holds whichever way the domain's
 // operations take:
 //
-//   - In place (Domain.Native), updates that read the element are locked instructions, and
+//   - In place (Domain.InPlace), updates that read the element are locked instructions, and
 //     those of all orders are sequentially consistent. A Get is a load that acquires. A Set
 //     with Acquire is an exchange, so that Sets and Gets with both orders are sequentially
 //     consistent too; one without is a store, which costs less, and which a later Get of

@@ -186,38 +186,16 @@ func (t *task) update(memory []byte) {
 	binary.NativeEndian.PutUint64(memory, y)
 }
 
-// result returns what an operation, fetching or not, makes of x.
+// result returns what an operation, fetching or not, makes of an integer x.
 func result[T int32 | uint32 | int64 | uint64](op core.AtomicOp, x, a, b T) T {
-	if op.Fetching() {
-		op >>= core.FetchShift
-	}
-	switch op {
-	case core.AtomicAnd:
-		return x & a
-	case core.AtomicOr:
-		return x | a
-	case core.AtomicXor:
-		return x ^ a
-	case core.AtomicAdd:
-		return x + a
-	case core.AtomicSub:
-		return x - a
-	case core.AtomicMult:
-		return x * a
-	case core.AtomicMin:
-		return min(x, a)
-	case core.AtomicMax:
-		return max(x, a)
-	case core.AtomicInc:
-		return x + 1
-	case core.AtomicDec:
-		return x - 1
+	switch op = op.Plain(); op {
 	case core.AtomicSet:
 		return a
 	case core.AtomicCAS:
 		if x == a {
 			return b
 		}
+		return x
 	}
-	return x // AtomicGet, or a comparison that failed
+	return core.Combine(op, x, a)
 }

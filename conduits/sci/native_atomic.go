@@ -2,7 +2,6 @@ package sci
 
 import (
 	"encoding/binary"
-	"math"
 
 	"github.com/aqueduct-go/aqueduct/conduits/sci/sisci"
 	"github.com/aqueduct-go/aqueduct/core"
@@ -37,7 +36,8 @@ func (c *modelled) Atomic(a *core.Atomic) core.Result {
 	if lock == nil {
 		return c.fail()
 	}
-	before, ok := c.fetchAdd(peer, lock, int(a.Off), addend(a))
+	v, _ := core.Addend(a.Op.Plain(), uint32(a.A)) // nothing for AtomicGet
+	before, ok := c.fetchAdd(peer, lock, int(a.Off), v)
 	if !ok {
 		return c.fail()
 	}
@@ -45,25 +45,6 @@ func (c *modelled) Atomic(a *core.Atomic) core.Result {
 		binary.NativeEndian.PutUint32(a.Fetched, before)
 	}
 	return core.Completed
-}
-
-// addend returns what an operation adds.
-func addend(a *core.Atomic) uint32 {
-	op := a.Op
-	if op.Fetching() {
-		op >>= core.FetchShift
-	}
-	switch op {
-	case core.AtomicAdd:
-		return uint32(a.A)
-	case core.AtomicSub:
-		return -uint32(a.A)
-	case core.AtomicInc:
-		return 1
-	case core.AtomicDec:
-		return math.MaxUint32
-	}
-	return 0 // AtomicGet
 }
 
 // fetchAdd does an addition, again as long as it is refused. It reports false after a failure.

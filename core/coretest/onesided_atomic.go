@@ -14,8 +14,8 @@ type number interface {
 	int32 | uint32 | int64 | uint64 | float32 | float64
 }
 
-// native64 reads 8 bytes in the machine's order.
-func native64(b []byte) uint64 { return binary.NativeEndian.Uint64(b) }
+// word64 reads 8 bytes in the machine's order.
+func word64(b []byte) uint64 { return binary.NativeEndian.Uint64(b) }
 
 // element is a type of elements, and how its values are bits.
 type element[E number] struct {
@@ -63,7 +63,7 @@ func operations[E number](t *T, ep *core.Endpoint, e element[E]) error {
 		if size == 4 {
 			return uint64(binary.NativeEndian.Uint32(fetched)), err
 		}
-		return native64(fetched), err
+		return word64(fetched), err
 	}
 	if ops&core.AtomicGet == 0 || ops&core.AtomicSet == 0 {
 		ops = 0 // nothing to see the results by
@@ -173,7 +173,7 @@ func oneSidedTickets(t *T) error {
 	}
 	// Whoever drew a ticket marks it at rank 0, by an atomic too.
 	for i := range rounds {
-		ticket := native64(got[8*i:])
+		ticket := word64(got[8*i:])
 		if ticket >= uint64(rounds*t.Size()) {
 			t.Errorf("ticket %d of %d", ticket, rounds*t.Size())
 			continue
@@ -189,7 +189,7 @@ func oneSidedTickets(t *T) error {
 		return err
 	}
 	for k := 0; t.Rank() == 0 && k < rounds*t.Size(); k++ {
-		if n := native64(ep.Segment()[8+8*k:]); n != 1 {
+		if n := word64(ep.Segment()[8+8*k:]); n != 1 {
 			t.Errorf("ticket %d was drawn %d times", k, n)
 		}
 	}

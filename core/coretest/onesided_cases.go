@@ -402,7 +402,7 @@ func oneSidedContexts(t *T) error {
 	if err := ep.Barrier(); err != nil {
 		return err
 	}
-	if n := native64(ep.Segment()[word:]); counted && n != uint64(goroutines*count) {
+	if n := word64(ep.Segment()[word:]); counted && n != uint64(goroutines*count) {
 		t.Errorf("%d additions by %d goroutines made %d", goroutines*count, goroutines, n)
 	}
 	return t.Err()

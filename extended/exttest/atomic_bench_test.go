@@ -87,9 +87,21 @@ func BenchmarkAtomic(b *testing.B) {
 				check(b, err)
 			}
 		})
+		b.Run("FetchMax", func(b *testing.B) {
+			for b.Loop() {
+				_, err := ints.FetchMax(c, 1, 64, 1)
+				check(b, err)
+			}
+		})
 		b.Run("FetchAdd/float64", func(b *testing.B) {
 			for b.Loop() {
 				_, err := doubles.FetchAdd(c, 1, 128, 1)
+				check(b, err)
+			}
+		})
+		b.Run("FetchMax/float64", func(b *testing.B) {
+			for b.Loop() {
+				_, err := doubles.FetchMax(c, 1, 128, 1)
 				check(b, err)
 			}
 		})

@@ -492,8 +492,8 @@ func atomicTeams(t *coretest.T) error {
 		if err != nil {
 			return err
 		}
-		if a.Team() != back || a.Type() != extended.Int32 || a.Ops() != extended.FAdd || a.Native() != back.Reach() || d.Native() != w.Reach() {
-			t.Errorf("domain of %v with %v on %v, native %v", a.Type(), a.Ops(), a.Team(), a.Native())
+		if a.Team() != back || a.Type() != extended.Int32 || a.Ops() != extended.FAdd || a.InPlace() != back.Reach() || d.InPlace() != w.Reach() {
+			t.Errorf("domain of %v with %v on %v, in place %v", a.Type(), a.Ops(), a.Team(), a.InPlace())
 		}
 		for i := range back.Size() {
 			if _, err := a.FetchAdd(c, i, 64, int32(back.Jobrank(i))+1); err != nil {

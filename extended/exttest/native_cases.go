@@ -116,7 +116,7 @@ func nativeDomains(t *coretest.T) error {
 				return err
 			}
 			has := extended.Op(ep.Core().NativeOps(core.ElementType(typ)))
-			if want := has&ops == ops && !d.Native(); d.Offloaded() != want {
+			if want := has&ops == ops && !d.InPlace(); d.Offloaded() != want {
 				t.Errorf("a domain of %v with %v, of which the network has %v, is offloaded: %v", typ, ops, has&ops, d.Offloaded())
 			}
 			before := requests(ep, t.Next())
@@ -128,8 +128,8 @@ func nativeDomains(t *coretest.T) error {
 			if err != nil {
 				return err
 			}
-			if k := requests(ep, t.Next()) - before; x != 5 || (k > 0) == (d.Offloaded() || d.Native()) {
-				t.Errorf("set 5, got %d by %d messages; offloaded: %v, native: %v", x, k, d.Offloaded(), d.Native())
+			if k := requests(ep, t.Next()) - before; x != 5 || (k > 0) == (d.Offloaded() || d.InPlace()) {
+				t.Errorf("set 5, got %d by %d messages; offloaded: %v, in place: %v", x, k, d.Offloaded(), d.InPlace())
 			}
 			if err := d.Free(c); err != nil {
 				return err
@@ -152,7 +152,7 @@ func nativeTickets(t *coretest.T) error {
 		if err != nil {
 			return err
 		}
-		if has := extended.Op(ep.Core().NativeOps(core.ElementType(typ))); d.Offloaded() != (has&ops == ops && !d.Native()) {
+		if has := extended.Op(ep.Core().NativeOps(core.ElementType(typ))); d.Offloaded() != (has&ops == ops && !d.InPlace()) {
 			t.Errorf("a domain of %v with %v, of which the network has %v, is offloaded: %v", typ, ops, has&ops, d.Offloaded())
 		}
 		const first, marks = 1000, 4096 // the first number, and where those that were drawn are marked

@@ -110,7 +110,7 @@ func orderBoth(t *coretest.T) error {
 	if err != nil {
 		return err
 	}
-	if !a.Native() || runtime.NumCPU() < w.Size() {
+	if !a.InPlace() || runtime.NumCPU() < w.Size() {
 		return a.Free(c) // nothing runs at the same time
 	}
 	me, other := w.Rank(), 1-w.Rank()

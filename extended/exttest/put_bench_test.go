@@ -13,7 +13,7 @@ func BenchmarkSmall(b *testing.B) {
 	for _, path := range []struct {
 		name    string
 		noReach bool
-	}{{"native", false}, {"messages", true}} {
+	}{{"place", false}, {"messages", true}} {
 		b.Run(path.name, func(b *testing.B) {
 			err := core.RunGoroutines(2, core.Config{Conduit: "sci", Threads: core.Single, NoReach: path.noReach}, func(job *core.Job) error {
 				ep, err := extended.Attach(job, core.AttachSpec{Segment: "1MB"})

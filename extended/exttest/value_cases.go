@@ -12,7 +12,7 @@ import (
 
 var valueCases = []coretest.Case{{
 	Name:  "value/sizes",
-	Rule:  "values of 1 to 8 bytes are the low-order part in native order at any alignment; gets extend with 0 (GASNet 1.8)",
+	Rule:  "values of 1 to 8 bytes are the low-order part in the machine's order at any alignment; gets extend with 0 (GASNet 1.8)",
 	Ranks: []int{1, 2, 3}, Body: valueSizes,
 }, {
 	Name:  "value/in-flight",
@@ -24,7 +24,7 @@ var valueCases = []coretest.Case{{
 	Ranks: []int{1, 2}, Config: lenient, Body: valueMisuse,
 }}
 
-// low returns the low n bytes of v in native order.
+// low returns the low n bytes of v in the machine's order.
 func low(v uint64, n int) []byte {
 	b := binary.NativeEndian.AppendUint64(nil, v)
 	if binary.NativeEndian.Uint16([]byte{0, 1}) == 1 {
