@@ -353,7 +353,7 @@ func TestMisuse(t *testing.T) {
 		{"-n 2 --lose 1@1ms --goroutines true", "--lose is for jobs in virtual time"},
 		{"-n 2 --trace t true", "--trace is for jobs in virtual time"},
 		{"-n 2 --model-report true", "--model-report is for jobs in virtual time"},
-		{"-n 2 --model loopback --lose 1 true", "want RANK@TIME"},
+		{"-n 2 --model loopback --lose 1 true", `--lose: loss "1"; want RANK@TIME, such as 3@1.5ms`},
 		{"-n 2 --model loopback --lose 2@1ms true", "there are ranks 0 to 1"},
 		{"-n 2 --model loopback --trace= true", "--trace needs a value"},
 		{"-n 2 --set latency true", "want KEY=VALUE"},

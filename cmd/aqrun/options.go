@@ -275,7 +275,7 @@ func (o *options) checkModel(fs *pflag.FlagSet) error {
 	for _, text := range o.lose {
 		l, err := aqueduct.ParseLoss(text)
 		if err != nil {
-			return fmt.Errorf("--lose %q: want RANK@TIME, such as 3@1.5ms", text)
+			return fmt.Errorf("--lose: %w", err)
 		}
 		if int(l.Rank) >= o.n {
 			return fmt.Errorf("--lose %s: there are ranks 0 to %d", text, o.n-1)

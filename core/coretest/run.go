@@ -114,7 +114,7 @@ func runKind(t *testing.T, k *Kind, some []combination) {
 func combinations(t *testing.T, cases []*Case, kinds []Kind) []combination {
 	apart := make([]map[string]bool, len(kinds))
 	for i, k := range kinds {
-		apart[i] = probe(t, k.Launcher, k.Config, cases)
+		apart[i] = probe(t, &k, cases)
 	}
 	var all []combination
 	for _, c := range cases {
@@ -144,14 +144,14 @@ func missing(l Launcher, cfg core.Config, c *Case) string {
 }
 
 // probe runs a job that asks the cases whether they apply, and returns the names of those that do not.
-func probe(t testing.TB, l Launcher, cfg core.Config, cases []*Case) map[string]bool {
+func probe(t testing.TB, k *Kind, cases []*Case) map[string]bool {
 	t.Helper()
 	if !slices.ContainsFunc(cases, func(c *Case) bool { return c.When != nil }) {
 		return nil
 	}
-	o := l.Launch(t, &Launch{Case: probeCase(cases), Ranks: 2, Config: cfg, Dir: t.TempDir(), Timeout: timeout})
+	o := k.Launcher.Launch(t, &Launch{Case: probeCase(cases), Ranks: 2, Config: k.Config, Dir: t.TempDir(), Timeout: timeout})
 	if err := succeeds(o); err != nil {
-		t.Fatalf("no rank can say which cases apply: status %d, error: %v\noutput:\n%s", o.Status, o.Err, o.Output)
+		t.Fatalf("kind %q: no rank can say which cases apply: status %d, error: %v\noutput:\n%s", k.Name, o.Status, o.Err, o.Output)
 	}
 	names := map[string]bool{}
 	for line := range strings.Lines(o.Output) {

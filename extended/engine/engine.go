@@ -344,6 +344,10 @@ type Part struct {
 	Data   []byte
 }
 
+// ordinal returns the number of the part's call as people are told it: the first call is 1, as in reports of calls
+// that hang.
+func (p *Part) ordinal() uint32 { return p.Call + 1 }
+
 // unexpected is a part that came before its call was begun.
 type unexpected struct {
 	Part
@@ -363,9 +367,9 @@ func (s *Engine) Arrive(m *Part) (back uint32, err error) {
 	x := s.at(m.Call)
 	if x == nil {
 		if s.Debug {
-			return 0, fmt.Errorf("call %d of %v is %v there, and was %v here", m.Call, s.Team, s.Describe(m.Says), s.Describe(s.said[m.Call%uint32(len(s.said))]))
+			return 0, fmt.Errorf("call %d of %v is %v there, and was %v here", m.ordinal(), s.Team, s.Describe(m.Says), s.Describe(s.said[m.Call%uint32(len(s.said))]))
 		}
-		return 0, fmt.Errorf("call %d of %v is over; do the members' arguments agree?", m.Call, s.Team)
+		return 0, fmt.Errorf("call %d of %v is over; do the members' arguments agree?", m.ordinal(), s.Team)
 	}
 	back = s.credits.find(int(m.From), m.Window, len(m.Data))
 	return back, s.deliver(x, m)
@@ -440,7 +444,7 @@ const keepUnexpected = 4 << 10
 // deliver puts a part of a message where it belongs.
 func (s *Engine) deliver(x *call, m *Part) error {
 	if s.Debug && x.says != m.Says {
-		return fmt.Errorf("call %d of %v is %v there, %v here", m.Call, s.Team, s.Describe(m.Says), s.Describe(x.says))
+		return fmt.Errorf("call %d of %v is %v there, %v here", m.ordinal(), s.Team, s.Describe(m.Says), s.Describe(x.says))
 	}
 	i := x.plan.find(int(m.From), m.Number)
 	if i < 0 {
@@ -448,7 +452,7 @@ func (s *Engine) deliver(x *call, m *Part) error {
 	}
 	r := &x.plan.Recvs[i]
 	if s.Debug && m.Total != uint32(r.To.Len) {
-		return fmt.Errorf("call %d of %v, %v: %d bytes from member %d there, %d here", m.Call, s.Team, s.Describe(x.says), m.Total, m.From, r.To.Len)
+		return fmt.Errorf("call %d of %v, %v: %d bytes from member %d there, %d here", m.ordinal(), s.Team, s.Describe(x.says), m.Total, m.From, r.To.Len)
 	}
 	n := max(1, len(m.Data)) // a signal counts one
 	if r.To.Len == 0 && len(m.Data) > 0 || r.To.Len > 0 && len(m.Data) == 0 ||

@@ -37,7 +37,7 @@ type Work interface {
 	// Halted tells whether nothing more is to be sent.
 	Halted() bool
 	// Done tells that the state of the chain says that it has ended, and whether it was aborted with
-	// something left. The channel goes on with the next chain before.
+	// something left, which empty descriptors are not. The channel goes on with the next chain before.
 	Done(aborted bool)
 }
 

@@ -118,3 +118,26 @@ func TestChains(t *testing.T) {
 		t.Error("a chain is at work after its end")
 	}
 }
+
+// TestAbortAtEmpty stops chains of which only empty descriptors are left: nothing is kept from being sent, so they
+// are not aborted. The times are before the burst has left the bus, while its answer is missing, and after that.
+func TestAbortAtEmpty(t *testing.T) {
+	t.Parallel()
+	for _, sizes := range [][]int{{64, 0}, {64, 0, 0}, {0, 64, 0}} {
+		for _, at := range []vtime.Time{15, 50, 119, 122} {
+			s := vtime.NewSimulation(1)
+			d := &hw.DMA{Start: 5, Fetch: 3, Burst: 64, Outstanding: 1, Complete: 7}
+			var log []string
+			w := &work{name: "w", sizes: sizes, loop: &s.Loop, log: &log}
+			w.chain = hw.NewChain(&s.Loop, d, new(hw.Channel), w)
+			w.chain.Post(0)
+			s.At(at, (*stop)(w), 0, 0)
+			if err := s.Run(); err != nil {
+				t.Fatal(err)
+			}
+			if got := log[len(log)-1]; got != "125 w done, aborted: false" {
+				t.Errorf("blocks of %v, stopped at %d: %s", sizes, int64(at), got)
+			}
+		}
+	}
+}

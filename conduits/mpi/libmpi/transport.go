@@ -125,16 +125,9 @@ func (t *transport) progress(posts []mpi.Post, done []mpi.Completion, spin C.int
 		}
 	}
 	t.used = true
-	n, most := len(posts), min(len(done), len(t.done))
-	if t.lib.shared.Load() {
-		t.lib.mu.Lock()
-		t.cross(n, most, spin)
-		t.lib.mu.Unlock()
-	} else {
-		t.cross(n, most, spin)
-	}
-	if n = int(t.batch[0].ended); n < 0 {
-		return 0, t.lib.failure()
+	n, err := t.cross(len(posts), min(len(done), len(t.done)), spin)
+	if err != nil {
+		return 0, err
 	}
 	for i := range n {
 		d := &t.done[i]
@@ -143,9 +136,18 @@ func (t *transport) progress(posts []mpi.Post, done []mpi.Completion, spin C.int
 	return n, nil
 }
 
-// cross is the crossing.
-func (t *transport) cross(posts, most int, spin C.int) {
+// cross is the crossing. It returns how many completions it has brought. The text of an error is the library's
+// until its next call, so it is read under the same lock.
+func (t *transport) cross(posts, most int, spin C.int) (int, error) {
+	if t.lib.shared.Load() {
+		t.lib.mu.Lock()
+		defer t.lib.mu.Unlock()
+	}
 	C.aqmpi_call_progress(C.uintptr_t(uintptr(unsafe.Pointer(unsafe.SliceData(t.batch)))), C.int(posts), C.int(most), spin)
+	if n := int(t.batch[0].ended); n >= 0 {
+		return n, nil
+	}
+	return 0, t.lib.failure()
 }
 
 // Close implements mpi.Transport. What has been used is closed by all ranks together: none of
