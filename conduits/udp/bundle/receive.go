@@ -21,7 +21,9 @@ func (b *Bundle) receiveSome() (got socket.Yield) {
 	return got
 }
 
-// receive takes what one system call brings.
+// receive takes what one system call brings. The conduit's loop of that name is alike in form only: it looks up the
+// sender and the time once per call, where senders here may be several at one address, and are unknown before their
+// datagrams have been checked. One loop for both would call back for each of these, and be no shorter.
 func (b *Bundle) receive() socket.Yield {
 	s := b.sock
 	if s.Troubled {
