@@ -86,8 +86,8 @@ type Number interface {
 	~int | ~uint | ~int32 | ~uint32 | ~int64 | ~uint64 | ~float32 | ~float64
 }
 
-// Addend returns what a plain operation adds to an element, given its operand: of AtomicAdd, AtomicSub, AtomicInc
-// and AtomicDec. Others add nothing that is known before. For networks and processors that fetch and add.
+// Addend returns what a plain operation adds to an element, given its operand: AtomicAdd, AtomicSub, AtomicInc or
+// AtomicDec. It reports false for any other. It is for networks and processors that fetch and add.
 func Addend[T Number](op AtomicOp, a T) (v T, adds bool) {
 	switch op {
 	case AtomicAdd:
@@ -102,9 +102,8 @@ func Addend[T Number](op AtomicOp, a T) (v T, adds bool) {
 	return 0, false
 }
 
-// Combine returns what a plain operation makes of an element x: one that combines it with its operand, AtomicAnd to
-// AtomicMax, or that Addend knows. Any other leaves x as it is. Integers wrap round; those on bits are for
-// integers only.
+// Combine returns what a plain operation, AtomicAnd to AtomicDec, makes of an element x, given its operand. Any other
+// leaves x as it is. Integers wrap round. AtomicAnd, AtomicOr and AtomicXor are for integers only.
 func Combine[T Number](op AtomicOp, x, a T) T {
 	switch op {
 	case AtomicAnd:

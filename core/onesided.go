@@ -15,10 +15,9 @@ type Transfer struct {
 }
 
 // Putter is an optional power of a conduit whose network moves data itself: to write to a
-// peer's segment. With Getter and Atomics it makes up the one-sided operations. The layer
-// above does by messages what a conduit has no power for, or declines. A conduit has a power
-// if it implements the interface, which is looked at once, after Attach; one that finds out
-// only then that it cannot declines everything.
+// peer's segment. With Getter and Atomics it makes up the one-sided operations. A conduit states
+// its powers once, after Attach (see Powers). The layer above does by messages what a conduit has
+// no power for, or declines.
 //
 // These rules hold for all one-sided operations.
 //
