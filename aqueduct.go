@@ -30,8 +30,9 @@
 //	AQUEDUCT_REACH     on (default) or off: off hides the direct view of peers' segments,
 //	                   which conduits over shared memory offer, so that the path without
 //	                   it can be tested and compared
-//	AQUEDUCT_NATIVE    on (default) or off: off does without the puts, gets and atomics
-//	                   that a conduit's network carries out itself, for the same purpose
+//	AQUEDUCT_NATIVE    on (default) or off: off does without the puts, gets, atomics
+//	                   and collective calls that a conduit's network carries out itself, for
+//	                   the same purpose
 //	AQUEDUCT_COLLECTIVES  algorithms of collectives to be used where they apply, e.g.
 //	                   allreduce=ring,broadcast=knomial:4
 //	AQUEDUCT_THREADS   many (default) or single: see core.Threads

@@ -17,10 +17,10 @@ type Op struct {
 	Len int    // payload bytes; at Commit it may be less than it was at Reserve, never more
 	Off uint64 // Long: offset in the destination's segment, range already checked
 
-	// Src, when not nil, is the payload itself, stable until the conduit calls
-	// LC.Complete (if LC is not nil; else until the matching reply arrives). Data is nil
-	// then, and a conduit may leave it so and take the payload from Src; one that sets Data
-	// gets a copy as always and ignores Src and LC.
+	// Src, when not nil, is the payload itself. It is stable until the conduit calls
+	// LC.Complete or, if LC is nil, until the matching reply arrives. A conduit that leaves Data
+	// nil takes the payload from Src. A conduit that sets Data gets a copy there, and
+	// ignores Src and LC.
 	Src []byte
 	LC  *Completion
 

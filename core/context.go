@@ -38,14 +38,17 @@ const (
 	closed                            // it was closed
 )
 
-// NewContext returns another context on the endpoint. In Single mode contexts may only be
-// used by one goroutine at a time all together; in Many mode each by its own. A context that was closed is
-// used again, so threads that come and go have theirs at the price of a lock. A handler may call it, and
-// what else runs while its rank polls; but what a context is used for must not happen below such a call. Until the
-// first call the default context takes no locks, also in Many mode; the first use of another context waits
-// until the default one is outside of the poll that it was in then. In debug mode the first call comes before any goroutine of the
-// rank waits for peers: a rank whose only context waits is taken for one that can do nothing else, and ranks
-// of which each lacks a call of another end the job.
+// NewContext returns another context on the endpoint. In Many mode each context may be used by a goroutine
+// of its own, in Single mode all contexts together by one goroutine at a time. A context that was closed is
+// used again, so a thread that comes and goes pays a lock for its context. A handler may call NewContext, and so
+// may whatever else runs while the rank polls, but none of them may use the new context.
+//
+// Until the first call the default context takes no locks, also in Many mode. The first use of another
+// context waits until the default context has left the poll that it is in.
+//
+// In debug mode the first call must come before any goroutine of the rank waits for peers: a rank whose only
+// context waits is taken for one that can do nothing else, and ranks of which each lacks a call of another
+// end the job.
 func (ep *Endpoint) NewContext() *Context {
 	switch {
 	case !ep.single:

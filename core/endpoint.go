@@ -94,7 +94,7 @@ func (ep *Endpoint) Reach(rank Rank) ([]byte, error) {
 	return ep.powers.Reacher.Reach(rank)
 }
 
-// Reaches reports whether there is direct reach in this job, if maybe not of all ranks: the
+// Reaches reports whether there is direct reach in this job, perhaps of some ranks only. It is the
 // same on all ranks. A handler may call it.
 func (ep *Endpoint) Reaches() bool { return ep.reaches }
 

@@ -123,8 +123,8 @@ func (j *Job) Now() Time {
 
 // Compute lets d pass for this rank in virtual time, for work that the program does not do,
 // or does at another speed, under the model. Live it does nothing: there the work takes the
-// time it takes. It does not poll. d must not be negative, nor virtual time, which lasts 106
-// days, be over before d is. A handler may call it.
+// time it takes. Compute does not poll. d must not be negative, and must end within virtual time,
+// which lasts 106 days. A handler may call it.
 func (j *Job) Compute(d time.Duration) {
 	if j.proc != nil {
 		if d < 0 {

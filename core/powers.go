@@ -53,9 +53,8 @@ type Spinner interface {
 	Spin(budget int) int
 }
 
-// Idler tells under a model that a poll would be in vain,
-// so that a rank that waits parks in its place, and its coroutine is switched once for a
-// message instead of twice.
+// Idler tells under a model that a poll would be in vain. A rank that waits then parks instead of
+// polling, and its coroutine is switched once for a message instead of twice.
 type Idler interface {
 	// Idle reports whether a poll at the rank's present time would find nothing, unless
 	// something that calls Proc.Arrive happens before, and what the poll would charge, which

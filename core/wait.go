@@ -43,7 +43,7 @@ const never = time.Duration(math.MaxInt64)
 // WaitUntil polls until cond is true: the one way to wait for what handlers do
 // (GASNET_BLOCKUNTIL). cond is evaluated on the calling goroutine, only while no handler
 // runs, first before any poll; only handlers may make it true, and since one poll may run
-// many handlers it must be monotone: >=, not ==. It must not call the library. A store
+// many handlers it must be monotone: >=, not ==. cond must not call the library. A store
 // that a peer makes directly into this rank's memory wakes nobody: WaitSilent is for that.
 // WaitUntil returns the job's failure as soon as there is one, and never hangs on a dead
 // peer. It may not be called in a handler.
@@ -53,9 +53,9 @@ func (c *Context) WaitUntil(cond func() bool) error { return c.wait("WaitUntil",
 func (c *Context) WaitFor(what string, cond func() bool) error { return c.wait(what, cond) }
 
 // WaitSilent is WaitUntil for a condition that may also become true without a handler
-// having run, by local completion or a peer's direct store; it is looked at after empty
-// polls too, and at least once in silentSleep. Virtual time knows no direct stores: there,
-// it is looked at when something arrives.
+// having run, by local completion or a peer's direct store. The condition is looked at after
+// empty polls too, and at least once a millisecond. Virtual time knows no direct stores: there
+// the condition is looked at when something arrives.
 func (c *Context) WaitSilent(cond func() bool) error { return c.waitSilent("WaitSilent", cond) }
 
 func (c *Context) waitSilent(op string, cond func() bool) error {
@@ -65,8 +65,8 @@ func (c *Context) waitSilent(op string, cond func() bool) error {
 	return err
 }
 
-// Poll runs the handlers of messages that have arrived, some at most, and returns the
-// job's failure if there is one. In Many mode it does nothing while another context
+// Poll runs the handlers of some messages that have arrived, and returns the job's failure if
+// there is one. In Many mode it does nothing while another context
 // polls. Not allowed in a handler.
 func (c *Context) Poll() error {
 	ep := c.ep
