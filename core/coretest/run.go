@@ -51,8 +51,6 @@ type Kind struct {
 	// kinds of a suite differ. "" stands for the elements of Name.
 	Factors string
 	Only    func(*Case) bool // nil, or whether the kind is for a case
-	// Parallel has cases run beside each other, where they wait most of the time.
-	Parallel bool
 }
 
 // Suite runs cases in kinds of jobs, as sub-tests KIND/CASE/n=RANKS of t. Of the combinations of case,
@@ -103,9 +101,6 @@ func runKind(t *testing.T, k *Kind, some []combination) {
 		}
 		some = some[len(of):]
 		t.Run(of[0].c.Name, func(t *testing.T) {
-			if k.Parallel {
-				t.Parallel()
-			}
 			runSizes(t, of)
 		})
 	}
