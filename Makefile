@@ -35,10 +35,13 @@ run: build
 # The limit for the tests of one package.
 TIMEOUT ?= 10m
 
+# Packages whose tests take longest begin first, so that at the end no CPU waits for one of them.
+LONG := ./conduits/sci ./conduits/mpi/libmpi ./extended/exttest/... ./conduits/udp ./examples ./cmd/aqrun
+
 # Unprivileged tests; what was skipped is listed at the end. Suites run all pairs of a case and of what
 # a job may be like; AQ_TEST_PART=K/M adds the K-th of M parts of the other combinations.
 test: build
-	@$(GO) run ./scripts/testsum -timeout=$(TIMEOUT) ./...
+	@$(GO) run ./scripts/testsum -timeout=$(TIMEOUT) $(LONG) ./...
 
 # All combinations.
 test-full: export AQ_TEST_PART = 1/1
@@ -51,7 +54,7 @@ test-system: build
 
 race: setup
 	@# Without this every rank would sleep a second when it exits.
-	@GORACE=atexit_sleep_ms=10 $(GO) run ./scripts/testsum -race -timeout=$(TIMEOUT) ./...
+	@GORACE=atexit_sleep_ms=10 $(GO) run ./scripts/testsum -race -timeout=$(TIMEOUT) $(LONG) ./...
 
 lint: setup
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }

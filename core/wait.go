@@ -252,6 +252,7 @@ type ladder struct {
 	n     int           // idle turns since the last productive poll
 	since time.Time     // when yielding began
 	alert time.Duration // after that long it is told that the wait takes long
+	calm  bool          // the goroutine that waits is not panicking; a panic that begins in a wait ends the wait
 }
 
 func (l *ladder) reset() { l.n = 0 }
@@ -286,11 +287,12 @@ func (l *ladder) step() (sleep bool) {
 	if idle < l.ep.idle.sleep {
 		return false
 	}
-	if panicking() {
+	if !l.calm && panicking() {
 		// A deferred call waits while a panic is on its way out: let it pass.
 		l.ep.job.fail(&ExitError{2, fmt.Sprintf("rank %d is panicking", l.ep.job.rank)})
 		return false
 	}
+	l.calm = true
 	return true
 }
 

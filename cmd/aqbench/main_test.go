@@ -24,6 +24,7 @@ const envSelf = "AQBENCH_TEST_SELF"
 
 func TestMain(m *testing.M) {
 	rankMain()
+	quickWeight = 0.01
 	if os.Getenv(envSelf) != "" {
 		os.Unsetenv(envSelf)
 		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))

@@ -33,7 +33,7 @@ func unreliable(t *testing.T) string {
 }
 
 // The conformance suite over every machine, and what sends most over one that loses packets.
-// Each case runs twice, and the traces are compared.
+// A job of each case runs twice, and the traces are compared.
 func TestModel(t *testing.T) {
 	kind := func(name, machine string, groups ...string) coretest.Kind {
 		return coretest.Kind{Name: name, Launcher: coretest.Model, Config: on(machine), Only: coretest.Groups(groups...), Factors: "machine"}

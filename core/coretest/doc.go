@@ -27,6 +27,9 @@
 // [Kind.Factors] says otherwise. What is chosen depends on the cases and kinds alone. The variable
 // AQ_TEST_PART adds a part of the other combinations, or all: see [Part].
 //
+// Of the combinations of a case in virtual time one runs twice, and both runs must be the same to the
+// last event of their traces. That the others run twice too belongs to what the variable adds.
+//
 // # Jobs of processes
 //
 // The test binary executes itself once for every rank. Its TestMain begins with [RankMain],

@@ -16,7 +16,7 @@ import (
 // Launchers of jobs whose ranks share this process.
 var (
 	Goroutines Launcher = goroutines{} // live, a goroutine for each rank
-	Model      Launcher = model{}      // in virtual time, a coroutine for each rank; every job twice
+	Model      Launcher = model{}      // in virtual time, a coroutine for each rank; twice, unless Launch.Once
 )
 
 type goroutines struct{}
@@ -42,15 +42,15 @@ type model struct{}
 
 func (model) Offers() Offer { return Modelled | Unwinding }
 
-// Launch runs every job twice: both must be the same in their traces and outputs. Where
-// allocations are counted it runs once, without a trace; and under the race detector, which
+// Launch runs a job twice: both must be the same in their traces and outputs. It runs once, without a
+// trace, where that is asked for, where allocations are counted, and under the race detector, which
 // has nothing to do with that and makes everything slow.
 func (model) Launch(t testing.TB, l *Launch) *Outcome {
 	var boards [4]board // the last two for runs that find a difference
 	once := func(i int, cfg core.Config) error {
 		return core.RunModel(l.Ranks, cfg, func(j *core.Job) error { return run(l.Case, j, &boards[i]) })
 	}
-	if l.Case.Needs&Plain != 0 || shm.RaceEnabled {
+	if l.Once || l.Case.Needs&Plain != 0 || shm.RaceEnabled {
 		return boards[0].guard(t, l, func() error { return once(0, l.Config) })
 	}
 	o := boards[0].guard(t, l, func() error { return twice(t, l.Config, once) })

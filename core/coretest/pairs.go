@@ -41,7 +41,11 @@ type combination struct {
 	c    *Case
 	kind *Kind
 	n    int
+	once bool // Launch.Once
 }
+
+// repeats reports whether the job may run a second time, which must be the same.
+func (x *combination) repeats() bool { return x.kind.Launcher == Model }
 
 // factors returns the values that the kind has of the factors in which kinds differ.
 func (k *Kind) factors() []string {
@@ -71,12 +75,13 @@ func (x *combination) pairs() (own, common []string) {
 // choose returns the combinations that are run, in their order: a few in which every case is run at
 // every size and with every value of every factor, every group of cases in every kind, and every two
 // values of different factors that a kind has are met somewhere (pairwise testing: Cohen et al., The
-// AETG System, IEEE TSE 23(7), 1997, whose greedy choice this is), and the part of the rest. The
-// choice depends on nothing but the cases, the kinds and the part.
+// AETG System, IEEE TSE 23(7), 1997, whose greedy choice this is), and the part of the rest. Of a
+// case's combinations in virtual time the first that is chosen runs twice. That others do belongs to
+// the rest. The choice depends on nothing but the cases, the kinds and the part.
 func choose(all []combination, p Part) []combination {
 	met := map[string]bool{}
 	used := map[*Kind]int{}
-	chosen := make([]bool, len(all))
+	chosen, once := make([]bool, len(all)), make([]bool, len(all))
 	fresh := func(pairs []string) (n int) {
 		for _, s := range pairs {
 			if !met[s] {
@@ -90,6 +95,7 @@ func choose(all []combination, p Part) []combination {
 		for end < len(all) && all[end].c == all[first].c {
 			end++
 		}
+		repeated := false
 		for {
 			type merit struct{ own, common, unused, lot int }
 			best, at := merit{}, -1
@@ -113,17 +119,22 @@ func choose(all []combination, p Part) []combination {
 			}
 			chosen[at] = true
 			used[all[at].kind]++
+			if all[at].repeats() {
+				once[at], repeated = repeated, true
+			}
 		}
 		first = end
 	}
 	var run []combination
 	left := 0
 	for i, x := range all {
-		if !chosen[i] && p.M > 0 {
-			chosen[i] = left%p.M == p.K-1
+		if (!chosen[i] || once[i]) && p.M > 0 {
+			if left%p.M == p.K-1 {
+				chosen[i], once[i] = true, false
+			}
 			left++
 		}
-		if chosen[i] {
+		if x.once = once[i]; chosen[i] {
 			run = append(run, x)
 		}
 	}

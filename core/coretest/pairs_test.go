@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// suite makes combinations of some cases in 2 × 2 × 2 kinds at two or three sizes.
+// suite makes combinations of some cases in 2 × 2 × 2 kinds, half of them modelled, at two or three sizes.
 func suite() (all []combination) {
 	var kinds []Kind
 	for _, a := range []string{"live", "paper"} {
 		for _, b := range []string{"processes", "goroutines"} {
 			for _, c := range []string{"many", "single"} {
-				kinds = append(kinds, Kind{Name: a + "/" + b + "/" + c})
+				kinds = append(kinds, Kind{Name: a + "/" + b + "/" + c, Launcher: map[string]Launcher{"live": Goroutines, "paper": Model}[a]})
 			}
 		}
 	}
@@ -22,11 +22,19 @@ func suite() (all []combination) {
 		c := &Case{Name: fmt.Sprintf("group%d/case%d", i%4, i)}
 		for k := range kinds {
 			for n := range 2 + i%2 {
-				all = append(all, combination{c, &kinds[k], n + 1})
+				all = append(all, combination{c: c, kind: &kinds[k], n: n + 1})
 			}
 		}
 	}
 	return all
+}
+
+// plain forgets which combinations run once.
+func plain(some []combination) []combination {
+	for i := range some {
+		some[i].once = false
+	}
+	return some
 }
 
 func TestPairs(t *testing.T) {
@@ -67,7 +75,7 @@ func TestParts(t *testing.T) {
 	all := suite()
 	times := map[combination]int{}
 	for k := range 3 {
-		part := choose(all, Part{k + 1, 3})
+		part := plain(choose(all, Part{k + 1, 3}))
 		if !slices.IsSortedFunc(part, func(a, b combination) int { return slices.Index(all, a) - slices.Index(all, b) }) {
 			t.Error("the order is not that of the suite")
 		}
@@ -75,7 +83,7 @@ func TestParts(t *testing.T) {
 			times[x]++
 		}
 	}
-	pairs := choose(all, Part{})
+	pairs := plain(choose(all, Part{}))
 	for _, x := range pairs {
 		if times[x] != 3 {
 			t.Errorf("%s is in %d parts, and one of the pairs", x.c.Name, times[x])
@@ -89,6 +97,35 @@ func TestParts(t *testing.T) {
 	}
 	if got := choose(all, Part{1, 1}); !slices.Equal(got, all) {
 		t.Errorf("part 1/1 is %d of %d combinations", len(got), len(all))
+	}
+}
+
+// Of each case one combination in virtual time is repeated, and the parts together repeat all of them.
+func TestRepeats(t *testing.T) {
+	all := suite()
+	times := map[*Case]int{}
+	for _, x := range choose(all, Part{}) {
+		if x.repeats() && !x.once {
+			times[x.c]++
+		}
+	}
+	missed := map[combination]bool{}
+	for _, x := range all {
+		if missed[x] = x.repeats(); times[x.c] != 1 {
+			t.Errorf("%s is repeated in %d combinations", x.c.Name, times[x.c])
+		}
+	}
+	for k := range 3 {
+		for _, x := range choose(all, Part{k + 1, 3}) {
+			if !x.once {
+				missed[x] = false
+			}
+		}
+	}
+	for x, missed := range missed {
+		if missed {
+			t.Errorf("no part repeats %s %s n=%d", x.c.Name, x.kind.Name, x.n)
+		}
 	}
 }
 

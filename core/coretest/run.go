@@ -36,6 +36,7 @@ type Launch struct {
 	Config  core.Config
 	Dir     string        // an empty directory of the job's own
 	Timeout time.Duration // after which the job hangs
+	Once    bool          // of a job in virtual time: not a second time, to be compared with the first
 }
 
 // timeout is the watchdog's: far more than any case takes.
@@ -50,8 +51,6 @@ type Kind struct {
 	// kinds of a suite differ. "" stands for the elements of Name.
 	Factors string
 	Only    func(*Case) bool // nil, or whether the kind is for a case
-	// Parallel has cases run beside each other, where they wait most of the time.
-	Parallel bool
 }
 
 // Suite runs cases in kinds of jobs, as sub-tests KIND/CASE/n=RANKS of t. Of the combinations of case,
@@ -96,16 +95,13 @@ func Suite(t *testing.T, cases []*Case, kinds ...Kind) {
 // runKind runs combinations of one kind.
 func runKind(t *testing.T, k *Kind, some []combination) {
 	for len(some) > 0 {
-		c := some[0].c
-		var sizes []int
-		for ; len(some) > 0 && some[0].c == c; some = some[1:] {
-			sizes = append(sizes, some[0].n)
+		of := some[:1] // one case
+		for len(of) < len(some) && some[len(of)].c == of[0].c {
+			of = some[:len(of)+1]
 		}
-		t.Run(c.Name, func(t *testing.T) {
-			if k.Parallel {
-				t.Parallel()
-			}
-			runSizes(t, k.Launcher, k.Config, c, sizes)
+		some = some[len(of):]
+		t.Run(of[0].c.Name, func(t *testing.T) {
+			runSizes(t, of)
 		})
 	}
 }
@@ -124,7 +120,7 @@ func combinations(t *testing.T, cases []*Case, kinds []Kind) []combination {
 				continue
 			}
 			for _, n := range c.Ranks {
-				all = append(all, combination{c, k, n})
+				all = append(all, combination{c: c, kind: k, n: n})
 			}
 		}
 	}
@@ -174,30 +170,38 @@ func RunCase(t *testing.T, l Launcher, cfg core.Config, c *Case) {
 	if lack := missing(l, cfg, c); lack != "" {
 		t.Skipf("needs %s", lack)
 	}
-	runSizes(t, l, cfg, c, c.Ranks)
+	k := &Kind{Launcher: l, Config: cfg}
+	var of []combination
+	for _, n := range c.Ranks {
+		of = append(of, combination{c: c, kind: k, n: n})
+	}
+	runSizes(t, of)
 }
 
-// runSizes runs a case at some job sizes.
-func runSizes(t *testing.T, l Launcher, cfg core.Config, c *Case, sizes []int) {
+// runSizes runs a case in one kind of job, at some sizes.
+func runSizes(t *testing.T, of []combination) {
 	t.Helper()
-	if c.Config != nil {
-		c.Config(&cfg)
+	cfg := of[0].kind.Config
+	if change := of[0].c.Config; change != nil {
+		change(&cfg)
 	}
-	for _, n := range sizes {
-		t.Run(fmt.Sprintf("n=%d", n), func(t *testing.T) {
-			launch(t, l, cfg, c, n)
+	for _, x := range of {
+		t.Run(fmt.Sprintf("n=%d", x.n), func(t *testing.T) {
+			launch(t, x, cfg)
 		})
 	}
 }
 
 // launch runs one job and judges its outcome.
-func launch(t *testing.T, l Launcher, cfg core.Config, c *Case, n int) {
+func launch(t *testing.T, x combination, cfg core.Config) {
 	t.Helper()
-	start := time.Now()
-	o := l.Launch(t, &Launch{Case: c, Ranks: n, Config: cfg, Dir: t.TempDir(), Timeout: timeout * time.Duration(scale())})
+	c, start := x.c, time.Now()
+	o := x.kind.Launcher.Launch(t, &Launch{
+		Case: c, Ranks: x.n, Config: cfg, Dir: t.TempDir(), Timeout: timeout * time.Duration(scale()), Once: x.once,
+	})
 	o.Elapsed = time.Since(start)
 	if err := c.Judge(o); err != nil {
-		t.Errorf("rule: %s\nbroken by %d ranks: %v\nstatus %d, error: %v\noutput:\n%s", c.Rule, n, err, o.Status, o.Err, o.Output)
+		t.Errorf("rule: %s\nbroken by %d ranks: %v\nstatus %d, error: %v\noutput:\n%s", c.Rule, x.n, err, o.Status, o.Err, o.Output)
 		return
 	}
 	if _, reason, ok := strings.Cut(o.Output, skipMark); ok {

@@ -4,6 +4,8 @@
 // something was skipped for a reason that holds one of the words (or phrases, separated by
 // commas) of the environment variable AQ_REQUIRE.
 //
+// It runs one package more at once than there are CPUs, since tests of processes wait much of their time.
+//
 // Of the conformance suites it says how many of their combinations of case, kind of job and number of
 // ranks were run, and how to run others (see package coretest). Of a flag that is given twice, as
 // -timeout by the arguments, go test takes the second.
@@ -19,6 +21,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -62,7 +65,7 @@ func run(args []string) (ok bool, err error) {
 	if tool == "" {
 		tool = "go"
 	}
-	cmd := exec.Command(tool, append([]string{"test", "-count=1", "-timeout=15m", "-json"}, args...)...)
+	cmd := exec.Command(tool, append([]string{"test", "-count=1", "-timeout=15m", "-json", fmt.Sprint("-p=", runtime.NumCPU()+1)}, args...)...)
 	cmd.Stderr = os.Stderr
 	events, err := cmd.StdoutPipe()
 	if err != nil {

@@ -25,7 +25,7 @@ func on(machine string) core.Config {
 }
 
 // The conformance suite, and what sends most of it over a library with the least of everything
-// and over links that fail. Each case runs twice, and the traces are compared.
+// and over links that fail. A job of each case runs twice, and the traces are compared.
 func TestConformance(t *testing.T) {
 	kind := func(name, machine string, groups ...string) coretest.Kind {
 		return coretest.Kind{Name: name, Launcher: coretest.Model, Config: on(machine), Only: coretest.Groups(groups...), Factors: "machine"}

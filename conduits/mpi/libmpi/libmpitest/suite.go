@@ -15,9 +15,10 @@ type Setting struct {
 	Only   func(*coretest.Case) bool
 }
 
-// Suite runs cases over both libraries with the settings, several jobs at once, since most of the
-// time goes into starting and ending them: with 2 and 4 ranks if a case is for these, else with the
-// least number that it is for. A library that is not there is skipped.
+// Suite runs cases over both libraries with the settings, with 2 and 4 ranks if a case is for these,
+// else with the least number that it is for. A library that is not there is skipped. One job runs at a
+// time: in calls that wait for all ranks, as those that make communicators and windows, MPICH does not
+// give the CPU away, so that jobs beside each other take each other's time.
 func Suite(t *testing.T, cases []*coretest.Case, settings ...Setting) {
 	few := make([]*coretest.Case, len(cases))
 	for i, c := range cases {
@@ -35,7 +36,7 @@ func Suite(t *testing.T, cases []*coretest.Case, settings ...Setting) {
 		for _, s := range settings {
 			s.Config.Conduit, s.Config.Profile = "mpi", library
 			kinds = append(kinds, coretest.Kind{
-				Name: library + "/" + s.Name, Launcher: l, Config: s.Config, Only: s.Only, Factors: library, Parallel: true,
+				Name: library + "/" + s.Name, Launcher: l, Config: s.Config, Only: s.Only, Factors: library,
 			})
 		}
 	}
