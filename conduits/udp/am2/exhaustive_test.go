@@ -18,21 +18,28 @@ var fates = [][]time.Duration{
 	{propagation, 2 * time.Millisecond}, // again, after time-outs
 }
 
-// exhaust runs a script under every combination of the fates of the first k-1 datagrams, and of the
-// first k the part that AQ_TEST_PART=K/M asks for: the K-th of every M; 1/1 is all.
-func exhaust(t *testing.T, k int, cfg am2.Config, script func(x *exchange)) {
+// chosen returns which of many cases to run beside those that always run: the part that AQ_TEST_PART=K/M
+// asks for, the K-th of every M; 1/1 is all, and without the variable it is none.
+func chosen(t *testing.T) func(i int) bool {
 	part, parts := 0, 1
 	if text := os.Getenv("AQ_TEST_PART"); text != "" {
 		if _, err := fmt.Sscanf(text, "%d/%d", &part, &parts); err != nil || part < 1 || part > parts {
 			t.Fatalf("AQ_TEST_PART=%q: want K/M", text)
 		}
 	}
+	return func(i int) bool { return i%parts == part-1 }
+}
+
+// exhaust runs a script under every combination of the fates of the first k-1 datagrams, and under those of
+// the first k that are chosen.
+func exhaust(t *testing.T, k int, cfg am2.Config, script func(x *exchange)) {
+	chosen := chosen(t)
 	total := 1
 	for range k {
 		total *= len(fates)
 	}
 	for schedule := range total {
-		if schedule >= total/len(fates) && schedule%parts != part-1 {
+		if schedule >= total/len(fates) && !chosen(schedule) {
 			continue // the k-th datagram meets with something
 		}
 		w := newWorld(t)

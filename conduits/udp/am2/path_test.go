@@ -117,18 +117,43 @@ func TestPaths(t *testing.T) {
 		t.Run(fmt.Sprintf("%v/%v/%v/%v", c.rtt, c.rate, c.loss, c.reorder), func(t *testing.T) {
 			r := newRoute(c.rate, c.rtt)
 			r.loss, r.reorder = c.loss, c.reorder
-			settle, d := max(20*c.rtt, 100*time.Millisecond), max(8*c.rtt, 400*time.Millisecond)
-			if raceEnabled {
-				settle, d = 2*c.rtt, c.rtt
-			}
-			got, w := r.transfer(t, 1, settle, d)
-			used := float64(got[0]) / (c.rate * d.Seconds() * (1 - c.loss))
-			s := w.nodes[0].b.Stats()
-			t.Logf("%.2f of the rate, %d dropped, %d of %d sent again, %d acknowledgements", used, r.drops, s.Retransmissions, s.Sent, w.nodes[1].b.Stats().Acks)
-			if used < c.part && !raceEnabled {
-				t.Errorf("%.2f of the rate was used, want %.2f", used, c.part)
-			}
+			r.fill(t, c.part)
 		})
+	}
+}
+
+// TestGrid streams over the paths of aqimpair paths --full that are chosen.
+func TestGrid(t *testing.T) {
+	chosen := chosen(t)
+	i := 0
+	for _, rate := range []float64{10e6, 100e6} {
+		for _, rtt := range []time.Duration{1, 10, 50, 130, 300} {
+			for _, loss := range []float64{0, 0.001, 0.01, 0.1} {
+				for _, reorder := range []float64{0, 0.01, 0.05} {
+					if i++; !chosen(i) {
+						continue
+					}
+					r := newRoute(rate, rtt*time.Millisecond)
+					r.loss, r.reorder = loss, reorder
+					t.Run(fmt.Sprintf("%v/%v/%v/%v", r.rtt, rate, loss, reorder), func(t *testing.T) { r.fill(t, 0.75) })
+				}
+			}
+		}
+	}
+}
+
+// fill streams over the route and wants a part of what the loss leaves of the rate to be used.
+func (r *route) fill(t *testing.T, part float64) {
+	settle, d := max(20*r.rtt, 100*time.Millisecond), max(8*r.rtt, 400*time.Millisecond)
+	if raceEnabled {
+		settle, d = 2*r.rtt, r.rtt
+	}
+	got, w := r.transfer(t, 1, settle, d)
+	used := float64(got[0]) / (r.rate * d.Seconds() * (1 - r.loss))
+	s := w.nodes[0].b.Stats()
+	t.Logf("%.2f of the rate, %d dropped, %d of %d sent again, %d acknowledgements", used, r.drops, s.Retransmissions, s.Sent, w.nodes[1].b.Stats().Acks)
+	if used < part && !raceEnabled {
+		t.Errorf("%.2f of the rate was used, want %.2f", used, part)
 	}
 }
 
