@@ -37,18 +37,18 @@ type Collective struct {
 // for, or declines. What is said with Putter of memory, completion, concurrency, failure and end
 // holds here too, and besides:
 //
-// Order: all ranks of the group begin the same operations in the same order, which is that of the
-// calls, and may do so long before or after their peers, with messages and one-sided operations
+// Order: all ranks of the group begin the same operations in the same order, that of the calls. A
+// rank may begin them long before or after its peers, with messages and one-sided operations
 // under way. An operation that has begun makes progress in every Poll, and is complete when this
-// rank's part is: what that says of others is what the operation itself says.
+// rank's part is. Completion says of the other ranks what the operation itself says, and no more.
 //
 // Room: Collective takes every operation that it does not decline, and keeps in their order those
-// that the network has no room for yet. How far ahead of its peers a rank can get, and what these
-// keep for it meanwhile, the conduit bounds by beginning no more.
+// that the network has no room for yet. The conduit bounds how far ahead of its peers a rank can
+// get, and what these keep for it meanwhile, by beginning no more.
 //
 // Results: integers are combined modulo 2ⁿ, so the result does not depend on the order. A conduit
-// declines elements for which it would: floating-point numbers, unless it combines them in an order
-// that is the same every time and for all ranks.
+// declines floating-point numbers, whose result does, unless it combines them in an order that is
+// the same every time and for all ranks.
 type Collectives interface {
 	// Collective begins an operation. It answers Initiated, Completed or Declined, from the
 	// operation, its lengths and the settings alone, so that all ranks answer the same. It neither

@@ -27,8 +27,8 @@ type Launcher struct {
 // Starter is a command that starts the processes of all ranks of a job.
 type Starter struct {
 	// Command is the command and its options; the program is put behind it. "{dir}" in it becomes
-	// the path of a directory for files of this job, in memory where possible, which is removed with
-	// all it holds when the job has ended, however that came about.
+	// the path of a directory for files of this job, in memory where possible. The directory is removed
+	// with all it holds when the job has ended, in whatever way.
 	Command []string
 	// RankVar is the variable in which each process finds its rank.
 	RankVar string

@@ -79,9 +79,9 @@ func (j *Job) group(ranks []Rank) ([]Rank, error) {
 	return g, nil
 }
 
-// meet tells every rank the others' segment sizes, refuses jobs whose ranks disagree on the
-// configuration or the groups, checks the host's memory before any segment is made, and
-// finds out how ranks should wait. given is what settings.Table.Shared returned, of the table stated.
+// meet tells every rank the others' segment sizes and finds out how ranks should wait. It refuses jobs
+// whose ranks disagree on the configuration or the groups, and checks the host's memory before any
+// segment is made. given is what settings.Table.Shared returned, of the table stated.
 func (ep *Endpoint) meet(need memory, given string, stated func() settings.Table) error {
 	j := ep.job
 	mine := card{need, j.Config().digest(), groupDigest(ep.group, j.size), given}

@@ -25,9 +25,9 @@ func (c *Context) Turns(what string) Turns {
 	return Turns{c, what, shm.Load32(&c.ep.found)}
 }
 
-// Next is one turn: it polls, and spins, yields and sleeps as WaitUntil does, until something has happened since the
-// turn before that can have made a condition true, on whichever goroutine, and at once if that is so already. It
-// returns the job's failure as soon as there is one. It may not be called in a handler.
+// Next is one turn. It polls, and spins, yields and sleeps as WaitUntil does, until something has happened since the
+// turn before, on any goroutine, that can have made a condition true. If that has happened already it returns at once.
+// It returns the job's failure as soon as there is one. Next may not be called in a handler.
 func (w *Turns) Next() error {
 	ep := w.c.ep
 	return w.c.wait(w.what, func() bool {

@@ -122,12 +122,12 @@ func (ep *Endpoint) carryOn() (n int) {
 	return n
 }
 
-// OnAdvance has every poll call f after a Kick, until Unkick: the way for the layer above
-// to carry on with what several messages make up, when messages arrive, whatever the rank
-// waits for. f runs as a handler does, on the polling goroutine and with none beside it,
-// and the poller's context is refused to it as to a handler (it may have a request that
-// waits for room); but f may send immediate requests by the context it is given, its own. It returns how much it did, 0 if
-// nothing. It is set once, before the first Kick.
+// OnAdvance has every poll call f after a Kick, until Unkick. So the layer above carries on with
+// what several messages make up when messages arrive, whatever the rank waits for. f runs as a
+// handler does, on the polling goroutine and with no handler beside it. The poller's context is
+// refused to f as to a handler, since that context may have a request that waits for room; but f
+// may send immediate requests by the context that it is given, its own. f returns how much it
+// did, 0 if nothing. OnAdvance is called once, before the first Kick.
 func (ep *Endpoint) OnAdvance(f func(*Context) int) {
 	ep.advance = f
 }

@@ -1,15 +1,15 @@
 package extended
 
-// Atomic is a Domain of elements of type T, with its operations by name. Those that are not
-// among the ones the domain was made for are errors: Add needs Add, FetchAdd needs FAdd.
+// Atomic is a Domain of elements of type T, with its operations by name. An operation that the
+// domain was not made for is an error: Add needs Add, FetchAdd needs FAdd.
 //
 //	ctr, err := extended.NewAtomic[uint64](c, world, extended.FAdd|extended.Get)
 //	ticket, err := ctr.FetchAdd(c, 0, 64, 1)
 //
-// Each blocks until its operation is done, on the element at offset off, a multiple of its
-// size, of the segment of team rank rank; it may poll. What else is ordered, the last argument
-// says, a Release for example; none stands for Acquire and Release (see Order). Not allowed in
-// a handler.
+// A method works on the element at offset off, a multiple of the element's size, of the segment of
+// team rank rank. It blocks until its operation is done, and may poll. The last argument says what
+// else is ordered, a Release for example; none stands for Acquire and Release (see Order). Not
+// allowed in a handler.
 type Atomic[T Number] struct{ Domain }
 
 // NewAtomic is NewDomain for elements of type T. Collective over the team.

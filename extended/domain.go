@@ -176,8 +176,9 @@ func (d *Domain) check(c *Context, rank int, off uint64, op Op, order Order) (co
 	return owner, nil
 }
 
-// Outsider returns a number for rank r of the job to be given to a Domain in place of a member's,
-// if r is not in its team: the error then names r. Of rank -1 it is -1. A handler may call it.
+// Outsider returns a number for rank r of the job, which is not in a Domain's team, to be given to the
+// Domain in place of a team rank: the Domain's error then names r. The number is negative, as no team
+// rank is; of rank -1 it is -1. A handler may call it.
 func Outsider(r core.Rank) int { return -2 - int(r) }
 
 // stranger makes the error of an operation on a rank that is no member.

@@ -39,9 +39,9 @@ func (c *Context) SplitPut(dst core.Rank, off uint64, src []byte, flag uint64) e
 	return c.RequestLong(dst, handlerSplitPutLong, src, off, uint32(flag), uint32(flag>>32))
 }
 
-// SplitGet copies n bytes at off of src's segment to offset to of the caller's own and then
-// adds 1 to the caller's flag, which is as for SplitPut but in the caller's segment. It returns before that, except that a transfer longer than
-// one message waits for all of it but the last. It may poll. src may be the caller. Not
+// SplitGet copies n bytes at off of src's segment to offset to of the caller's own segment, and then
+// adds 1 to the caller's flag, which is as for SplitPut but in the caller's segment. It returns before the
+// bytes have come, but in a transfer of several messages it waits for all messages but the last. It may poll. src may be the caller. Not
 // allowed in a handler.
 func (c *Context) SplitGet(to uint64, src core.Rank, off uint64, n int, flag uint64) error {
 	ep, me := c.ep, c.ep.Rank()

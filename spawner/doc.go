@@ -31,7 +31,8 @@
 //   - A rank that is gone (closed, or exited before it joined) while others wait in a
 //     collective call fails the job with status 1, and so do ranks whose collective calls do
 //     not match.
-//   - After Spec.Timeout every rank gets SIGQUIT, upon which it prints its goroutines; the
+//   - After Spec.Timeout the launcher asks the ranks where they are, for a second at most, and
+//     prints the answers. Then every rank gets SIGQUIT, upon which it prints its goroutines; the
 //     status is 124.
 //   - A Spec.Starter executes the launcher's program for each rank. That tells the launcher which
 //     process the rank is, gets no further than this package's initialisation, and becomes the

@@ -34,8 +34,8 @@ type lane struct {
 }
 
 // contexts runs a job for each number of contexts: a rank that has had several never does without
-// locks again. There is a series of ranks bound to a CPU each, and one of ranks that the kernel and the
-// scheduler of Go place, as aqrun leaves them, whose goroutines may run on all CPUs at once.
+// locks again. There are two series: of ranks bound to a CPU each, and of ranks that the kernel and the
+// scheduler of Go place, as aqrun leaves them. The goroutines of the latter may run on all CPUs at once.
 func (p *Plan) contexts(ctx context.Context, report func(*bench.Series) error) error {
 	if p.Threads == core.Single || p.Modelled() {
 		return nil // one goroutine is all there is

@@ -34,9 +34,9 @@ const (
 	statusMissing = 127
 )
 
-// The main goroutine stays on the main thread: the kernel kills the command when the thread
-// that started it ends, and what enter executes keeps the promise of its parent to do so only
-// if the main thread executes it (PR_SET_PDEATHSIG is a thread's).
+// The main goroutine stays on the main thread. PR_SET_PDEATHSIG is a thread's: the kernel kills the
+// command when the thread that started it ends, and what enter executes is killed likewise only if the main
+// thread executes it.
 func init() { runtime.LockOSThread() }
 
 func main() {

@@ -31,9 +31,9 @@ const (
 	// packReplies is safe for every program: replies wait for the end of the poll that runs
 	// their handlers, at most.
 	packReplies
-	// packAll has requests wait for the sender's next poll, or the service: faster for a rank that
-	// sends many and polls, but one that computes instead holds them back for up to two ticks, and
-	// for as long as it computes if there is no service.
+	// packAll has requests wait for the sender's next poll, or the service. That is faster for a rank
+	// that sends many and polls. A rank that computes instead holds them back for up to two ticks or,
+	// without a service, for as long as it computes.
 	packAll
 )
 

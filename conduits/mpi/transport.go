@@ -48,9 +48,9 @@ type Transport interface {
 	// Limits returns what does not change while the transport is open.
 	Limits() TransportLimits
 
-	// Progress starts the posts, sends in their order and receives in theirs, makes whatever
-	// is under way progress, and writes what has ended since the last call to done, as much as
-	// fits, in any order. It returns how many completions that are. It never blocks and takes
+	// Progress starts the posts, sends in their order and receives in theirs, and has whatever
+	// is under way progress. It writes the completions since the last call to done, as many as
+	// fit, in any order, and returns how many those are. It never blocks and takes
 	// every post; posts and done are the caller's again when it returns. The calls are
 	// serialised, but come from any thread.
 	//

@@ -13,10 +13,10 @@ import (
 	"github.com/aqueduct-go/aqueduct/core/settings"
 )
 
-// A job is started as published ("Bootstrapping"): a configuration file says which SCI node
-// each host is, and either the size of the job, which then takes the first hosts, or a job
-// file with the names of its hosts says who takes part. From both follow the three numbers of
-// a rank: its host, its rank, its SCI node.
+// A job is started as published ("Bootstrapping"). A configuration file says which SCI node
+// each host is. A job file has the names of the hosts that take part; without one the job takes
+// as many of the first hosts as it has ranks. The three numbers of a rank follow: its host, its
+// rank, its SCI node.
 
 // hosts maps ranks to hosts and SCI nodes; nil is a job without files, where a rank is its own
 // SCI node.

@@ -13,7 +13,7 @@ type counts struct {
 	malformed    uint64 // not what a rank sends
 	misaddressed uint64 // of or for another incarnation: garbage, or of an earlier job
 	forged       uint64 // not authentic
-	replayed     uint64 // had before, or too old to tell: networks that repeat make some, too
+	replayed     uint64 // received before, or too old to tell: networks that repeat make some, too
 }
 
 // unsealed counts a datagram that package seal has refused.

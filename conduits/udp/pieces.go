@@ -8,12 +8,12 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/udp/socket"
 )
 
-// A path may drop what is too long for a place in it and say nothing: a black hole. A datagram
-// that was lost socket.Suspicion times, while none as long got through but short ones did each time, is
-// therefore sent in pieces that pass everywhere, and what is sent to that peer is no longer than such a piece for the time
-// narrowFor. RFC 8899 would have 600 s (section 5.1.1: PMTU_RAISE_TIMER); it is less because a bad
-// path may be suspected wrongly, and finding a black hole again takes but a few timeouts. IP could
-// divide it too, but for IPv4 only into what this host's own device takes.
+// A path may drop what is too long for a place in it and say nothing: a black hole. A datagram is suspected
+// of having met one when it was lost socket.Suspicion times, while short datagrams got through each time and none as
+// long did. It is then sent in pieces that pass everywhere, and for the time narrowFor no datagram to that peer is
+// longer than such a piece. RFC 8899 would have 600 s (section 5.1.1: PMTU_RAISE_TIMER). The time is shorter here
+// because a bad path may be suspected wrongly, and finding a black hole again takes but a few time-outs. IP could
+// divide datagrams too, but for IPv4 only into what this host's own device takes.
 const narrowFor = 60 * time.Second
 
 // pieceKind is the kind of a piece.

@@ -72,10 +72,10 @@ func (x *combination) pairs() (own, common []string) {
 	return own, append(common, group+" "+x.kind.Name)
 }
 
-// choose returns the combinations that are run, in their order: a few in which every case is run at
-// every size and with every value of every factor, every group of cases in every kind, and every two
-// values of different factors that a kind has are met somewhere (pairwise testing: Cohen et al., The
-// AETG System, IEEE TSE 23(7), 1997, whose greedy choice this is), and the part of the rest. Of a
+// choose returns the combinations that are run, in their order: a few that cover all pairs, and the
+// part of the rest. In the few, every case is run at every size and with every value of every factor,
+// every group of cases in every kind, and every two values of different factors that a kind has are met
+// somewhere (pairwise testing: Cohen et al., The AETG System, IEEE TSE 23(7), 1997, whose greedy choice this is). Of a
 // case's combinations in virtual time the first that is chosen runs twice. That others do belongs to
 // the rest. The choice depends on nothing but the cases, the kinds and the part.
 func choose(all []combination, p Part) []combination {

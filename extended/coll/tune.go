@@ -75,14 +75,14 @@ const near = 1.05
 
 // Tune returns this table changed by timings of commuting calls, which are of teams whose
 // members all reach each other's Shm, or of teams whose members do not. A timing stands for
-// teams of up to as many members and more than the next smaller number that was timed, and
-// for sizes up to the geometric mean with the next larger one. Other calls keep their
+// teams of at most as many members, but more than the next smaller number that was timed, and
+// for sizes up to the geometric mean of its size and the next larger one. Other calls keep their
 // choices: of larger teams and sizes, of operations not timed, and, after timings without
 // reach, those of teams that have it. Timings with reach say enough of teams without,
 // because what is sent goes the same way in both.
 //
-// Of choices within 5 % of the fastest that is taken which the next smaller size has, else
-// with reach that which calls without have, else the present one, else the first of
+// Of choices within 5 % of the fastest one is preferred: the choice of the next smaller size;
+// else, with reach, the choice of calls without; else the present one; else the first of
 // Algorithms. A line whose algorithm does not apply to
 // all calls that it fits is followed by one whose does.
 func (t *Table) Tune(reach bool, timings []Timing) *Table {

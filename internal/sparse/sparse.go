@@ -1,7 +1,7 @@
 // Package sparse has tables of what a rank keeps about each of its peers. In a small job
-// they are arrays. In a large one a rank talks to few of its peers, so what it keeps about
-// one is made when it is first asked for, and n ranks in one process take memory for the
-// pairs that communicate and not for all n².
+// they are arrays. In a large job a rank talks to few of its peers, so what it keeps about
+// a peer is made when it is first asked for. So n ranks in one process take memory for the
+// pairs that communicate, not for all n².
 package sparse
 
 import (

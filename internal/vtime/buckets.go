@@ -9,11 +9,10 @@ const (
 	digits = (64 + digit - 1) / digit
 )
 
-// buckets hold entries of times after a base, those of earlier times in lower
-// levels, and within a level in lower buckets: a radix heap. When the base rises
-// to a time before that of the first entry, or to the start of the first bucket
-// when that has been taken, all others stay where they are, and that is all a
-// base may do.
+// buckets hold entries of times after a base: a radix heap. Entries of earlier times
+// are in lower levels, and within a level in lower buckets. The base may rise in two
+// ways: to a time before that of the first entry, or to the start of the first bucket
+// when that has been taken. All other entries stay where they are then.
 type buckets struct {
 	at     [digits][1 << digit][]entry // by the first digit that differs, the least one first, and its value
 	used   [digits]uint64              // which buckets of a level are not empty

@@ -74,8 +74,8 @@
 // Arrivals and the parking, and what falls due in between, because the poll
 // was charged for after it looked, wakes the proc at the start of its grid.
 //
-// Who can tell without a Sync that its poll would find nothing, unless something
-// that calls Arrive happens before, may park in place of the first poll too, at
+// A proc may be able to tell, without a Sync, that its next poll would find nothing
+// unless something calls Arrive before. It may then park in place of that poll, at
 // its own time and with the poll's cost as the period. That saves a switch.
 //
 // A poll must cost something. A loop around a free one never lets time pass.

@@ -29,15 +29,15 @@ const (
 	abandoned        // Run has returned without it
 )
 
-// Watchdog has Run return a *BlockedError when a body or an event has blocked its
-// goroutine for longer than limit (and not much longer than twice that) in a channel, a mutex, a
-// sleep or the like, instead of waiting through the kernel. A body that computes,
-// or is in a system call, is not disturbed, however long. It is called before
+// Watchdog has Run return a *BlockedError when a body or an event blocks its goroutine
+// in a channel, a mutex, a sleep or the like, instead of waiting through the kernel. It does
+// so after limit, and before much more than twice limit. A body that computes,
+// or is in a system call, is not disturbed, however long. Watchdog is called before
 // Run; 0 means no watchdog.
 //
 // The procs are left behind then, as nobody can end a goroutine from outside,
-// nor run the others' deferred calls beside it. Should it come back one day, its
-// next wait ends it and unwinds the others.
+// nor run the others' deferred calls beside it. Should the blocked goroutine come back
+// one day, its next wait ends it and unwinds the others.
 func (k *Kernel) Watchdog(limit time.Duration) { k.watch.limit = limit }
 
 // BlockedError says that a proc, or an event, has blocked its goroutine.

@@ -15,9 +15,9 @@
 // # Channels
 //
 // The buffers for one sender are a channel (channel.go): a segment that the receiver exports and
-// the sender imports when it has something to send. A message is stored by the processor into
-// the next slot of the ring, a sequence is checked, and repeated until all has arrived, and then
-// the slot's flag is set to the number of the message. The receiver looks for the next number in
+// the sender imports when it has something to send. The sender's processor stores a message into
+// the next slot of the ring under a sequence, and repeats that until the sequence says that all has
+// arrived. Then it sets the slot's flag to the number of the message. The receiver looks for the next number in
 // each channel, copies, and counts what it has taken; the count goes back to the sender in
 // quarters of the ring.
 //
@@ -29,8 +29,8 @@
 // # Imports
 //
 // A rank has a limited number of segments imported (imports.go). For every transfer it looks for
-// the import and takes it, and if there is none it connects and maps the segment, and gives the
-// one up that was not used for the longest time: Su's "imports on demand", with its start-up
+// the import and takes it. If there is none the rank connects and maps the segment, and gives up
+// the import that was not used for the longest time: Su's "imports on demand", with its start-up
 // cost per transfer.
 //
 // # What software costs

@@ -63,9 +63,9 @@ type Device struct {
 // Open opens the node's device. All the arenas must have been made; their nodes need not
 // have opened their devices yet.
 //
-// Errors: ErrInconsistentVersions if an arena is of another version, ErrIllegalNodeid if
-// one is not that node's or a node appears twice, ErrBusy if a device is open on this arena
-// or one was terminated, ErrIllegalParameter without an arena, ErrSystem.
+// Errors: ErrInconsistentVersions if an arena is of another version; ErrIllegalNodeid if an
+// arena is another node's, or a node appears twice; ErrBusy if a device is open on this arena,
+// or was terminated on it; ErrIllegalParameter without an arena; ErrSystem.
 func Open(cfg Config) (*Device, error) {
 	d := &Device{
 		peers:    map[NodeID]*peer{},

@@ -7,7 +7,7 @@ import (
 )
 
 // An acknowledgement tells after the fixed header which packets beyond the cumulative
-// acknowledgements have been had. A lane's bitmap of maxWindow bits has a bit for each sequence
+// acknowledgements have been received. A lane's bitmap of maxWindow bits has a bit for each sequence
 // number, the remainder of which is its place; the words of it that have changed lately are told:
 // the number of words of either lane (16, 16), 0 (32), and each word with its place (64, 16).
 const (
@@ -25,7 +25,7 @@ const (
 	ackEvery = 2 // packets may be unacknowledged for AckDelay if they are fewer
 )
 
-// gaps marks what was had beyond the next packet, and remembers which words have changed lately,
+// gaps marks what was received beyond the next packet, and remembers which words have changed lately,
 // the latest first.
 type gaps struct {
 	bitmap

@@ -10,8 +10,8 @@ import (
 // inLane is the receiving end of a lane. It takes every packet inside the window that it has
 // not had, in whatever order they come.
 type inLane struct {
-	next     uint32 // all before were had, or will not come
-	high     uint32 // one beyond the highest that was had
+	next     uint32 // all before were received, or will not come
+	high     uint32 // one beyond the highest that was received
 	beyond   uint32 // had from next on: marked in have
 	refusals uint32 // refused: marked in refused, until their sender knows
 	reason   Reason // why
@@ -160,7 +160,7 @@ func (ch *channel) roomFor() int {
 	return free + int(in.high-in.next)
 }
 
-// accept takes a packet of a lane unless it was had, was or is refused, or there is no room.
+// accept takes a packet of a lane unless it was received, was or is refused, or there is no room.
 func (ch *channel) accept(now time.Duration, h *header, block *Block, d []byte, head int) {
 	b, l, fragmented := ch.peer.b, lane(h.kind&1), h.kind >= fragRequest
 	in := &ch.in[l]
@@ -281,7 +281,7 @@ func (ch *channel) had(in *inLane, seq uint32) (out bool) {
 	return out
 }
 
-// advance moves next over what was had, and gives up a bitmap that marks nothing.
+// advance moves next over what was received, and gives up a bitmap that marks nothing.
 func (ch *channel) advance(in *inLane) {
 	b := ch.peer.b
 	for in.beyond > 0 && in.have.has(in.next) {
@@ -367,7 +367,7 @@ func (b *Bundle) bitmap() *bitmap {
 	return m
 }
 
-// repeated answers a packet that was had before: its acknowledgement was lost.
+// repeated answers a packet that was received before: its acknowledgement was lost.
 func (ch *channel) repeated(now time.Duration, l lane, seq uint32) {
 	if ch.peer.b.cfg.ReplyAcks {
 		ch.replyAgain(now, l, seq)

@@ -77,7 +77,7 @@ type Stats struct {
 	Retransmissions uint64 // of them, of packets sent before
 	Acks            uint64 // of them, that only acknowledge
 	Received        uint64 // datagrams
-	Duplicates      uint64 // of them, packets had before
+	Duplicates      uint64 // of them, packets received before
 	Malformed       uint64 // of them, not as they should be: the sender is faulty
 	Dropped         uint64 // of them, not taken for want of room or of anybody to take them
 	Requests        uint64 // delivered

@@ -45,11 +45,11 @@
 //
 // # Loss
 //
-// Every datagram tells which packets of either lane have been had, up to a gap, and echoes
-// the stamp of the newest datagram with the time since it came, so retransmissions do not
+// Every datagram tells which packets of either lane have come, up to a gap. It also echoes
+// the stamp of the newest datagram with the time since that came, so retransmissions do not
 // disturb the estimate of the round trip (rtt.go). An acknowledgement of its own goes out
 // when two packets are unacknowledged at the end of a Service, when packets are out of order,
-// repeated or dropped, or after Config.AckDelay; it also tells what was had beyond the gap. A
+// repeated or dropped, or after Config.AckDelay; it also tells what was received beyond the gap. A
 // request that is replied to in the poll that delivers it costs one packet each way.
 //
 // A packet is lost if one that was sent so much later has arrived that it was not just overtaken

@@ -84,7 +84,7 @@ const (
 const (
 	flagReplyAcks  = 1 << 7 // the sender works as Config.ReplyAcks says
 	flagReply      = 1 << 6 // packReturned: of the replies lane
-	flagGaps       = 1 << 5 // packets were had beyond the cumulative acknowledgements
+	flagGaps       = 1 << 5 // packets were received beyond the cumulative acknowledgements
 	flagReasonMask = 1<<4 - 1
 )
 

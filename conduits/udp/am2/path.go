@@ -48,8 +48,8 @@ const (
 // path is the congestion control of what is under way to a peer: BBR (Cardwell, Cheng, Gunn,
 // Yeganeh, Jacobson, "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016;
 // draft-cardwell-iccrg-bbr-congestion-control-00). It measures the bandwidth and the round trip,
-// sends at the one and has the product of both under way, and so makes nothing of a loss that
-// has other causes than its own queue. Sizes are bytes of datagrams, rates bytes a nanosecond.
+// sends at that bandwidth and has the product of both under way. So a loss that has other causes
+// than its own queue does not slow it down. Sizes are bytes of datagrams, rates bytes a nanosecond.
 type path struct {
 	window   int           // bytes that may be under way
 	rate     float64       // at which they are sent; 0: without a limit

@@ -17,7 +17,7 @@ type Drops struct {
 	// Forged is of those that are not authentic: the sender has another Key, Security, or
 	// Config where they must agree; or its address was translated on the way; or it lies.
 	Forged uint64
-	// Repeated is of those that were had before or are too old to tell; networks that repeat
+	// Repeated is of those that were received before or are too old to tell; networks that repeat
 	// make some.
 	Repeated uint64
 	// Untried is of those of unknown senders beyond what a poll tries; see README.md. Honest

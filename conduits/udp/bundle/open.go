@@ -16,8 +16,8 @@ import (
 // MaxBulk: what comes from others is not authentic.
 type Options struct {
 	// Address is where the bundle receives: the address of one interface, by which others
-	// reach it (none that is translated on the way, or good on one link only), and a port, or
-	// 0 for one that the kernel chooses.
+	// reach it, and a port, or 0 for one that the kernel chooses. The address must not be
+	// translated on the way, nor be good on one link only.
 	Address netip.AddrPort
 	// Security is how datagrams are protected. None is for the loopback, unless Insecure is set;
 	// then whoever can send to Address can speak for everybody.

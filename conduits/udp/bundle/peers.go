@@ -22,7 +22,7 @@ type site struct {
 
 // process is a bundle of another program, or a program of the same kind: whoever has an
 // incarnation at a site. It is known when something is to be sent to it, or something authentic
-// has come from it, and stays so, since seal knows what was had of it.
+// has come from it, and stays so, since seal knows what was received from it.
 type process struct {
 	site        *site
 	incarnation uint32

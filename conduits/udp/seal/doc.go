@@ -3,11 +3,11 @@
 // nothing of what the datagrams mean.
 //
 // A job has one [Key], which its bootstrap carries to the ranks; others have it in a file
-// ([ReadKey]). For each direction between two processes a key of its own is derived from it and
-// both names (HKDF, RFC 5869), so that no datagram can be turned back at its sender or passed
-// on to a third. Each datagram has a number that its sender never uses twice towards one
-// receiver; it is the nonce of the tag, and by it the receiver refuses what it has had (RFC
-// 4303, section 3.4.3).
+// ([ReadKey]). Each direction between two processes has a key of its own, derived from that key
+// and both names (HKDF, RFC 5869). So no datagram can be turned back at its sender or passed
+// on to a third process. Each datagram has a number that its sender never uses twice towards one
+// receiver. The number is the nonce of the tag, and by it the receiver refuses datagrams that it
+// has received before (RFC 4303, section 3.4.3).
 //
 // In mode [Auth] datagrams are authenticated, not hidden: AES-128-GMAC, which is AES-GCM with
 // everything as additional data (NIST SP 800-38D), the cheapest tag there is on processors

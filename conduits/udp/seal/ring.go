@@ -18,8 +18,8 @@ var (
 	// ErrForged says that a tag does not fit: not sent by whom it claims, to this process, or
 	// changed on its way.
 	ErrForged = errors.New("seal: the tag does not fit")
-	// ErrReplayed says that the number was had before, or is too old to tell.
-	ErrReplayed = errors.New("seal: the number was had before")
+	// ErrReplayed says that the number was received before, or is too old to tell.
+	ErrReplayed = errors.New("seal: the number was received before")
 	// ErrShort says that the datagram is too short to be one, or so long that there is no room
 	// to open it.
 	ErrShort = errors.New("seal: too short")

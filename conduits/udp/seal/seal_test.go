@@ -223,7 +223,7 @@ func TestTooShort(t *testing.T) {
 	}
 }
 
-// After a sweep the traffic goes on, and what was had stays refused.
+// After a sweep the traffic goes on, and what was received stays refused.
 func TestSweep(t *testing.T) {
 	each(t, func(t *testing.T, mode seal.Mode, d datagram) {
 		key := seal.NewKey()
