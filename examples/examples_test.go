@@ -62,7 +62,7 @@ var modelled = []string{"loopback", "sci/d339"}
 
 // TestTraces has every program do the same twice in virtual time, to the picosecond.
 func TestTraces(t *testing.T) {
-	for _, prog := range []string{"ring", "wordcount core", "stencil --steps 20", "hashtable --keys 2000", "samplesort --lines 5000", "cg", "gups --log2 10"} {
+	for _, prog := range []string{"ring", "wordcount core", "stencil --steps 20", "hashtable --keys 500", "samplesort --lines 5000", "cg", "gups --log2 10"} {
 		for _, model := range modelled {
 			t.Run(strings.Fields(prog)[0]+"/"+model, func(t *testing.T) {
 				t.Parallel()
@@ -141,7 +141,7 @@ func TestStencil(t *testing.T) {
 }
 
 func TestHashtable(t *testing.T) {
-	each(t, "every answer is right", "hashtable", "--keys", "1000", "--load", "90")
+	each(t, "every answer is right", "hashtable", "--keys", "300", "--load", "90")
 }
 
 func TestSamplesort(t *testing.T) { each(t, "they are sorted and complete", "samplesort") }
