@@ -38,13 +38,13 @@ type livePeer struct {
 func newLive() *live { return &live{base: base{bell: -1}} }
 
 // Attach implements core.Conduit.
-func (c *live) Attach(a *core.Attachment) (segment []byte, err error) {
+func (c *live) Attach(a *core.Attachment) (err error) {
 	defer c.closeUnless(&err)
 	n := len(a.Group)
 	command := layoutFor(pageStagger - 1).size
-	commands, hints, segment, err := c.open(a, n, command, hintBytes(n))
+	commands, hints, err := c.open(a, n, command, hintBytes(n))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	c.hinted = n > directScan
 	c.hints, c.hintWords = hints, longWords(hints)
@@ -53,11 +53,11 @@ func (c *live) Attach(a *core.Attachment) (segment []byte, err error) {
 	for i := range c.peers {
 		p := &c.peers[i]
 		p.remote, p.index = &c.nodes[i], i
-		if p.cmd, err = c.importSegment(p.remote, c.me, command); err != nil {
-			return nil, err
+		if p.cmd, err = c.importSegment(c.dev, p.remote, c.me, command); err != nil {
+			return err
 		}
-		if p.hints, err = c.importSegment(p.remote, n+controlIndex, len(hints)); err != nil {
-			return nil, err
+		if p.hints, err = c.importSegment(c.dev, p.remote, n+controlIndex, len(hints)); err != nil {
+			return err
 		}
 		there, here := layoutFor(c.me), layoutFor(i)
 		for l := range lanes {
@@ -73,14 +73,14 @@ func (c *live) Attach(a *core.Attachment) (segment []byte, err error) {
 		}
 		c.byRank[p.rank] = p
 	}
-	return segment, nil
+	return nil
 }
 
 // Reach implements core.Reacher.
 func (c *live) Reach(rank core.Rank) ([]byte, error) {
 	p := c.byRank[rank]
 	if m := c.longMap(p.remote); m != nil {
-		return m.Window(0, p.size), nil
+		return m.Window(0, c.sizes[rank]), nil
 	}
 	return nil, fmt.Errorf("sci: the segment of rank %d cannot be imported", rank)
 }

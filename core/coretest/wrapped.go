@@ -76,11 +76,19 @@ func (c *checked) breach(format string, args ...any) {
 	c.Fail(fmt.Errorf("breach of contract: "+format, args...))
 }
 
-func (c *checked) Attach(a *core.Attachment) ([]byte, error) {
+func (c *checked) Attach(a *core.Attachment) error {
 	c.Port = a.Port
 	below := *a
 	below.Port = core.NewPort(c)
-	segment, err := c.Conduit.Attach(&below)
+	return c.Conduit.Attach(&below)
+}
+
+func (c *checked) AttachSegment(a *core.Attachment) ([]byte, error) {
+	if c.polling.Swap(true) {
+		c.breach("AttachSegment beside a poll")
+	}
+	defer c.polling.Store(false)
+	segment, err := c.Conduit.AttachSegment(a)
 	if err == nil && a.Proc == nil && len(segment) != a.Segment {
 		err = fmt.Errorf("breach of contract: a segment of %d bytes, %d were asked for", len(segment), a.Segment)
 	}
@@ -174,7 +182,7 @@ type adverse struct {
 // adverseLimit is what payloads are limited to at most: the least that core.Limits allows.
 const adverseLimit = 512
 
-func (c *adverse) Attach(a *core.Attachment) ([]byte, error) {
+func (c *adverse) Attach(a *core.Attachment) error {
 	seed := uint64(a.Boot.Rank())
 	c.random, c.polls = rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
 	c.live = a.Proc == nil
@@ -274,7 +282,7 @@ type lent struct {
 	region *shm.Region
 }
 
-func (c *lent) Attach(a *core.Attachment) (segment []byte, err error) {
+func (c *lent) AttachSegment(a *core.Attachment) (segment []byte, err error) {
 	below := *a
 	if a.Segment > 0 {
 		if c.region, err = shm.NewRegion(a.Segment, shm.Local); err != nil {
@@ -282,10 +290,7 @@ func (c *lent) Attach(a *core.Attachment) (segment []byte, err error) {
 		}
 		below.Memory = c.region.Bytes()
 	}
-	if segment, err = c.Conduit.Attach(&below); err != nil {
-		return nil, errors.Join(err, c.release())
-	}
-	return segment, nil
+	return c.Conduit.AttachSegment(&below)
 }
 
 func (c *lent) Close() error { return errors.Join(c.Conduit.Close(), c.release()) }
