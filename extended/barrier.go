@@ -31,7 +31,8 @@ type barrier struct {
 
 // makeReady prepares for the first barrier. It returns the messages that came before.
 func (b *barrier) makeReady() (early []*stray) {
-	b.Init(len(b.team.members), b.team.self, b.team.reach)
+	ep := b.team.ep
+	b.Init(len(b.team.members), b.team.self, b.team.reach || ep.later && ep.core.Reaches())
 	early, b.early = b.early, nil
 	return early
 }

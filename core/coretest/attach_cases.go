@@ -21,6 +21,7 @@ var attachCases = []Case{{
 		}
 		_, err = t.Attach(core.AttachSpec{})
 		refused(t, "a second Attach", err)
+		refused(t, "AttachSegment after an Attach with a segment", ep.AttachSegment("4096"))
 		if t.Endpoint() != ep {
 			return fmt.Errorf("the endpoint is another now")
 		}
