@@ -29,7 +29,7 @@ func Adverse(conduit string) core.Driver {
 	return wrapped("adverse-", conduit, func(c core.Conduit) core.Conduit { return &adverse{Conduit: c} })
 }
 
-// Lent is the conduit of that name with segments that exist before it attaches.
+// Lent is the conduit of that name with segments that exist before it attaches them.
 func Lent(conduit string) core.Driver {
 	return wrapped("lent-", conduit, func(c core.Conduit) core.Conduit { return &lent{Conduit: c} })
 }
