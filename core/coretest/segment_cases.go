@@ -1,6 +1,7 @@
 package coretest
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -181,13 +182,13 @@ func segmentLater(t *T) error {
 	})
 }
 
-// segmentThreads has a goroutine of each rank exchange messages while another attaches the segment.
+// segmentThreads has goroutines of each rank exchange messages, and send, while another attaches the segment.
 func segmentThreads(t *T) error {
 	var answered, longs int
 	ep, err := t.Attach(core.AttachSpec{SegmentLater: true, Handlers: handlers(
 		func(tok *core.Token, _ []uint32, data []byte) { tok.ReplyMedium(answer, data) },
 		func(*core.Token, []uint32, []byte) { answered++ },
-		func(*core.Token, []uint32, []byte) { longs++ })})
+		func(*core.Token, []uint32, []byte) { longs++ }, ignore)})
 	if err != nil {
 		return err
 	}
@@ -205,6 +206,16 @@ func segmentThreads(t *T) error {
 		}
 		return nil
 	})
+	g.Go(func() error { // sends without polling
+		c := ep.NewContext()
+		for !over.Load() {
+			if err := c.TryShort(t.Next(), extra+1); err != nil && !errors.Is(err, core.ErrNoRoom) {
+				return err
+			}
+			runtime.Gosched()
+		}
+		return nil
+	})
 	attach := func() error {
 		if err := t.Wait(&ep.Context, func() bool { return answered > 0 }); err != nil {
 			return err
@@ -218,7 +229,7 @@ func segmentThreads(t *T) error {
 		return t.Wait(&ep.Context, func() bool { return longs > 0 })
 	}
 	err = attach()
-	over.Store(true)
+	over.Store(true) // the others send on until then
 	if end := g.Wait(); err == nil {
 		err = end
 	}
@@ -240,11 +251,5 @@ func segmentLargest(t *T) error {
 	if err := ep.AttachSegment(fmt.Sprint(n)); err != nil {
 		return err
 	}
-	if len(ep.Segment()) != n {
-		return fmt.Errorf("a segment of %d bytes, want %d", len(ep.Segment()), n)
-	}
-	if err := ep.RequestLong(t.Next(), request, pattern(1, 8), uint64(ep.SegmentSize(t.Next())-8)); err != nil {
-		return err
-	}
-	return ep.Barrier()
+	return useLargest(t, ep, n)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync/atomic"
 
 	"github.com/aqueduct-go/aqueduct/core"
@@ -66,6 +67,7 @@ type checked struct {
 	spinner    core.Spinner
 
 	polling  atomic.Bool
+	binding  atomic.Bool // AttachSegment is being called
 	closed   bool
 	reserved atomic.Int64 // messages that await their Commits
 	heard    int          // messages that the present poll has delivered
@@ -84,10 +86,14 @@ func (c *checked) Attach(a *core.Attachment) error {
 }
 
 func (c *checked) AttachSegment(a *core.Attachment) ([]byte, error) {
-	if c.polling.Swap(true) {
+	if c.polling.Load() {
 		c.breach("AttachSegment beside a poll")
 	}
-	defer c.polling.Store(false)
+	c.binding.Store(true)
+	defer c.binding.Store(false)
+	for range 100 { // so that a call beside it comes in time to be noticed
+		runtime.Gosched()
+	}
 	segment, err := c.Conduit.AttachSegment(a)
 	if err == nil && a.Proc == nil && len(segment) != a.Segment {
 		err = fmt.Errorf("breach of contract: a segment of %d bytes, %d were asked for", len(segment), a.Segment)
@@ -98,6 +104,8 @@ func (c *checked) AttachSegment(a *core.Attachment) ([]byte, error) {
 func (c *checked) Reserve(op *core.Op) core.Result {
 	r := c.Conduit.Reserve(op)
 	switch {
+	case c.binding.Load():
+		c.breach("Reserve beside AttachSegment")
 	case r != core.Reserved && r != core.NoRoom:
 		c.breach("Reserve answers %v", r)
 	case r == core.NoRoom && op.Hdr.Reply():
@@ -134,8 +142,8 @@ func (c *checked) Spin(budget int) int { return c.poll(c.spinner.Spin, budget) }
 
 // poll checks a Poll or a Spin.
 func (c *checked) poll(look func(budget int) int, budget int) int {
-	if c.closed || c.polling.Swap(true) {
-		c.breach("a poll after Close, or beside another")
+	if c.closed || c.polling.Swap(true) || c.binding.Load() {
+		c.breach("a poll after Close, or beside another or AttachSegment")
 	}
 	c.heard = 0
 	n := look(budget)
