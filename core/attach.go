@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -18,6 +19,9 @@ type AttachSpec struct {
 	// (aqrun --segment, AQUEDUCT_SEGMENT) wins over it: Endpoint.Segment has the size that came
 	// of it.
 	Segment string
+	// SegmentLater attaches without a segment: Context.AttachSegment makes it, and Segment is not looked at.
+	// It must be the same on all ranks of the group.
+	SegmentLater bool
 	// Extra is the number of bytes that the segment has beyond Segment, at its end, for a
 	// layer above this package whose ranks reach it directly; rounded up to whole pages. It
 	// may differ among ranks. Where there is no direct reach (Endpoint.Reaches), there is
@@ -31,9 +35,9 @@ type AttachSpec struct {
 	Group []Rank
 }
 
-// Attach makes the rank's endpoint: it creates the segment, connects to the ranks of the
-// group and registers the handlers. It is collective over the job, a barrier, and can
-// succeed once. On an error the job cannot go on: return it.
+// Attach makes the rank's endpoint: it connects to the ranks of the group, registers the
+// handlers and creates the segment, unless that comes later. It is collective over the job, a
+// barrier, and can succeed once. On an error the job cannot go on: return it.
 func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 	if j.ep.Load() != nil {
 		return nil, &UsageError{j.rank, "Attach", "called twice"}
@@ -53,20 +57,30 @@ func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	need, limit := memory{conduit: plan.Footprint}, plan.segmentLimit()
-	ep.reaches, ep.extra = j.reach(&plan, spec.Extra)
-	if need.segment, err = j.segmentSize(spec.Segment, need.conduit, max(0, limit-ep.extra)); err != nil {
-		return nil, err
+	u := &unattached{footprint: plan.Footprint, limit: plan.segmentLimit()}
+	ep.reaches, u.extra = j.reach(&plan, spec.Extra)
+	need := memory{segmentLater, plan.Footprint}
+	if !spec.SegmentLater {
+		if need, err = u.need(j, spec.Segment); err != nil {
+			return nil, err
+		}
 	}
-	need.segment += ep.extra
 	if err := ep.table.register(spec.Handlers, ClientHandlers, true); err != nil {
 		return nil, ep.Misuse("Attach", "%v", err)
 	}
 	if err := ep.meet(need, given.Shared(), stated); err != nil {
 		return nil, err
 	}
-	if err := ep.open(); err != nil {
+	bind := func() error { return ep.bind(ep.attached, u.extra) }
+	if spec.SegmentLater {
+		bind = func() error { ep.sizes, ep.later = ep.attached, u; return nil }
+	}
+	if err := ep.open(bind); err != nil {
 		return nil, err
+	}
+	j.ep.Store(ep)
+	if j.failure() != nil && j.proc == nil {
+		shm.Ring(ep.bell) // the failure came before the endpoint could be woken
 	}
 	if err := j.boot.Barrier(); err != nil {
 		return nil, err
@@ -122,8 +136,8 @@ func (j *Job) newEndpoint(drv Driver, group []Rank) *Endpoint {
 	return ep
 }
 
-// open attaches the conduit and publishes the endpoint to the job.
-func (ep *Endpoint) open() error {
+// open attaches the conduit, then calls bind.
+func (ep *Endpoint) open(bind func() error) error {
 	j := ep.job
 	var err error
 	if j.proc == nil {
@@ -136,15 +150,19 @@ func (ep *Endpoint) open() error {
 		ep.progress.share(ep)
 	}
 	a := j.attachment(ep.group)
-	a.Segment, a.Sizes, a.Port = ep.sizes[j.rank], ep.sizes, &ep.port
-	ep.segment, err = ep.conduit.Attach(a)
+	a.Port = &ep.port
+	if err = ep.conduit.Attach(a); err == nil {
+		ep.powers = ep.conduit.Powers()
+		if err = bind(); err != nil {
+			err = errors.Join(err, ep.conduit.Close())
+		}
+	}
 	if err != nil {
 		if j.proc == nil {
 			_ = unix.Close(ep.bell)
 		}
 		return fmt.Errorf("core: rank %d: attach conduit %s: %w", j.rank, j.cfg.Conduit, err)
 	}
-	ep.powers = ep.conduit.Powers()
 	if ep.sleeper = ep.conduit.Sleeper(); ep.idle.crowded && ep.sleeper != nil && ep.sleeper.FD() < 0 {
 		ep.idle.sleep = min(ep.idle.sleep, crowdedIdle)
 	}
@@ -158,10 +176,6 @@ func (ep *Endpoint) open() error {
 	}
 	ep.most = nativeSizesOf(&ep.powers)
 	ep.reaches = ep.reaches && ep.powers.Reacher != nil
-	j.ep.Store(ep)
-	if j.failure() != nil && j.proc == nil {
-		shm.Ring(ep.bell) // the failure came before the endpoint could be woken
-	}
 	return nil
 }
 

@@ -88,17 +88,23 @@ type Conduit interface {
 	// lacks all that has to do with segments, and the port.
 	Plan(a *Attachment) (Plan, error)
 
-	// Attach connects the ranks of the group and returns this rank's segment: a.Segment
-	// bytes outside the Go heap (or, under the race detector between goroutines, on
-	// it), page aligned. If a.Memory is not nil, that is the segment, which belongs to somebody
-	// else: the conduit takes it on and returns it, or, if only memory of its own will do,
-	// returns an error that wraps ErrOwnSegment. Collective; may use a.Boot's collectives, the same
-	// number of times on every rank. An error ends the job; what was made until then Attach
-	// itself releases, Close is not called.
-	Attach(a *Attachment) (segment []byte, err error)
+	// Attach connects the ranks of the group, for messages that need no segment. Collective; may use
+	// a.Boot's collectives, the same number of times on every rank. An error ends the job; what
+	// was made until then Attach itself releases, Close is not called.
+	Attach(a *Attachment) error
 
-	// Powers returns what the conduit can do; called once, after Attach.
+	// Powers returns what the conduit can do; called once, right after Attach.
 	Powers() Powers
+
+	// AttachSegment makes this rank's segment and returns it: a.Segment bytes outside the Go heap
+	// (or, under the race detector between goroutines, on it), page aligned; nil if that is none.
+	// If a.Memory is not nil, that is the segment, which belongs to somebody else: the conduit
+	// takes it on and returns it, or, if only memory of its own will do, returns an error that
+	// wraps ErrOwnSegment. It is called once, after Attach: at once, or later, when messages are under
+	// way, and then with no call beside it but Commits of messages without a Long's payload. No peer sends
+	// what needs a segment before AttachSegment has returned on all ranks. Collective, as
+	// Attach is. After an error the job ends by Close.
+	AttachSegment(a *Attachment) (segment []byte, err error)
 
 	// Reserve finds room for op's message and sets op.Args and, if op.Len > 0, op.Data, or
 	// answers NoRoom. For a reply (op.Hdr.Reply) it never answers NoRoom and never waits: a
@@ -142,7 +148,8 @@ type Sleeper interface {
 // already.
 var ErrOwnSegment = errors.New("the conduit makes the segment itself, and cannot take on one that exists already")
 
-// Attachment is what core hands to Conduit.Attach.
+// Attachment is what core hands to Conduit.Attach, with the port, and to AttachSegment, with what concerns
+// segments.
 type Attachment struct {
 	Boot     Bootstrap         // the job's collectives
 	Group    []Rank            // the ranks to connect, ascending, the caller's included

@@ -4,7 +4,8 @@
 // # Using it
 //
 // A program runs as a Job of ranks. Job.Attach makes the rank's Endpoint: it registers
-// handlers, creates the segment, and connects to the other ranks. Active messages
+// handlers, connects to the other ranks, and creates the segment, which may also be left to
+// Context.AttachSegment. Active messages
 // (RequestShort, RequestMedium, RequestLong, and Token.Reply… in handlers) run a handler
 // at their destination. Handlers run only inside library calls of the destination, one at
 // a time: whoever waits does so by WaitUntil, or polls.

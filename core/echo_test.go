@@ -22,10 +22,9 @@ func init() {
 	Register(Driver{Name: "echo", New: func(string) Conduit { return new(echo) }})
 }
 
-func (e *echo) Attach(a *Attachment) ([]byte, error) {
-	e.port = a.Port
-	return make([]byte, a.Segment), nil
-}
+func (e *echo) Attach(a *Attachment) error { e.port = a.Port; return nil }
+
+func (e *echo) AttachSegment(a *Attachment) ([]byte, error) { return make([]byte, a.Segment), nil }
 
 func (e *echo) Plan(*Attachment) (Plan, error) { return Plan{}, nil }
 

@@ -40,7 +40,9 @@ type Endpoint struct {
 	extra   int // bytes of the segment beyond what was asked for
 	*roster
 	segment []byte
-	bell    int // eventfd that wakes a sleeping wait when the job fails
+	sizes   []int       // by rank: segment bytes, 0 outside the group; not changed, but replaced by bind
+	later   *unattached // the segment that AttachSegment makes; nil: there is none, or it has
+	bell    int         // eventfd that wakes a sleeping wait when the job fails
 
 	sending  sync.Mutex // Many: serialises Reserve of requests; taken after the progress lock
 	progress progress
@@ -78,8 +80,8 @@ func (ep *Endpoint) Size() int { return ep.job.size }
 // slice may be shared by ranks, and is not to be changed. A handler may call it.
 func (ep *Endpoint) Group() []Rank { return ep.group }
 
-// Segment returns the rank's own registered memory, valid until the job ends. Peers write
-// to it at any time by Longs. A handler may call it.
+// Segment returns the rank's own registered memory, valid until the job ends; nil before AttachSegment,
+// where that makes it. Peers write to it at any time by Longs. A handler may call it.
 func (ep *Endpoint) Segment() []byte { return ep.segment }
 
 // Reach returns rank's segment as memory of this process, if the conduit can reach it

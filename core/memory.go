@@ -26,7 +26,7 @@ type look struct {
 
 // available returns what the host has left: one look for all ranks of a process.
 func (j *Job) available() (uint64, error) {
-	l := shared(j, "core available memory", func() *look {
+	l := shared(j, "core available memory, "+j.step(), func() *look {
 		n, err := available()
 		return &look{n, err}
 	})
@@ -53,7 +53,7 @@ func (j *Job) segmentSize(s string, conduit, limit int) (int, error) {
 	share := whole / uint64(len(j.boot.Local()))
 	n, err := ParseSize(s, max(1, share-min(share, uint64(conduit))))
 	if err != nil {
-		return 0, &UsageError{j.rank, "Attach", "segment " + err.Error()}
+		return 0, &UsageError{j.rank, j.step(), "segment " + err.Error()}
 	}
 	if uint64(n) > whole { // and so that sums do not overflow
 		return 0, fmt.Errorf("core: rank %d: a segment of %d MB, but %d MB are available; lower --segment", j.rank, n>>20, whole>>20)
@@ -71,7 +71,8 @@ func (j *Job) segmentSize(s string, conduit, limit int) (int, error) {
 // pages: what its conduit can make, and the rank's share of most of what the host has left; if the
 // launcher has said a size, that size. spec.Segment is ignored. Attach may be called with it at once
 // (gasnet_getMaxLocalSegmentSize), as long as nobody takes much of the host's memory meanwhile. It may
-// differ among ranks; it is not collective, and is called before Attach.
+// differ among ranks; it is not collective, and is called before the segment is made, by Attach or by
+// AttachSegment.
 func (j *Job) MaxSegment(spec AttachSpec) (int, error) {
 	drv, group, err := j.driver(spec.Group)
 	if err != nil {
@@ -103,7 +104,8 @@ func (j *Job) MaxSegment(spec AttachSpec) (int, error) {
 const most = 0.85
 
 // MaxSegmentOfAll returns the smallest of what MaxSegment returns to the ranks of the group
-// (gasnet_getMaxGlobalSegmentSize). It is collective over the job, and is called before Attach.
+// (gasnet_getMaxGlobalSegmentSize). It is collective over the job, and is called before the segment is
+// made; after Attach it is a barrier, as AttachSegment is.
 func (j *Job) MaxSegmentOfAll(spec AttachSpec) (int, error) {
 	n, err := j.MaxSegment(spec)
 	if err != nil {
@@ -112,6 +114,11 @@ func (j *Job) MaxSegmentOfAll(spec AttachSpec) (int, error) {
 	group, err := j.group(spec.Group)
 	if err != nil {
 		return 0, err
+	}
+	if ep := j.ep.Load(); ep != nil {
+		if err := ep.Barrier(); err != nil {
+			return 0, err
+		}
 	}
 	all, err := j.boot.Exchange(binary.LittleEndian.AppendUint64(nil, uint64(n)))
 	if err != nil {
@@ -130,13 +137,21 @@ func (j *Job) MaxSegmentOfAll(spec AttachSpec) (int, error) {
 // what a process of a 64-bit Linux has at least.
 const addressSpace = 1 << 46
 
+// step names the call that makes the rank's segment, or connects without: each looks at the host's memory.
+func (j *Job) step() string {
+	if j.ep.Load() == nil {
+		return attachCall
+	}
+	return segmentCall
+}
+
 // checkMemory refuses a job whose ranks on this host, by their cards, need more memory than
 // there is. That is a look and not a reservation: what others take later, the check does not
 // know. Of a modelled job's segments a small part is ever touched, the program's own data in
 // a run that takes bearable time; so those need addresses only.
 func (j *Job) checkMemory(cards [][]byte) error {
 	local := j.boot.Local()
-	need := shared(j, "core needed memory", func() *memory { return sum(cards, local) })
+	need := shared(j, "core needed memory, "+j.step(), func() *memory { return sum(cards, local) })
 	have, err := j.available()
 	if err != nil {
 		return err
@@ -161,9 +176,9 @@ func (j *Job) checkMemory(cards [][]byte) error {
 func sum(cards [][]byte, ranks []Rank) *memory {
 	all := new(memory)
 	for _, r := range ranks {
-		c, _ := decodeCard(cards[r])
-		all.segment += c.segment
-		all.conduit += c.conduit
+		m := decodeMemory(cards[r])
+		all.segment += max(0, m.segment)
+		all.conduit += m.conduit
 	}
 	return all
 }

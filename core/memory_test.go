@@ -91,8 +91,8 @@ func init() {
 	Register(Driver{Name: "massless", Models: []string{"default"}, New: func(string) Conduit { return new(massless) }})
 }
 
-func (*massless) Attach(*Attachment) ([]byte, error) { return nil, nil }
-func (*massless) Sleeper() Sleeper                   { return nil }
+func (*massless) AttachSegment(*Attachment) ([]byte, error) { return nil, nil }
+func (*massless) Sleeper() Sleeper                          { return nil }
 
 // TestMemoryOfModel has ranks in virtual time ask for segments: all together may be larger
 // than memory.

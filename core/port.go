@@ -61,7 +61,7 @@ func (p *Port) Dispatch(src Rank, h Header, args *[MaxArgs]uint32, data []byte, 
 }
 
 // DispatchLong is Dispatch for a Long whose n payload bytes lie at off of segment already, the
-// memory that the conduit takes for this rank's segment: what Attach returned. A range outside of it
+// memory that the conduit takes for this rank's segment: what AttachSegment returned. A range outside of it
 // ends the job, and so does memory that is not the rank's segment, where the handler would not
 // find the payload.
 func (p *Port) DispatchLong(src Rank, h Header, args *[MaxArgs]uint32, segment []byte, off, n, slot uint64) (replied bool) {

@@ -213,6 +213,9 @@ func (ep *Endpoint) checkLong(op string, dst Rank, off uint64, n, limit int) err
 		return ep.Misuse(op, "Long payload of %d bytes; the limit is %d", n, limit)
 	}
 	if size := uint64(ep.sizes[dst]); off > size || uint64(n) > size-off {
+		if ep.later != nil {
+			return ep.Misuse(op, "rank %d has no segment yet; %s makes it", dst, segmentCall)
+		}
 		return ep.Misuse(op, "bytes %d to %d lie outside rank %d's segment of %d bytes", off, off+uint64(n), dst, size)
 	}
 	return nil

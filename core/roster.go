@@ -15,13 +15,14 @@ import (
 type roster struct {
 	group  []Rank
 	absent []bool // by rank: not in the group; nil if all are in it
-	sizes  []int  // by rank: segment bytes, 0 outside the group
 	fault  string // why the group cannot attach; "" if it can
+
+	attached []int // by rank: bytes of the segment that Attach makes, 0 outside the group
 }
 
 // connected reports whether a rank is one of the job and in the group.
 func (x *roster) connected(r Rank) bool {
-	return uint(r) < uint(len(x.sizes)) && (x.absent == nil || !x.absent[r])
+	return uint(r) < uint(len(x.attached)) && (x.absent == nil || !x.absent[r])
 }
 
 // card is what a rank tells the others before it attaches.
@@ -35,8 +36,8 @@ type card struct {
 const cardBytes = 5 * 8
 
 func (c *card) encode() []byte {
-	b := make([]byte, 0, cardBytes)
-	for _, w := range [...]uint64{uint64(c.segment), uint64(c.conduit), c.config, c.group, uint64(len(c.settings))} {
+	b := c.memory.encode()
+	for _, w := range [...]uint64{c.config, c.group, uint64(len(c.settings))} {
 		b = binary.LittleEndian.AppendUint64(b, w)
 	}
 	return append(b, c.settings...)
@@ -49,7 +50,7 @@ func whole(b []byte) bool {
 
 // decodeCard reads what encode wrote, and returns what follows it. The card must be whole.
 func decodeCard(b []byte) (c card, rest []byte) {
-	c.segment, c.conduit = int(binary.LittleEndian.Uint64(b)), int(binary.LittleEndian.Uint64(b[8:]))
+	c.memory = decodeMemory(b)
 	c.config, c.group = binary.LittleEndian.Uint64(b[16:]), binary.LittleEndian.Uint64(b[24:])
 	end := cardBytes + int(binary.LittleEndian.Uint64(b[32:]))
 	c.settings = string(b[cardBytes:end])
@@ -110,7 +111,7 @@ func (ep *Endpoint) meet(need memory, given string, stated func() settings.Table
 // newRoster makes the roster of a group out of the cards of all ranks. mine is that of one
 // of its members, and so that of all; disagree says in which setting another one's differ, or nil.
 func newRoster(cards [][]byte, mine *card, group []Rank, disagree func(theirs string, r Rank) error) *roster {
-	x := &roster{group: group, sizes: make([]int, len(cards))}
+	x := &roster{group: group, attached: make([]int, len(cards))}
 	for r, b := range cards {
 		if len(b) == 0 {
 			attaches := slices.IndexFunc(cards, func(b []byte) bool { return len(b) > 0 })
@@ -119,6 +120,10 @@ func newRoster(cards [][]byte, mine *card, group []Rank, disagree func(theirs st
 		}
 		if !whole(b) {
 			x.fault = fmt.Sprintf("rank %d is in another call, or runs another version of the library", r)
+			return x
+		}
+		if theirs := decodeMemory(b); (theirs.segment == segmentLater) != (mine.segment == segmentLater) {
+			x.fault = fmt.Sprintf("rank %d differs in AttachSpec.SegmentLater; all ranks must agree", r)
 			return x
 		}
 	}
@@ -137,7 +142,7 @@ func newRoster(cards [][]byte, mine *card, group []Rank, disagree func(theirs st
 			x.fault = disagree(c.settings, r).Error()
 			return x
 		default:
-			x.sizes[r] = c.segment
+			x.attached[r] = max(0, c.segment)
 		}
 		if x.absent != nil {
 			x.absent[r] = false

@@ -47,8 +47,8 @@ func TestRosterOfGroups(t *testing.T) {
 			if in[r] {
 				want = int(r+1) << 12
 			}
-			if x.sizes[r] != want {
-				t.Errorf("group %v: rank %d has a segment of %d bytes, want %d", group, r, x.sizes[r], want)
+			if x.attached[r] != want {
+				t.Errorf("group %v: rank %d has a segment of %d bytes, want %d", group, r, x.attached[r], want)
 			}
 		}
 	}

@@ -151,7 +151,9 @@ func (j *Job) where() Place {
 	defer j.asking.Unlock()
 	p := Place{Rank: j.rank, Returned: j.returned.Load()}
 	if d := j.doing.Load(); d != nil {
-		p.Waits, p.Entered = []Wait{d.wait()}, map[string]uint64{d.what: 1}
+		if p.Waits = []Wait{d.wait()}; d.what == attachCall {
+			p.Entered = map[string]uint64{attachCall: 1}
+		} // else what its other goroutines have entered is not known
 		return p
 	}
 	ep := j.ep.Load()
@@ -221,6 +223,9 @@ func (ep *Endpoint) place(own Wait) Place {
 		Several: ep.several || !ep.single && atomic.LoadUint32(&ep.bias.over) != 0,
 		Entered: map[string]uint64{attachCall: 1, barrierKey: atomic.LoadUint64(&ep.barrier.entered)},
 	}
+	if ep.later == nil {
+		p.Entered[segmentCall] = 1
+	}
 	if p.Returned {
 		p.Entered[returnKey] = 1
 	}
@@ -248,9 +253,10 @@ func (c Counts) sum() uint64 { return c.Requests + c.Replies + c.Received }
 
 // Keys of core's own calls.
 const (
-	attachCall = "Attach"
-	barrierKey = "core barrier"
-	returnKey  = "return"
+	attachCall  = "Attach"
+	segmentCall = "AttachSegment"
+	barrierKey  = "core barrier"
+	returnKey   = "return"
 )
 
 // Awaits implements Call.
@@ -383,7 +389,7 @@ func (s *Survey) Judge(st Stall, places []Place) (report, deadlock string) {
 	for i := range places {
 		does[i] = places[i].does()
 	}
-	if what == attachCall || (what == s.what || slices.Equal(does, s.does)) && time.Since(s.at) < w.Since {
+	if what == attachCall || what == segmentCall || (what == s.what || slices.Equal(does, s.does)) && time.Since(s.at) < w.Since {
 		return "", "" // all attach, which may take its time; or it is the wait that was told, or in its table
 	}
 	s.at, s.told, s.what, s.does = time.Now(), st.Waited, what, does
@@ -412,7 +418,7 @@ func (w *Wait) describe(places []Place) string {
 	switch missing := w.Need.blame(places); {
 	case missing != "":
 		return w.For + ", " + missing
-	case w.For == attachCall:
+	case w.For == attachCall, w.For == segmentCall:
 		return w.For
 	}
 	return w.For + ", which all its members have reached"

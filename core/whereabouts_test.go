@@ -103,6 +103,7 @@ func TestReports(t *testing.T) {
 		{Stall{Rank: 1, Waited: 16 * time.Second, Report: true}, places(blocked(1, "b")), ""}, // the other side of the same
 		{Stall{Waited: 16 * time.Second, Report: true}, []Place{blocked(0, attachCall), blocked(1, attachCall)}, ""},
 		{Stall{Waited: 16 * time.Second, Report: true}, []Place{blocked(0, attachCall), {Rank: 1, State: "has not attached", Entered: map[string]uint64{}}}, "for Attach, which rank 1 has not reached: rank 1 has not attached;"},
+		{Stall{Waited: 32 * time.Second, Report: true}, []Place{blocked(0, segmentCall), blocked(1, segmentCall)}, ""},
 		{Stall{Waited: 32 * time.Second, Report: true}, []Place{silent, silent}, ""}, // it waits no more
 	} {
 		wanted := s.Wanted(c.stall)

@@ -31,7 +31,8 @@ type barrier struct {
 
 // makeReady prepares for the first barrier. It returns the unexpected messages.
 func (b *barrier) makeReady() (unexpected []*unexpected) {
-	b.Init(len(b.team.members), b.team.self, b.team.reach)
+	ep := b.team.ep
+	b.Init(len(b.team.members), b.team.self, b.team.reach || ep.later && ep.core.Reaches())
 	unexpected, b.unexpected = b.unexpected, nil
 	return unexpected
 }

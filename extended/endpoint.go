@@ -15,6 +15,7 @@
 package extended
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/aqueduct-go/aqueduct/core"
@@ -60,6 +61,7 @@ type Endpoint struct {
 	direct segments // the same for calls to go ahead unchecked; none in debug mode
 	whole  segments // as reach, with what lies beyond
 	extra  int      // bytes of every segment beyond the client's part
+	later  bool     // AttachSegment is still to make the segment
 	piece  pieces
 	native natives
 	ops    operations
@@ -82,7 +84,8 @@ type Endpoint struct {
 type pieces struct{ put, get, long, longReply, coll int }
 
 // Attach attaches the job's endpoint (see core.Job.Attach, whose rules hold) and the
-// Extended API on it. Collective, a barrier, once per job. spec.Extra must be 0.
+// Extended API on it. Collective, a barrier, once per job. spec.Extra must be 0. With spec.SegmentLater
+// teams, barriers and collectives work before Context.AttachSegment, what needs segments after it.
 func Attach(job *core.Job, spec core.AttachSpec) (*Endpoint, error) {
 	if spec.Extra != 0 {
 		return nil, &core.UsageError{Rank: job.Rank(), Op: "extended.Attach", Msg: "AttachSpec.Extra belongs to this package"}
@@ -96,15 +99,13 @@ func Attach(job *core.Job, spec core.AttachSpec) (*Endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	ep := &Endpoint{core: c, forced: forced, single: job.Config().Threads == core.Single || job.Modelled()}
+	ep := &Endpoint{core: c, forced: forced, later: spec.SegmentLater, single: job.Config().Threads == core.Single || job.Modelled()}
 	ep.Context.init(&c.Context, ep)
 	l := c.Limits()
 	ep.piece = pieces{put: min(smallPut, l.MaxMediumRequest), get: l.MaxMediumReply, long: l.MaxLongRequest, longReply: l.MaxLongReply}
 	ep.ops.single = ep.single
 	ep.debug = job.Config().Debug
 	ep.piece.coll = min(l.MaxMediumRequest, l.MaxMediumReply, engine.MaxPart)
-	ep.extra = c.Extra()
-	ep.scratch.Size = ep.extra
 	ep.native = natives{put: c.MaxNativePut(), get: c.MaxNativeGet(), collective: c.MaxNativeCollective()}
 	ep.teams = make(map[uint64]*Team)
 	if err := ep.reachPeers(); err != nil {
@@ -118,6 +119,22 @@ func Attach(job *core.Job, spec core.AttachSpec) (*Endpoint, error) {
 	// Peers may have sent something by now, but the first poll comes after all that.
 	ep.world, err = ep.newTeam(worldID, c.Group())
 	return ep, err
+}
+
+// AttachSegment makes the rank's segment after an Attach with core.AttachSpec.SegmentLater; see
+// core.Context.AttachSegment, whose rules hold: it is this one that is called, not that of the context
+// below. It counts as a collective call of the world, and is a barrier. Teams that were made before
+// it do not come to have direct reach (Team.Reach), except the world.
+func (c *Context) AttachSegment(size string) error {
+	ep := c.ep
+	if err := c.Context.AttachSegment(size); err != nil {
+		return err
+	}
+	var err error
+	if e := c.Exclusively(func() { ep.later, err = false, ep.reachPeers() }); e != nil || err != nil {
+		return errors.Join(e, err)
+	}
+	return ep.world.settle(c) // after which all know where peers' puts go
 }
 
 // MaxSegment is core.Job.MaxSegment for a job that this package's Attach attaches.
@@ -135,6 +152,8 @@ func MaxSegmentOfAll(job *core.Job, spec core.AttachSpec) (int, error) {
 // reachPeers maps the segments that can be reached.
 func (ep *Endpoint) reachPeers() error {
 	self := ep.Rank()
+	ep.extra = ep.core.Extra()
+	ep.scratch.Size = ep.extra
 	ep.whole.set(self, ep.core.Segment())
 	if ep.core.Reaches() {
 		for _, r := range ep.core.Group() {
@@ -224,6 +243,8 @@ func (ep *Endpoint) outside(op string, rank core.Rank, off uint64, n int) error 
 		return ep.misuse(op, "a nil pointer, or rank -1; the job has ranks 0 to %d", ep.Size()-1)
 	case uint(rank) >= uint(ep.Size()):
 		return ep.misuse(op, "no rank %d in a job of %d", rank, ep.Size())
+	case ep.later:
+		return ep.misuse(op, "rank %d has no segment yet; AttachSegment makes it", rank)
 	}
 	return ep.misuse(op, "bytes %d to %d lie outside rank %d's segment of %d bytes", off, off+uint64(n), rank, ep.SegmentSize(rank))
 }

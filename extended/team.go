@@ -123,7 +123,7 @@ func (c *Context) newTeam(id uint64, members []core.Rank) (*Team, error) {
 }
 
 // settle has the members agree on what they can do: whether all reach each other, and how
-// much shared scratch memory everybody can spare.
+// much shared scratch memory everybody can spare. The world does so again when segments have come later.
 func (t *Team) settle(c *Context) error {
 	reach := !slices.ContainsFunc(t.members, func(r core.Rank) bool { return t.ep.reach.of(r) == nil })
 	var piece engine.Extent
@@ -135,7 +135,7 @@ func (t *Team) settle(c *Context) error {
 		offer = 1<<32 | uint64(piece.Len)
 	}
 	agreed := offer
-	if t.id != worldID || t.ep.core.Reaches() { // else all know, and attaching was a barrier
+	if t.id != worldID || t.ep.core.Reaches() || t.barrier.Ready() { // else all know, and attaching was a barrier
 		var err error
 		if agreed, err = t.least(c, offer); err != nil {
 			return err
@@ -145,6 +145,9 @@ func (t *Team) settle(c *Context) error {
 		t.reach, t.taken = agreed>>32 != 0, piece
 		if n := int(uint32(agreed)); n > 0 {
 			t.engine.Share(piece.Off, n)
+		}
+		if t.barrier.Ready() {
+			return
 		}
 		for _, m := range t.barrier.makeReady() {
 			m.deliver(t)
@@ -285,7 +288,7 @@ func (t *Team) Subteam(c *Context, ranks []int) (*Team, error) {
 func (ep *Endpoint) Neighborhood() []core.Rank {
 	var near []core.Rank
 	for _, r := range ep.core.Group() {
-		if ep.reach.of(r) != nil {
+		if r == ep.Rank() || ep.reach.of(r) != nil {
 			near = append(near, r)
 		}
 	}

@@ -47,14 +47,15 @@ func init() {
 // conduit is one rank's end.
 type conduit struct {
 	params
-	port  *core.Port
-	rank  core.Rank
-	nodes []*node // by rank; all ranks have the same table
-	self  *node
-	pool  *pool   // of messages to send
-	model *link   // nil live
-	mover *engine // profile native; else nil
-	bell  bell
+	port    *core.Port
+	rank    core.Rank
+	process *process
+	nodes   []*node // by rank; all ranks have the same table
+	self    *node
+	pool    *pool   // of messages to send
+	model   *link   // nil live
+	mover   *engine // profile native; else nil
+	bell    bell
 	// underway counts, by destination, this rank's requests whose exchange is not over.
 	underway sparse.Table[count]
 
@@ -76,20 +77,20 @@ type node struct {
 }
 
 // Attach implements core.Conduit.
-func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
+func (c *conduit) Attach(a *core.Attachment) (err error) {
 	shared, ok := a.Boot.(core.ProcessSharer)
 	if !ok && len(a.Group) > 1 {
-		return nil, fmt.Errorf("loopback joins ranks of one process only; choose another conduit")
+		return fmt.Errorf("loopback joins ranks of one process only; choose another conduit")
 	}
 	if c.params, err = parseParams(a.Settings); err != nil {
-		return nil, err
+		return err
 	}
 	c.port, c.rank = a.Port, a.Boot.Rank()
 	c.self = &node{bell: &c.bell, proc: a.Proc}
 	c.underway.Init(a.Boot.Size())
 	if a.Proc == nil {
 		if err := c.bell.open(); err != nil {
-			return nil, err
+			return err
 		}
 	} else {
 		c.model = &link{kernel: a.Proc.Kernel(), proc: a.Proc, params: &c.params}
@@ -100,24 +101,26 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 			_ = c.Close()
 		}
 	}()
-	all := new(process)
+	c.process = new(process)
 	if ok {
-		all = shared.Share("loopback", func() any { return all }).(*process)
+		c.process = shared.Share("loopback", func() any { return c.process }).(*process)
 	}
-	c.pool, c.nodes = new(pool), all.enter(c.rank, c.self, a.Boot.Size())
+	c.pool, c.nodes = new(pool), c.process.enter(c.rank, c.self, a.Boot.Size())
 	if a.Proc != nil {
-		c.pool = &all.pool
+		c.pool = &c.process.pool
 		c.self.pool = c.pool
 	}
-	if err := a.Boot.Barrier(); err != nil {
-		return nil, err
-	}
+	return a.Boot.Barrier()
+}
+
+// AttachSegment implements core.Conduit.
+func (c *conduit) AttachSegment(a *core.Attachment) (segment []byte, err error) {
 	if a.Segment == 0 || a.Memory != nil {
 		c.self.memory = a.Memory
 		return a.Memory, nil
 	}
 	if c.model != nil {
-		c.segment, err = all.region(a)
+		c.segment, err = c.process.region(a)
 	} else {
 		c.segment, err = shm.NewRegion(a.Segment, shm.Local)
 	}

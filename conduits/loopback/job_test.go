@@ -74,7 +74,7 @@ type detecting struct {
 	port    *core.Port
 }
 
-func (d *detecting) Attach(a *core.Attachment) ([]byte, error) {
+func (d *detecting) Attach(a *core.Attachment) error {
 	d.port = a.Port
 	return d.Conduit.Attach(a)
 }

@@ -242,15 +242,15 @@ type incoming struct {
 }
 
 // Attach implements core.Conduit.
-func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
+func (c *conduit) Attach(a *core.Attachment) (err error) {
 	n := c.network
 	var rest map[string]string
 	if c.params, rest, err = parseParams(n.settings, a.Settings); err != nil {
-		return nil, err
+		return err
 	}
 	if n.Check != nil {
 		if err := n.Check(a.Boot); err != nil {
-			return nil, fmt.Errorf("mpi: profile %s cannot be used: %w", n.Name, err)
+			return fmt.Errorf("mpi: profile %s cannot be used: %w", n.Name, err)
 		}
 	}
 	c.port, c.rank, c.group, c.proc = a.Port, a.Boot.Rank(), a.Group, a.Proc
@@ -259,7 +259,7 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	}
 	c.peers, c.polls = make([]*peer, a.Boot.Size()), 1
 	if c.t, err = n.Open(&Spec{Boot: a.Boot, Group: a.Group, Proc: a.Proc, Settings: rest, Log: a.Port.Log()}); err != nil {
-		return nil, err
+		return err
 	}
 	defer func() {
 		if err != nil {
@@ -272,12 +272,7 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	c.exact = limits.Exact && exactReceives*len(c.group) <= c.receives
 	c.packet = min(c.packet, limits.Eager) &^ (unit - 1)
 	if err := c.allocate(); err != nil {
-		return nil, err
-	}
-	if c.memory = a.Memory; c.memory == nil {
-		if c.memory, err = c.segment(a.Segment); err != nil {
-			return nil, err
-		}
+		return err
 	}
 	if a.Threads == core.Single && a.Proc == nil {
 		c.mu.Bias()
@@ -292,7 +287,7 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 		}
 	}
 	c.progress()
-	return c.memory, nil
+	return nil
 }
 
 // unclosed keeps conduits whose transports have failed to close, and so may still use their memory.

@@ -1,6 +1,7 @@
 package mpi_test
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -282,5 +283,54 @@ func benchmark(b *testing.B, run func(ep *core.Endpoint, asked, told *int) error
 	})
 	if err != nil {
 		b.Fatal(err)
+	}
+}
+
+// TestSegmentLater has ranks that know each other come to segments that they reach as memory: a Long is
+// then stored in its place as if the segments had been there from the first.
+func TestSegmentLater(t *testing.T) {
+	sends := func(later bool) (n int64) {
+		var count atomic.Int64
+		name := register(t, mpitest.Options{Reach: true, Messages: &count})
+		err := core.RunGoroutines(2, core.Config{Conduit: name}, func(j *core.Job) error {
+			var asked, told int
+			spec := counters(&asked, &told)
+			spec.Segment, spec.SegmentLater = "1MB", later
+			ep, err := j.Attach(spec)
+			if err != nil {
+				return err
+			}
+			if err := ep.RequestShort(1-j.Rank(), request, 1); err != nil {
+				return err
+			}
+			if err := ep.WaitUntil(func() bool { return asked > 0 && told > 0 }); err != nil {
+				return err
+			}
+			if later {
+				if err := ep.AttachSegment(spec.Segment); err != nil {
+					return err
+				}
+			}
+			if err := ep.Barrier(); err != nil {
+				return err
+			}
+			if j.Rank() == 1 {
+				return ep.WaitUntil(func() bool { return asked > 2 })
+			}
+			before := count.Load()
+			if err := ep.RequestLong(1, request, make([]byte, 100_000), 0, 1); err != nil {
+				return err
+			}
+			err = ep.WaitUntil(func() bool { return told > 1 })
+			n = count.Load() - before
+			return errors.Join(err, ep.RequestShort(1, request, 0))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if at, later := sends(false), sends(true); at != later {
+		t.Errorf("a Long and its answer take %d messages, %d after a segment that has come later", at, later)
 	}
 }

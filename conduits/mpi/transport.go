@@ -80,7 +80,7 @@ type Spinner interface {
 // get at each other's without messages.
 type Segmenter interface {
 	// Segment makes the rank's segment. Collective over the group, with sizes that may differ; called
-	// once, before Progress.
+	// once. Messages may be under way, but no Progress is beside it.
 	Segment(size int) (Segment, error)
 }
 

@@ -91,10 +91,10 @@ func (c *conduit) split(a *core.Attachment) (parts [2]core.Attachment, err error
 }
 
 // Attach implements core.Conduit.
-func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
+func (c *conduit) Attach(a *core.Attachment) error {
 	parts, err := c.split(a)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	c.side = slices.Repeat([]uint8{far}, a.Boot.Size())
 	for _, r := range parts[near].Group {
@@ -103,31 +103,46 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	if c.every = farEvery; len(parts[near].Group) == 1 {
 		c.every = 1
 	}
-	parts[near].Sizes = slices.Clone(a.Sizes)
-	for r := range parts[near].Sizes {
-		if c.side[r] == far {
-			parts[near].Sizes[r] = 0
-		}
+	if err := c.part[near].Attach(&parts[near]); err != nil {
+		return fmt.Errorf("nbrhd: the near conduit: %w", err)
 	}
-	if segment, err = c.part[near].Attach(&parts[near]); err != nil {
-		return nil, fmt.Errorf("nbrhd: the near conduit: %w", err)
-	}
-	if parts[far].Memory = segment; segment == nil {
-		parts[far].Memory = []byte{}
-	}
-	theirs, err := c.part[far].Attach(&parts[far])
-	if err == nil && (len(theirs) != len(segment) || unsafe.SliceData(theirs) != unsafe.SliceData(parts[far].Memory)) {
-		err = errors.Join(errors.New("it has not taken on the segment"), c.part[far].Close())
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("nbrhd: the far conduit: %w", err), c.part[near].Close())
+	if err := c.part[far].Attach(&parts[far]); err != nil {
+		return errors.Join(fmt.Errorf("nbrhd: the far conduit: %w", err), c.part[near].Close())
 	}
 	for i, part := range c.part {
 		c.powers[i] = part.Powers()
 		c.sleeper[i] = part.Sleeper()
 	}
 	if err := c.openEpoll(); err != nil {
-		return nil, errors.Join(err, c.Close())
+		return errors.Join(err, c.Close())
+	}
+	return nil
+}
+
+// AttachSegment implements core.Conduit.
+func (c *conduit) AttachSegment(a *core.Attachment) (segment []byte, err error) {
+	parts, err := c.split(a)
+	if err != nil {
+		return nil, err
+	}
+	parts[near].Sizes = slices.Clone(a.Sizes)
+	for r := range parts[near].Sizes {
+		if c.side[r] == far {
+			parts[near].Sizes[r] = 0
+		}
+	}
+	if segment, err = c.part[near].AttachSegment(&parts[near]); err != nil {
+		return nil, fmt.Errorf("nbrhd: the near conduit: %w", err)
+	}
+	if parts[far].Memory = segment; segment == nil {
+		parts[far].Memory = []byte{}
+	}
+	theirs, err := c.part[far].AttachSegment(&parts[far])
+	if err == nil && (len(theirs) != len(segment) || unsafe.SliceData(theirs) != unsafe.SliceData(parts[far].Memory)) {
+		err = errors.New("it has not taken on the segment")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("nbrhd: the far conduit: %w", err)
 	}
 	return segment, nil
 }

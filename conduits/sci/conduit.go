@@ -90,7 +90,7 @@ func check(boot core.Bootstrap, group []core.Rank) error {
 // segments, and the doorbells.
 type base struct {
 	params
-	private int  // bytes of this node's memory that are not exported
+	private int  // bytes of this node's memory that are not exported, beside the long segment
 	checked bool // what is sent is watched by sequences and repeated as they demand
 
 	machine string // the modelled machine's name; "" live
@@ -98,19 +98,17 @@ type base struct {
 	hosts   *hosts // how ranks and nodes are numbered
 	provide func(sisci.SegmentID, sisci.NodeID)
 
-	port   *core.Port
-	dev    *sisci.Device
-	arena  *shm.Region
-	bell   int // -1: none yet
-	group  []core.Rank
-	me     int                 // the caller's position in group
-	fenced bool                // publish with a full barrier, since not every rank has membarrier
-	seg    int                 // size of this rank's segment
-	long   *sisci.LocalSegment // that segment; nil if it has no bytes
-	own    []byte              // its memory
-	sizes  []int
-	fds    []int          // peers' descriptors, to be closed
-	shared []*sharedArena // all arenas, when the ranks share a process
+	port    *core.Port
+	adapter         // of messages
+	longs   adapter // of long segments; under a model the same
+	bell    int     // -1: none yet
+	group   []core.Rank
+	size    int                 // of the job
+	me      int                 // the caller's position in group
+	fenced  bool                // publish with a full barrier, since not every rank has membarrier
+	long    *sisci.LocalSegment // this rank's segment; nil if it has no bytes
+	own     []byte              // its memory
+	sizes   []int               // of all ranks' segments; nil before AttachSegment
 
 	nodes    []remote // by position in group
 	asleep   []uint32 // own memory: by position, the number of the peer's present sleep, or 0
@@ -123,7 +121,6 @@ type base struct {
 type remote struct {
 	rank  core.Rank
 	node  sisci.NodeID
-	size  int                             // of its long segment
 	long  atomic.Pointer[sisci.RemoteMap] // imported at the first use
 	watch sisci.RemoteCallback            // under a model: is told when the peer is lost
 	bells *sisci.RemoteMap                // the peer's asleep words
@@ -150,49 +147,56 @@ func segmentID(node sisci.NodeID, index int) sisci.SegmentID {
 
 // open makes the node and everything that the profiles share. made is the number of command
 // segments that are made now; command and control are the sizes of a command segment and of
-// the control segment. It returns the memory of the command segments, of the control segment,
-// and of the long segment.
-func (b *base) open(a *core.Attachment, made, command, control int) (commands [][]byte, flags, segment []byte, err error) {
-	if a.Memory != nil {
-		return nil, nil, nil, fmt.Errorf("sci: peers map what the adapter exports: %w; as one of two conduits make it the near one", core.ErrOwnSegment)
-	}
+// the control segment. It returns the memory of the command segments and of the control segment.
+func (b *base) open(a *core.Attachment, made, command, control int) (commands [][]byte, flags []byte, err error) {
 	if b.params, err = parseParams(b.profile(), a.Settings); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	b.port, b.group, b.sizes, b.seg = a.Port, a.Group, a.Sizes, a.Segment
+	b.port, b.group, b.size = a.Port, a.Group, a.Boot.Size()
 	n := len(a.Group)
 	layout := b.layout(n, command, control)
-	layout.Memory += a.Segment
 	b.me, _ = slices.BinarySearch(a.Group, a.Boot.Rank())
 	if a.Proc != nil {
 		err = b.openModel(a, layout)
 	} else {
-		err = b.openDevice(a, layout)
+		err = b.openLive(a, layout)
 	}
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	self := b.dev.Node()
 	for i := range made {
 		mem, err := b.export(segmentID(self, i), command)
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, nil, err
 		}
 		commands = append(commands, mem)
 	}
 	if flags, err = b.export(segmentID(self, n+controlIndex), control); err != nil {
-		return nil, nil, nil, err
-	}
-	if a.Segment > 0 {
-		if b.long, segment, err = b.offer(segmentID(self, n+longIndex), a.Segment); err != nil {
-			return nil, nil, nil, err
-		}
-		b.own = segment
+		return nil, nil, err
 	}
 	if b.model != nil {
-		return commands, flags, segment, a.Boot.Barrier() // all segments can be connected
+		return commands, flags, a.Boot.Barrier() // all segments can be connected
 	}
-	return commands, flags, segment, b.openBells(a)
+	return commands, flags, b.openBells(a)
+}
+
+// AttachSegment implements core.Conduit. Live the segment is in an arena of its own, which peers get to know
+// now: that of the messages has its size for good.
+func (b *base) AttachSegment(a *core.Attachment) (segment []byte, err error) {
+	if a.Memory != nil {
+		return nil, fmt.Errorf("sci: peers map what the adapter exports: %w; as one of two conduits make it the near one", core.ErrOwnSegment)
+	}
+	n := len(b.group)
+	if b.sizes = a.Sizes; b.model != nil {
+		b.longs.dev = b.dev
+	} else if err := b.openDevice(a, &b.longs, b.longLayout(n, a.Segment), -1); err != nil {
+		return nil, err
+	}
+	if a.Segment > 0 {
+		b.long, b.own, err = offer(b.longs.dev, segmentID(b.dev.Node(), n+longIndex), a.Segment)
+	}
+	return b.own, err
 }
 
 // openBells makes what wakes ranks that sleep.
@@ -216,11 +220,16 @@ func (b *base) openBells(a *core.Attachment) error {
 // memory is taken page by page as it is first touched.
 func (b *base) layout(n, command, control int) sisci.Layout {
 	return sisci.Layout{
-		Memory:      n*shm.RoundUp(command) + shm.RoundUp(control) + shm.RoundUp(4*n) + b.private,
+		Memory:      n*shm.RoundUp(command) + shm.RoundUp(control) + shm.RoundUp(4*n),
 		Segments:    n + extraSegments,
 		Connections: n * (extraSegments + 2),
 		Interrupts:  1,
 	}
+}
+
+// longLayout returns what the arena of a long segment of size bytes has.
+func (b *base) longLayout(n, size int) sisci.Layout {
+	return sisci.Layout{Memory: size + b.private, Segments: 1, Connections: n}
 }
 
 // agree learns whether all ranks can use membarrier; it is also the barrier after which
@@ -247,9 +256,9 @@ func (b *base) connect() error {
 	b.nodes = make([]remote, len(b.group))
 	for i, r := range b.group {
 		p := &b.nodes[i]
-		p.rank, p.node, p.size = r, b.hosts.node(r), b.sizes[r]
+		p.rank, p.node = r, b.hosts.node(r)
 		var err error
-		if p.bells, err = b.importSegment(p, len(b.group)+bellIndex, 4*len(b.group)); err != nil {
+		if p.bells, err = b.importSegment(b.dev, p, len(b.group)+bellIndex, 4*len(b.group)); err != nil {
 			return err
 		}
 		if p.door, err = b.dev.ConnectInterrupt(p.node, doorbell, connectTimeout); err != nil {
@@ -268,23 +277,11 @@ func (b *base) closeUnless(err *error) {
 
 // Close implements core.Conduit.
 func (b *base) Close() error {
-	var errs []error
-	if b.dev != nil {
-		errs = append(errs, b.dev.Terminate())
-	}
+	err := errors.Join(b.longs.close(), b.adapter.close())
 	if b.bell >= 0 {
-		errs = append(errs, unix.Close(b.bell))
+		err = errors.Join(err, unix.Close(b.bell))
 	}
-	if b.arena != nil && len(b.shared) == 0 {
-		errs = append(errs, b.arena.Close())
-	}
-	for _, s := range b.shared {
-		errs = append(errs, s.release())
-	}
-	for _, fd := range b.fds {
-		errs = append(errs, unix.Close(fd))
-	}
-	return errors.Join(errs...)
+	return err
 }
 
 // unreached ends the job because what was sent to a peer does not arrive.

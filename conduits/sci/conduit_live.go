@@ -36,13 +36,13 @@ type livePeer struct {
 func newLive() *live { return &live{base: base{bell: -1}} }
 
 // Attach implements core.Conduit.
-func (c *live) Attach(a *core.Attachment) (segment []byte, err error) {
+func (c *live) Attach(a *core.Attachment) (err error) {
 	defer c.closeUnless(&err)
 	n := len(a.Group)
 	command := layoutFor(pageStagger - 1).size
-	commands, hints, segment, err := c.open(a, n, command, hintBytes(n))
+	commands, hints, err := c.open(a, n, command, hintBytes(n))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	c.hinted = n > directScan
 	c.hints, c.hintWords = hints, longWords(hints)
@@ -51,11 +51,11 @@ func (c *live) Attach(a *core.Attachment) (segment []byte, err error) {
 	for i := range c.peers {
 		p := &c.peers[i]
 		p.remote, p.index = &c.nodes[i], i
-		if p.cmd, err = c.importSegment(p.remote, c.me, command); err != nil {
-			return nil, err
+		if p.cmd, err = c.importSegment(c.dev, p.remote, c.me, command); err != nil {
+			return err
 		}
-		if p.hints, err = c.importSegment(p.remote, n+controlIndex, len(hints)); err != nil {
-			return nil, err
+		if p.hints, err = c.importSegment(c.dev, p.remote, n+controlIndex, len(hints)); err != nil {
+			return err
 		}
 		there, here := layoutFor(c.me), layoutFor(i)
 		for l := range lanes {
@@ -71,5 +71,5 @@ func (c *live) Attach(a *core.Attachment) (segment []byte, err error) {
 		}
 		c.byRank[p.rank] = p
 	}
-	return segment, nil
+	return nil
 }

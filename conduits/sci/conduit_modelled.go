@@ -1,8 +1,6 @@
 package sci
 
 import (
-	"errors"
-
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/sparse"
@@ -39,19 +37,24 @@ func newModelled(machine string) *modelled {
 }
 
 // Attach implements core.Conduit.
-func (c *modelled) Attach(a *core.Attachment) ([]byte, error) {
+func (c *modelled) Attach(a *core.Attachment) error {
 	p, err := loadMachine(c.machine)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	settings, err := parseParams(c.profile(), a.Settings)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	c.from, c.most = sizesOfPuts(settings.dmaFrom, p)
 	c.private += dmaPuts * shm.RoundUp(c.most+dmaUnit)
 	c.room = p.PIO.Outstanding // a put is a transaction at least
-	segment, err := c.paper.Attach(a)
+	return c.paper.Attach(a)
+}
+
+// AttachSegment implements core.Conduit.
+func (c *modelled) AttachSegment(a *core.Attachment) ([]byte, error) {
+	segment, err := c.paper.AttachSegment(a)
 	if err != nil || c.control.firstUse {
 		return segment, err // what follows is then made when it is first used
 	}
@@ -61,7 +64,7 @@ func (c *modelled) Attach(a *core.Attachment) ([]byte, error) {
 			break // none goes by DMA
 		}
 		if err := c.openDMA(&c.engine[i]); err != nil {
-			return nil, errors.Join(err, c.Close())
+			return nil, err
 		}
 	}
 	return segment, nil

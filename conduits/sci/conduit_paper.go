@@ -78,14 +78,11 @@ func newPaper() *paper {
 }
 
 // Attach implements core.Conduit.
-func (c *paper) Attach(a *core.Attachment) (segment []byte, err error) {
+func (c *paper) Attach(a *core.Attachment) (err error) {
 	defer c.closeUnless(&err)
-	if int64(a.Segment) > 1<<32 {
-		return nil, fmt.Errorf("profile paper addresses segments by 32 bits; --segment may be 4GB at most")
-	}
 	n := len(a.Group)
 	if c.control, err = c.layOut(n); err != nil {
-		return nil, err
+		return err
 	}
 	if c.control.firstUse {
 		c.provide = c.admit
@@ -96,9 +93,9 @@ func (c *paper) Attach(a *core.Attachment) (segment []byte, err error) {
 	if c.control.firstUse {
 		made = 0
 	}
-	commands, flags, segment, err := c.open(a, made, perPeer*commandSize, c.control.size)
+	commands, flags, err := c.open(a, made, perPeer*commandSize, c.control.size)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	c.exist = &flags[c.control.exist]
 	c.sets = []flagSet{newFlagSet(flags)}
@@ -107,8 +104,19 @@ func (c *paper) Attach(a *core.Attachment) (segment []byte, err error) {
 		c.addSender(p)
 		p.in = (*[perPeer]command)(unsafe.Pointer(unsafe.SliceData(mem)))
 		if err := c.connectPeer(p); err != nil {
-			return nil, err
+			return err
 		}
+	}
+	return nil
+}
+
+// AttachSegment implements core.Conduit.
+func (c *paper) AttachSegment(a *core.Attachment) (segment []byte, err error) {
+	if int64(a.Segment) > 1<<32 {
+		return nil, fmt.Errorf("profile paper addresses segments by 32 bits; --segment may be 4GB at most")
+	}
+	if segment, err = c.base.AttachSegment(a); err != nil {
+		return nil, err
 	}
 	for l := range lanes {
 		if c.control.firstUse {
@@ -137,7 +145,7 @@ func (b *base) known(position int) *remote {
 		return &b.nodes[position]
 	}
 	r := b.group[position]
-	return &remote{rank: r, node: b.hosts.node(r), size: b.sizes[r]}
+	return &remote{rank: r, node: b.hosts.node(r)}
 }
 
 // addSender gives the peer the next number.
@@ -156,7 +164,7 @@ func (c *paper) connectPeer(p *paperPeer) error {
 			return err
 		}
 	}
-	cmd, err := c.importSegment(p.remote, c.me, size)
+	cmd, err := c.importSegment(c.dev, p.remote, c.me, size)
 	if err != nil {
 		return err
 	}
@@ -180,7 +188,7 @@ func (c *paper) connectPeer(p *paperPeer) error {
 
 // importFlags imports the peer's flags, among whose senders this rank has a number.
 func (c *paper) importFlags(p *paperPeer, number int) (err error) {
-	if p.flags, err = c.importSegment(p.remote, len(c.group)+controlIndex, c.control.size); err != nil {
+	if p.flags, err = c.importSegment(c.dev, p.remote, len(c.group)+controlIndex, c.control.size); err != nil {
 		return err
 	}
 	p.ready, p.mrf = p.flags, int32(c.control.mrf(number))
@@ -188,7 +196,7 @@ func (c *paper) importFlags(p *paperPeer, number int) (err error) {
 		p.summary = int32(c.control.summary(number))
 	}
 	if set := number / c.control.set; set > 0 {
-		p.ready, err = c.importSegment(p.remote, c.setIndex(set), setSize)
+		p.ready, err = c.importSegment(c.dev, p.remote, c.setIndex(set), setSize)
 	}
 	return err
 }
@@ -219,7 +227,7 @@ func (c *paper) openStaging(l lane) error {
 	if c.model != nil {
 		size = min(size, int(c.model.profile.Limit.Segment))
 	}
-	return c.staging[l].open(c.dev, size)
+	return c.staging[l].open(c.longs.dev, size)
 }
 
 // open makes the staging segment and its DMA queue.

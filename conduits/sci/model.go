@@ -63,7 +63,7 @@ func (b *base) openModel(a *core.Attachment, limits sisci.Layout) error {
 		return s.err
 	}
 	b.hosts = s.hosts
-	limits.Memory *= 2 // limits cost nothing here, and there may be further sets of flags
+	limits.Memory = 2*limits.Memory + b.private + int(s.machine.Profile().Limit.Segment) // limits cost nothing here, and there may be further sets of flags
 	limits.Segments *= 2
 	index, _ := s.hosts.place(a.Boot.Rank(), a.Boot.Size())
 	b.model = &model{a.Proc, s.machine.Profile(), s.machine.Node(index)}
@@ -128,7 +128,7 @@ func (b *base) watched(p *remote) sisci.RemoteCallback {
 // lost asks for a peer's node when something has failed. It takes no longer than error.detect
 // until the hosts know of a loss that is the reason.
 func (b *base) lost(p *remote) bool {
-	index, _ := b.hosts.place(p.rank, len(b.sizes))
+	index, _ := b.hosts.place(p.rank, b.size)
 	node := b.model.host.Machine().Node(index)
 	if !node.Lost() {
 		b.model.proc.Charge(b.model.profile.Error.Detect)

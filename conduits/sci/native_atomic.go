@@ -76,7 +76,7 @@ func (c *modelled) lockMap(peer *remote) *sisci.RemoteMap {
 		return nil
 	}
 	var err error
-	if t.lock, err = long.Segment().Map(0, peer.size, sisci.LockOperation); err != nil {
+	if t.lock, err = long.Segment().Map(0, c.sizes[peer.rank], sisci.LockOperation); err != nil {
 		c.unreached(peer, err)
 	}
 	return t.lock

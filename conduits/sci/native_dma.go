@@ -77,10 +77,10 @@ func (c *modelled) putByDMA(t *core.Transfer, peer *remote, long *sisci.RemoteMa
 	return c.store(p, peer, long)
 }
 
-// openDMA makes the memory of a place and its queue, by Attach or when it is first used. A put
+// openDMA makes the memory of a place and its queue, by AttachSegment or when it is first used. A put
 // lies in a segment, so there is room for it aligned as there.
 func (c *modelled) openDMA(d *dmaPut) error {
-	return d.open(c.dev, min(c.most+dmaUnit, int(c.model.profile.Limit.Segment)))
+	return d.open(c.longs.dev, min(c.most+dmaUnit, int(c.model.profile.Limit.Segment)))
 }
 
 // freeDMA returns a free place, or nil.

@@ -10,7 +10,7 @@ import (
 func (c *live) Reach(rank core.Rank) ([]byte, error) {
 	p := c.byRank[rank]
 	if m := c.longMap(p.remote); m != nil {
-		return m.Window(0, p.size), nil
+		return m.Window(0, c.sizes[rank]), nil
 	}
 	return nil, fmt.Errorf("sci: the segment of rank %d cannot be imported", rank)
 }

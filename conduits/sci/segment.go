@@ -1,6 +1,7 @@
 package sci
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -12,45 +13,76 @@ import (
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
-// openDevice makes this node's memory, lets the ranks exchange theirs, and opens the node.
-func (b *base) openDevice(a *core.Attachment, layout sisci.Layout) error {
-	self := a.Boot.Rank()
+// adapter is a node's device with its arena, and those of its peers.
+type adapter struct {
+	dev    *sisci.Device
+	arena  *shm.Region    // nil under a model
+	fds    []int          // peers' descriptors, to be closed
+	shared []*sharedArena // all arenas, when the ranks share a process
+}
+
+// close closes the device and lets go of the arenas.
+func (d *adapter) close() error {
+	var errs []error
+	if d.dev != nil {
+		errs = append(errs, d.dev.Terminate())
+	}
+	if d.arena != nil && len(d.shared) == 0 {
+		errs = append(errs, d.arena.Close())
+	}
+	for _, s := range d.shared {
+		errs = append(errs, s.release())
+	}
+	for _, fd := range d.fds {
+		errs = append(errs, unix.Close(fd))
+	}
+	return errors.Join(errs...)
+}
+
+// openLive opens the adapter of messages.
+func (b *base) openLive(a *core.Attachment, layout sisci.Layout) (err error) {
 	if a.Boot.Size() > 1<<16 {
 		return fmt.Errorf("sci: a job of %d ranks; SCI addresses %d nodes", a.Boot.Size(), 1<<16)
 	}
-	var err error
 	if b.hosts, err = b.params.hosts(a.Boot.Size()); err != nil {
 		return err
 	}
+	if b.bell, err = shm.NewBell(); err != nil {
+		return err
+	}
+	if err := b.openDevice(a, &b.adapter, layout, b.bell); err != nil {
+		return err
+	}
+	return a.Boot.Barrier() // every arena has its device before anybody connects
+}
+
+// openDevice makes an arena of this node, lets the ranks exchange theirs, and opens the device. bell is what
+// interrupts ring, or -1.
+func (b *base) openDevice(a *core.Attachment, d *adapter, layout sisci.Layout, bell int) (err error) {
+	self := a.Boot.Rank()
 	node := b.hosts.node(self)
 	within, process := a.Boot.(core.ProcessSharer)
 	kind := shm.Shared
 	if process {
 		kind = shm.Local
 	}
-	if b.arena, err = sisci.NewArena(node, layout, kind); err != nil {
-		return err
-	}
-	if b.bell, err = shm.NewBell(); err != nil {
+	if d.arena, err = sisci.NewArena(node, layout, kind); err != nil {
 		return err
 	}
 	var peers []sisci.Peer
 	if process {
-		peers, err = b.meet(a, within)
+		peers, err = b.meet(a, d, within, bell)
 	} else {
-		peers, err = b.receive(a, a.Boot.(core.DescriptorSharer))
+		peers, err = b.receive(a, d, a.Boot.(core.DescriptorSharer), bell)
 	}
 	if err != nil {
 		return err
 	}
-	b.dev, err = sisci.Open(sisci.Config{
-		Node: node, Arena: b.arena, Bell: b.bell, Peers: peers,
+	d.dev, err = sisci.Open(sisci.Config{
+		Node: node, Arena: d.arena, Bell: bell, Peers: peers,
 		Fault: b.faulty(uint64(self)),
 	})
-	if err != nil {
-		return err
-	}
-	return a.Boot.Barrier() // every arena has its device before anybody connects
+	return err
 }
 
 // sharedArena is a node's memory among ranks of one process: the last one to close frees
@@ -68,11 +100,11 @@ func (s *sharedArena) release() error {
 }
 
 // meet exchanges the arenas of ranks that live in one process.
-func (b *base) meet(a *core.Attachment, within core.ProcessSharer) ([]sisci.Peer, error) {
-	key := func(r core.Rank) string { return fmt.Sprintf("sci node %d", r) }
+func (b *base) meet(a *core.Attachment, d *adapter, within core.ProcessSharer, bell int) ([]sisci.Peer, error) {
+	key := func(r core.Rank) string { return fmt.Sprintf("sci node %d, longs %t", r, d == &b.longs) }
 	self := a.Boot.Rank()
 	within.Share(key(self), func() any {
-		return &sharedArena{peer: sisci.Peer{Node: b.hosts.node(self), Arena: b.arena, FD: -1, Bell: b.bell}}
+		return &sharedArena{peer: sisci.Peer{Node: b.hosts.node(self), Arena: d.arena, FD: -1, Bell: bell}}
 	})
 	if err := a.Boot.Barrier(); err != nil {
 		return nil, err
@@ -81,7 +113,7 @@ func (b *base) meet(a *core.Attachment, within core.ProcessSharer) ([]sisci.Peer
 	for _, r := range a.Group {
 		s := within.Share(key(r), func() any { return new(sharedArena) }).(*sharedArena)
 		s.users.Add(1)
-		b.shared = append(b.shared, s)
+		d.shared = append(d.shared, s)
 		if r != self {
 			peers = append(peers, s.peer)
 		}
@@ -90,14 +122,16 @@ func (b *base) meet(a *core.Attachment, within core.ProcessSharer) ([]sisci.Peer
 }
 
 // receive exchanges the arenas of processes as descriptors.
-func (b *base) receive(a *core.Attachment, share core.DescriptorSharer) ([]sisci.Peer, error) {
-	arenas, err := b.shareFD(a, share, b.arena.FD())
+func (b *base) receive(a *core.Attachment, d *adapter, share core.DescriptorSharer, bell int) ([]sisci.Peer, error) {
+	arenas, err := d.shareFD(a, share, d.arena.FD())
 	if err != nil {
 		return nil, err
 	}
-	bells, err := b.shareFD(a, share, b.bell)
-	if err != nil {
-		return nil, err
+	bells := slices.Repeat([]int{-1}, len(arenas))
+	if bell >= 0 {
+		if bells, err = d.shareFD(a, share, bell); err != nil {
+			return nil, err
+		}
 	}
 	var peers []sisci.Peer
 	for _, r := range a.Group {
@@ -108,8 +142,8 @@ func (b *base) receive(a *core.Attachment, share core.DescriptorSharer) ([]sisci
 	return peers, nil
 }
 
-// shareFD gives fd to all ranks and keeps the group's descriptors until Close.
-func (b *base) shareFD(a *core.Attachment, share core.DescriptorSharer, fd int) ([]int, error) {
+// shareFD gives fd to all ranks and keeps the group's descriptors until close.
+func (d *adapter) shareFD(a *core.Attachment, share core.DescriptorSharer, fd int) ([]int, error) {
 	fds, err := share.ShareFD(fd)
 	if err != nil {
 		return nil, err
@@ -119,7 +153,7 @@ func (b *base) shareFD(a *core.Attachment, share core.DescriptorSharer, fd int) 
 		case fd < 0 && in:
 			err = fmt.Errorf("sci: rank %d is on another host", r)
 		case fd >= 0 && in:
-			b.fds = append(b.fds, fd)
+			d.fds = append(d.fds, fd)
 		case fd >= 0:
 			unix.Close(fd)
 		}
@@ -129,13 +163,13 @@ func (b *base) shareFD(a *core.Attachment, share core.DescriptorSharer, fd int) 
 
 // export makes a segment that peers can connect to, and returns its memory.
 func (b *base) export(id sisci.SegmentID, size int) ([]byte, error) {
-	_, mem, err := b.offer(id, size)
+	_, mem, err := offer(b.dev, id, size)
 	return mem, err
 }
 
-// offer is export that returns the segment, too.
-func (b *base) offer(id sisci.SegmentID, size int) (*sisci.LocalSegment, []byte, error) {
-	s, err := b.dev.CreateSegment(id, size, 0, nil)
+// offer is export of a device that returns the segment, too.
+func offer(dev *sisci.Device, id sisci.SegmentID, size int) (*sisci.LocalSegment, []byte, error) {
+	s, err := dev.CreateSegment(id, size, 0, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -149,12 +183,12 @@ func (b *base) offer(id sisci.SegmentID, size int) (*sisci.LocalSegment, []byte,
 	return s, m.Bytes(), s.SetAvailable()
 }
 
-// importSegment connects to a peer's segment and maps it.
-func (b *base) importSegment(p *remote, index, size int) (*sisci.RemoteMap, error) {
+// importSegment connects a device to a peer's segment and maps it.
+func (b *base) importSegment(dev *sisci.Device, p *remote, index, size int) (*sisci.RemoteMap, error) {
 	if b.model != nil && p.watch == nil {
 		p.watch = b.watched(p)
 	}
-	s, err := b.dev.Connect(p.node, segmentID(p.node, index), connectTimeout, p.watch)
+	s, err := dev.Connect(p.node, segmentID(p.node, index), connectTimeout, p.watch)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +205,7 @@ func (b *base) longMap(p *remote) *sisci.RemoteMap {
 	if m := p.long.Load(); m != nil {
 		return m
 	}
-	m, err := b.importSegment(p, len(b.group)+longIndex, p.size)
+	m, err := b.importSegment(b.longs.dev, p, len(b.group)+longIndex, b.sizes[p.rank])
 	if err != nil {
 		b.unreached(p, err)
 		return nil

@@ -76,9 +76,9 @@ type conduit struct {
 }
 
 // Attach implements core.Conduit.
-func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
+func (c *conduit) Attach(a *core.Attachment) (err error) {
 	if c.params, err = parseParams(a.Settings); err != nil {
-		return nil, err
+		return err
 	}
 	if a.Threads == core.Single {
 		c.mu.Bias()
@@ -87,17 +87,17 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 	c.start()
 	addr, err := chooseAddress(c.address, c.device, len(a.Boot.Local()) == a.Boot.Size())
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := c.permit(addr); err != nil {
-		return nil, err
+		return err
 	}
 	if addr.IsLoopback() && c.am.Datagram > socket.LargestIPv4/2 {
 		// A datagram is as large as what the kernel would join.
 		c.params.socket.GSO, c.params.socket.GRO = false, false
 	}
 	if c.sock, err = socket.Open(addr, c.params.socket); err != nil {
-		return nil, err
+		return err
 	}
 	defer func() {
 		if err != nil {
@@ -105,19 +105,27 @@ func (c *conduit) Attach(a *core.Attachment) (segment []byte, err error) {
 		}
 	}()
 	if err := c.meet(a); err != nil {
-		return nil, err
+		return err
 	}
+	if err = enter(a.Boot, c); err != nil {
+		return err
+	}
+	if c.rank == c.group[0] {
+		c.report()
+	}
+	return nil
+}
+
+// AttachSegment implements core.Conduit. The service may look at the memory from now on, for what
+// arrives of Longs.
+func (c *conduit) AttachSegment(a *core.Attachment) (segment []byte, err error) {
+	c.mu.Enter()
+	defer c.mu.Leave()
 	if c.memory = a.Memory; a.Segment > 0 && c.memory == nil {
 		if c.segment, err = shm.NewRegion(a.Segment, shm.Local); err != nil {
 			return nil, err
 		}
 		c.memory = c.segment.Bytes()
-	}
-	if err = enter(a.Boot, c); err != nil {
-		return nil, err
-	}
-	if c.rank == c.group[0] {
-		c.report()
 	}
 	return c.memory, nil
 }
@@ -182,7 +190,7 @@ func (c *conduit) Close() error {
 	return c.release()
 }
 
-// release gives back what Attach made.
+// release gives back what Attach and AttachSegment made.
 func (c *conduit) release() error {
 	err := c.sock.Close()
 	if c.segment != nil {

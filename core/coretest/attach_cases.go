@@ -21,6 +21,7 @@ var attachCases = []Case{{
 		}
 		_, err = t.Attach(core.AttachSpec{})
 		refused(t, "a second Attach", err)
+		refused(t, "AttachSegment after an Attach with a segment", ep.AttachSegment("4096"))
 		if t.Endpoint() != ep {
 			return fmt.Errorf("the endpoint is another now")
 		}
@@ -171,6 +172,11 @@ func attachLargestSegment(t *T) error {
 	if err != nil {
 		return err
 	}
+	return useLargest(t, ep, n)
+}
+
+// useLargest checks a segment of n bytes.
+func useLargest(t *T, ep *core.Endpoint, n int) error {
 	if len(ep.Segment()) != n {
 		return fmt.Errorf("a segment of %d bytes, want %d", len(ep.Segment()), n)
 	}

@@ -155,7 +155,7 @@ func Cases() []*Case {
 	groups := [][]Case{
 		messageCases, queryCases, completionCases, handlerCases, refusalCases, replyCases,
 		orderCases, floodCases, immediateCases, negotiationCases, negotiationRefusalCases,
-		waitCases, barrierCases, finalCases, attachCases, groupCases, contextCases, progressCases,
+		waitCases, barrierCases, finalCases, attachCases, segmentCases, groupCases, contextCases, progressCases,
 		oneSidedCases, collectiveCases, lockCases, exitCases, panicCases, killCases, debugCases(), modelCases,
 		allocationCases,
 	}

@@ -11,12 +11,17 @@ var groupCases = []Case{{
 	Name:  "group/parity",
 	Rule:  "the ranks of a job may attach in disjoint groups; each works as a job does, and what is outside cannot be reached",
 	Ranks: []int{2, 3, 5}, Config: lenient, // of 3, one group is a single rank beside a larger one
-	Body: func(t *T) error { return groupTraffic(t, 2) },
+	Body: func(t *T) error { return groupTraffic(t, 2, false) },
+}, {
+	Name:  "group/segment-later",
+	Rule:  "so they may when their segments come later",
+	Ranks: []int{3}, Config: lenient,
+	Body: func(t *T) error { return groupTraffic(t, 2, true) },
 }, {
 	Name:  "group/alone",
 	Rule:  "a group may be a single rank",
 	Ranks: []int{1, 3}, Config: lenient,
-	Body: func(t *T) error { return groupTraffic(t, t.Size()) },
+	Body: func(t *T) error { return groupTraffic(t, t.Size(), false) },
 }, {
 	Name:  "group/refused",
 	Rule:  "a group without the caller, with a rank twice or with one that does not exist is refused",
@@ -43,8 +48,8 @@ var groupCases = []Case{{
 }}
 
 // groupTraffic splits the job into the ranks that are equal modulo m and exercises each
-// part: barriers, all categories with replies, and refusals towards the rest.
-func groupTraffic(t *T, m int) error {
+// part: barriers, all categories with replies, and refusals towards the rest. The segments may come later.
+func groupTraffic(t *T, m int, later bool) error {
 	var group, given []core.Rank
 	for r := range core.Rank(t.Size()) {
 		if int(r)%m == int(t.Rank())%m {
@@ -54,8 +59,9 @@ func groupTraffic(t *T, m int) error {
 	}
 	var asked, told int
 	ep, err := t.Attach(core.AttachSpec{
-		Segment: fmt.Sprint(segment),
-		Group:   given,
+		Segment:      fmt.Sprint(segment),
+		SegmentLater: later,
+		Group:        given,
 		Handlers: handlers(func(tok *core.Token, args []uint32, data []byte) {
 			asked++
 			if err := checkPayload(data, args[0], len(data)); err != nil || int(tok.Src())%m != int(t.Rank())%m {
@@ -66,6 +72,11 @@ func groupTraffic(t *T, m int) error {
 	})
 	if err != nil {
 		return err
+	}
+	if later {
+		if err := ep.AttachSegment(fmt.Sprint(segment)); err != nil {
+			return err
+		}
 	}
 	if !slices.Equal(ep.Group(), group) {
 		t.Errorf("group %v, want %v", ep.Group(), group)

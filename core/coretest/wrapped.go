@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync/atomic"
 
 	"github.com/aqueduct-go/aqueduct/core"
@@ -29,7 +30,7 @@ func Adverse(conduit string) core.Driver {
 	return wrapped("adverse-", conduit, func(c core.Conduit) core.Conduit { return &adverse{Conduit: c} })
 }
 
-// Lent is the conduit of that name with segments that exist before it attaches.
+// Lent is the conduit of that name with segments that exist before it attaches them.
 func Lent(conduit string) core.Driver {
 	return wrapped("lent-", conduit, func(c core.Conduit) core.Conduit { return &lent{Conduit: c} })
 }
@@ -66,6 +67,7 @@ type checked struct {
 	spinner    core.Spinner
 
 	polling  atomic.Bool
+	binding  atomic.Bool // AttachSegment is being called
 	closed   bool
 	reserved atomic.Int64 // messages that await their Commits
 	heard    int          // messages that the present poll has delivered
@@ -76,11 +78,23 @@ func (c *checked) breach(format string, args ...any) {
 	c.Fail(fmt.Errorf("breach of contract: "+format, args...))
 }
 
-func (c *checked) Attach(a *core.Attachment) ([]byte, error) {
+func (c *checked) Attach(a *core.Attachment) error {
 	c.Port = a.Port
 	below := *a
 	below.Port = core.NewPort(c)
-	segment, err := c.Conduit.Attach(&below)
+	return c.Conduit.Attach(&below)
+}
+
+func (c *checked) AttachSegment(a *core.Attachment) ([]byte, error) {
+	if c.polling.Load() {
+		c.breach("AttachSegment beside a poll")
+	}
+	c.binding.Store(true)
+	defer c.binding.Store(false)
+	for range 100 { // so that a call beside it comes in time to be noticed
+		runtime.Gosched()
+	}
+	segment, err := c.Conduit.AttachSegment(a)
 	if err == nil && a.Proc == nil && len(segment) != a.Segment {
 		err = fmt.Errorf("breach of contract: a segment of %d bytes, %d were asked for", len(segment), a.Segment)
 	}
@@ -90,6 +104,8 @@ func (c *checked) Attach(a *core.Attachment) ([]byte, error) {
 func (c *checked) Reserve(op *core.Op) core.Result {
 	r := c.Conduit.Reserve(op)
 	switch {
+	case c.binding.Load():
+		c.breach("Reserve beside AttachSegment")
 	case r != core.Reserved && r != core.NoRoom:
 		c.breach("Reserve answers %v", r)
 	case r == core.NoRoom && op.Hdr.Reply():
@@ -126,8 +142,8 @@ func (c *checked) Spin(budget int) int { return c.poll(c.spinner.Spin, budget) }
 
 // poll checks a Poll or a Spin.
 func (c *checked) poll(look func(budget int) int, budget int) int {
-	if c.closed || c.polling.Swap(true) {
-		c.breach("a poll after Close, or beside another")
+	if c.closed || c.polling.Swap(true) || c.binding.Load() {
+		c.breach("a poll after Close, or beside another or AttachSegment")
 	}
 	c.heard = 0
 	n := look(budget)
@@ -174,7 +190,7 @@ type adverse struct {
 // adverseLimit is what payloads are limited to at most: the least that core.Limits allows.
 const adverseLimit = 512
 
-func (c *adverse) Attach(a *core.Attachment) ([]byte, error) {
+func (c *adverse) Attach(a *core.Attachment) error {
 	seed := uint64(a.Boot.Rank())
 	c.random, c.polls = rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
 	c.live = a.Proc == nil
@@ -274,7 +290,7 @@ type lent struct {
 	region *shm.Region
 }
 
-func (c *lent) Attach(a *core.Attachment) (segment []byte, err error) {
+func (c *lent) AttachSegment(a *core.Attachment) (segment []byte, err error) {
 	below := *a
 	if a.Segment > 0 {
 		if c.region, err = shm.NewRegion(a.Segment, shm.Local); err != nil {
@@ -282,10 +298,7 @@ func (c *lent) Attach(a *core.Attachment) (segment []byte, err error) {
 		}
 		below.Memory = c.region.Bytes()
 	}
-	if segment, err = c.Conduit.Attach(&below); err != nil {
-		return nil, errors.Join(err, c.release())
-	}
-	return segment, nil
+	return c.Conduit.AttachSegment(&below)
 }
 
 func (c *lent) Close() error { return errors.Join(c.Conduit.Close(), c.release()) }

@@ -22,7 +22,7 @@ func Cases() []*coretest.Case {
 		putCases, getCases, eventCases, valueCases, memsetCases, splitCases, visCases,
 		atomicCases, orderCases, nativeCases, refusalCases, contextCases, allocationCases, teamCases, barrierCases,
 		collectiveCases, movementCases, reductionCases, forcedCases(), progressCases,
-		typedCases, collectiveMisuseCases, disagreementCases(), hangCases(),
+		attachCases, typedCases, collectiveMisuseCases, disagreementCases(), hangCases(),
 	} {
 		for i := range g {
 			all = append(all, &g[i])

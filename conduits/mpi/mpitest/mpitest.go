@@ -62,6 +62,7 @@ type transport struct {
 	engine *matching.Engine
 	nodes  []*node // by rank
 	self   *node
+	boot   core.Bootstrap
 	proc   *vtime.Proc // nil live
 	free   vtime.Time  // model: when the link has sent what it was given
 	rnd    *rand.Rand
@@ -115,7 +116,7 @@ func open(s *mpi.Spec, o *Options) (mpi.Transport, error) {
 	me := s.Boot.Rank()
 	key := func(r int) string { return fmt.Sprintf("mpitest node %d", r) }
 	t := &transport{
-		Options: o, proc: s.Proc, self: &node{proc: s.Proc},
+		Options: o, boot: s.Boot, proc: s.Proc, self: &node{proc: s.Proc},
 		engine: matching.New(int32(me), o.Eager),
 		rnd:    rand.New(rand.NewPCG(uint64(me), 1)),
 	}
@@ -141,7 +142,7 @@ func (t *transport) Segment(size int) (s mpi.Segment, err error) {
 		}
 		t.self.segment = t.memory.Bytes()
 	}
-	return mpi.Segment{Memory: t.self.segment, Reach: func(r core.Rank) []byte { return t.nodes[r].segment }}, nil
+	return mpi.Segment{Memory: t.self.segment, Reach: func(r core.Rank) []byte { return t.nodes[r].segment }}, t.boot.Barrier()
 }
 
 // Limits implements mpi.Transport.
