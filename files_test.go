@@ -14,7 +14,7 @@ import (
 // (docs/adding-a-conduit.md) has the same table.
 var conduitFiles = map[string]string{
 	"Plan": "caps", "Powers": "caps",
-	"Attach": "conduit", "Close": "conduit",
+	"Attach": "conduit", "AttachSegment": "conduit", "Close": "conduit",
 	"Reserve": "send", "Commit": "send",
 	"Poll": "poll", "Spin": "poll",
 	"Sleeper": "sleep",

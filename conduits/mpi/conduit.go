@@ -290,6 +290,23 @@ func (c *conduit) Attach(a *core.Attachment) (err error) {
 	return nil
 }
 
+// AttachSegment implements core.Conduit.
+func (c *conduit) AttachSegment(a *core.Attachment) (segment []byte, err error) {
+	c.lock()
+	defer c.unlock()
+	if c.memory = a.Memory; c.memory != nil {
+		return c.memory, nil
+	}
+	if c.memory, err = c.segment(a.Segment); err == nil && c.reach != nil {
+		for r, p := range c.peers {
+			if p != nil { // it has had messages before there were segments
+				p.near = c.reach(core.Rank(r))
+			}
+		}
+	}
+	return c.memory, err
+}
+
 // unclosed keeps conduits whose transports have failed to close, and so may still use their memory.
 var unclosed struct {
 	sync.Mutex

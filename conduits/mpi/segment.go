@@ -1,26 +1,6 @@
 package mpi
 
-import (
-	"github.com/aqueduct-go/aqueduct/core"
-	"github.com/aqueduct-go/aqueduct/internal/shm"
-)
-
-// AttachSegment implements core.Conduit.
-func (c *conduit) AttachSegment(a *core.Attachment) (segment []byte, err error) {
-	c.lock()
-	defer c.unlock()
-	if c.memory = a.Memory; c.memory != nil {
-		return c.memory, nil
-	}
-	if c.memory, err = c.segment(a.Segment); err == nil && c.reach != nil {
-		for r, p := range c.peers {
-			if p != nil { // it has had messages before there were segments
-				p.near = c.reach(core.Rank(r))
-			}
-		}
-	}
-	return c.memory, err
-}
+import "github.com/aqueduct-go/aqueduct/internal/shm"
 
 // segment makes the segment: the transport's, if it makes one.
 func (c *conduit) segment(size int) ([]byte, error) {
