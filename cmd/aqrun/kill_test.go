@@ -107,8 +107,8 @@ func TestKillLeavesNothing(t *testing.T) {
 					job = append(job, watch(t, pid))
 				}
 				mine := sharedMemory(t, job[0].pid)
-				if len(mine) != ranks { // an arena of each
-					t.Fatalf("rank has %d objects of shared memory, want %d", len(mine), ranks)
+				if len(mine) != 2*ranks { // of each an arena for messages and one for its segment
+					t.Fatalf("rank has %d objects of shared memory, want %d", len(mine), 2*ranks)
 				}
 
 				dies := launcher
