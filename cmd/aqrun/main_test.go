@@ -626,13 +626,15 @@ func TestSignals(t *testing.T) {
 		t.Errorf("status %d", status)
 	}
 
-	s = start(t, command(t, "signals", "-n", "2", self(t)))
-	s.await(t, "ready", 2)
-	s.Process.Signal(unix.SIGINT)
-	s.await(t, "got SIGINT", 2)
-	s.Process.Signal(unix.SIGINT)
-	if status := s.status(); status != 130 {
-		t.Errorf("two interrupts: status %d, want 130", status)
+	if !signal.Ignored(unix.SIGINT) { // by a shell script that runs these tests with &
+		s = start(t, command(t, "signals", "-n", "2", self(t)))
+		s.await(t, "ready", 2)
+		s.Process.Signal(unix.SIGINT)
+		s.await(t, "got SIGINT", 2)
+		s.Process.Signal(unix.SIGINT)
+		if status := s.status(); status != 130 {
+			t.Errorf("two interrupts: status %d, want 130", status)
+		}
 	}
 
 	s = start(t, command(t, "wait", "-n", "2", self(t)))
