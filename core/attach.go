@@ -1,7 +1,6 @@
 package core
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -20,7 +19,7 @@ type AttachSpec struct {
 	// of it.
 	Segment string
 	// SegmentLater attaches without a segment: Context.AttachSegment makes it, and Segment is not looked at.
-	// It must be the same on all ranks of the group.
+	// It must be the same on all ranks of the job.
 	SegmentLater bool
 	// Extra is the number of bytes that the segment has beyond Segment, at its end, for a
 	// layer above this package whose ranks reach it directly; rounded up to whole pages. It
@@ -71,16 +70,20 @@ func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 	if err := ep.meet(need, given.Shared(), stated); err != nil {
 		return nil, err
 	}
-	bind := func() error { return ep.bind(ep.attached, u.extra) }
-	if spec.SegmentLater {
-		bind = func() error { ep.sizes, ep.later = ep.attached, u; return nil }
-	}
-	if err := ep.open(bind); err != nil {
+	if err := ep.open(); err != nil {
 		return nil, err
 	}
-	j.ep.Store(ep)
+	j.ep.Store(ep) // from now on who releases the job closes the conduit
 	if j.failure() != nil && j.proc == nil {
 		shm.Ring(ep.bell) // the failure came before the endpoint could be woken
+	}
+	ep.sizes = ep.attached
+	if spec.SegmentLater {
+		ep.later = u
+	} else if err := ep.bind(ep.attached); err != nil {
+		return nil, err
+	} else {
+		ep.extra = u.extra
 	}
 	if err := j.boot.Barrier(); err != nil {
 		return nil, err
@@ -136,8 +139,8 @@ func (j *Job) newEndpoint(drv Driver, group []Rank) *Endpoint {
 	return ep
 }
 
-// open attaches the conduit, then calls bind.
-func (ep *Endpoint) open(bind func() error) error {
+// open attaches the conduit.
+func (ep *Endpoint) open() error {
 	j := ep.job
 	var err error
 	if j.proc == nil {
@@ -151,18 +154,13 @@ func (ep *Endpoint) open(bind func() error) error {
 	}
 	a := j.attachment(ep.group)
 	a.Port = &ep.port
-	if err = ep.conduit.Attach(a); err == nil {
-		ep.powers = ep.conduit.Powers()
-		if err = bind(); err != nil {
-			err = errors.Join(err, ep.conduit.Close())
-		}
-	}
-	if err != nil {
+	if err = ep.conduit.Attach(a); err != nil {
 		if j.proc == nil {
 			_ = unix.Close(ep.bell)
 		}
 		return fmt.Errorf("core: rank %d: attach conduit %s: %w", j.rank, j.cfg.Conduit, err)
 	}
+	ep.powers = ep.conduit.Powers()
 	if ep.sleeper = ep.conduit.Sleeper(); ep.idle.crowded && ep.sleeper != nil && ep.sleeper.FD() < 0 {
 		ep.idle.sleep = min(ep.idle.sleep, crowdedIdle)
 	}

@@ -101,9 +101,10 @@ type Conduit interface {
 	// If a.Memory is not nil, that is the segment, which belongs to somebody else: the conduit
 	// takes it on and returns it, or, if only memory of its own will do, returns an error that
 	// wraps ErrOwnSegment. It is called once, after Attach: at once, or later, when messages are under
-	// way, and then with no call beside it but Commits of messages without a Long's payload. No peer sends
+	// way, and then with no call beside it but Commits of messages without a Long's payload, LimitsTo, and
+	// the FD and Disarm of a context that sleeps. No peer sends
 	// what needs a segment before AttachSegment has returned on all ranks. Collective, as
-	// Attach is. After an error the job ends by Close.
+	// Attach is. After an error the job fails, and Close follows when it has.
 	AttachSegment(a *Attachment) (segment []byte, err error)
 
 	// Reserve finds room for op's message and sets op.Args and, if op.Len > 0, op.Data, or
@@ -144,7 +145,7 @@ type Sleeper interface {
 	Disarm()
 }
 
-// ErrOwnSegment is returned by the Attach of a conduit that cannot take on a segment that exists
+// ErrOwnSegment is returned by the AttachSegment of a conduit that cannot take on a segment that exists
 // already.
 var ErrOwnSegment = errors.New("the conduit makes the segment itself, and cannot take on one that exists already")
 

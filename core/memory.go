@@ -105,7 +105,8 @@ const most = 0.85
 
 // MaxSegmentOfAll returns the smallest of what MaxSegment returns to the ranks of the group
 // (gasnet_getMaxGlobalSegmentSize). It is collective over the job, and is called before the segment is
-// made; after Attach it is a barrier, as AttachSegment is.
+// made; after Attach it is a barrier of the endpoint's own context, and so for the goroutine that uses that context. Not
+// allowed in a handler.
 func (j *Job) MaxSegmentOfAll(spec AttachSpec) (int, error) {
 	n, err := j.MaxSegment(spec)
 	if err != nil {

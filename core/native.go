@@ -111,7 +111,7 @@ func (c *Context) native(call string, rank Rank, off uint64, n, most int) (Resul
 		return Declined, c.misplaced(call)
 	}
 	if size := uint64(ep.SegmentSize(rank)); off > size || uint64(n) > size-off {
-		return Declined, ep.Misuse(call, "bytes %d to %d lie outside rank %d's segment of %d bytes", off, off+uint64(n), rank, size)
+		return Declined, ep.outside(call, rank, off, n)
 	}
 	switch {
 	case n > most || most == 0:

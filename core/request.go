@@ -213,12 +213,17 @@ func (ep *Endpoint) checkLong(op string, dst Rank, off uint64, n, limit int) err
 		return ep.Misuse(op, "Long payload of %d bytes; the limit is %d", n, limit)
 	}
 	if size := uint64(ep.sizes[dst]); off > size || uint64(n) > size-off {
-		if ep.later != nil {
-			return ep.Misuse(op, "rank %d has no segment yet; %s makes it", dst, segmentCall)
-		}
-		return ep.Misuse(op, "bytes %d to %d lie outside rank %d's segment of %d bytes", off, off+uint64(n), dst, size)
+		return ep.outside(op, dst, off, n)
 	}
 	return nil
+}
+
+// outside makes the error of a call for n bytes at off that lie outside rank's segment.
+func (ep *Endpoint) outside(call string, rank Rank, off uint64, n int) error {
+	if ep.later != nil {
+		return ep.Misuse(call, "rank %d has no segment yet; %s makes it", rank, segmentCall)
+	}
+	return ep.Misuse(call, "bytes %d to %d lie outside rank %d's segment of %d bytes", off, off+uint64(n), rank, ep.SegmentSize(rank))
 }
 
 // badRequest says what is wrong with a request that was refused.

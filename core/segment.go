@@ -44,12 +44,18 @@ func (c *Context) AttachSegment(size string) error {
 			ep.sending.Lock()
 			defer ep.sending.Unlock()
 		}
-		if bound = ep.bind(sizes, u.extra); bound == nil {
-			ep.later = nil
-		}
+		bound = ep.bind(sizes)
 	})
 	if err := errors.Join(err, bound); err != nil {
-		return fmt.Errorf("core: rank %d: attach a segment of conduit %s: %w", j.rank, j.cfg.Conduit, err)
+		return err
+	}
+	// Handlers of other goroutines' polls answer by Longs as soon as they see sizes: all ranks have segments then.
+	// And what sends a Long afterwards finds that its handler may answer by one, on any rank.
+	if err := j.boot.Barrier(); err != nil {
+		return err
+	}
+	if err := c.Exclusively(func() { ep.sizes, ep.extra, ep.later = sizes, u.extra, nil }); err != nil {
+		return err
 	}
 	return j.boot.Barrier()
 }
@@ -70,15 +76,15 @@ func (u *unattached) need(j *Job, size string) (memory, error) {
 // segmentLater, as memory.segment, says that a rank attaches without a segment.
 const segmentLater = -1
 
-// bind has the conduit make the segment. sizes are those of all ranks, and never changed; extra is how
-// many bytes of this rank's were not asked for by the client.
-func (ep *Endpoint) bind(sizes []int, extra int) (err error) {
-	a := ep.job.attachment(ep.group)
-	a.Segment, a.Sizes = sizes[ep.job.rank], sizes
-	if ep.segment, err = ep.conduit.AttachSegment(a); err == nil {
-		ep.sizes, ep.extra = sizes, extra
+// bind has the conduit make the segment. sizes are those of all ranks, and never changed.
+func (ep *Endpoint) bind(sizes []int) (err error) {
+	j := ep.job
+	a := j.attachment(ep.group)
+	a.Segment, a.Sizes = sizes[j.rank], sizes
+	if ep.segment, err = ep.conduit.AttachSegment(a); err != nil {
+		return fmt.Errorf("core: rank %d: attach a segment of conduit %s: %w", j.rank, j.cfg.Conduit, err)
 	}
-	return err
+	return nil
 }
 
 // meetSegments tells every rank the sizes of the others' segments, returns those of the group, and checks

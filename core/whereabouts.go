@@ -337,9 +337,10 @@ func (n *Need) lacks(p *Place) bool {
 	return made < n.Number && (known || !n.Gone)
 }
 
-// silent reports whether a rank that is to make the call has not said where it is.
+// silent reports whether a rank that is to make the call has not said where it is, and is not in the call.
 func (n *Need) silent(p *Place) bool {
-	return p.Entered == nil && (n.Members == nil || slices.Contains(n.Members, p.Rank))
+	in := func(w Wait) bool { return w.Need != nil && w.Need.Key == n.Key && w.Need.Number >= n.Number }
+	return p.Entered == nil && (n.Members == nil || slices.Contains(n.Members, p.Rank)) && !slices.ContainsFunc(p.Waits, in)
 }
 
 // Survey is what is made of the places of all ranks, in the order in which they are asked. The zero

@@ -18,6 +18,11 @@ func blocked(r Rank, key string, made ...string) Place {
 	return p
 }
 
+// inSegmentCall is the place of a rank in AttachSegment, of which nothing else is known.
+func inSegmentCall(r Rank) Place {
+	return Place{Rank: r, Waits: []Wait{(&doing{what: segmentCall, since: time.Now()}).wait()}}
+}
+
 // TestDeadlock: only what can never end is a deadlock.
 func TestDeadlock(t *testing.T) {
 	gone := blocked(0, "a")
@@ -103,7 +108,7 @@ func TestReports(t *testing.T) {
 		{Stall{Rank: 1, Waited: 16 * time.Second, Report: true}, places(blocked(1, "b")), ""}, // the other side of the same
 		{Stall{Waited: 16 * time.Second, Report: true}, []Place{blocked(0, attachCall), blocked(1, attachCall)}, ""},
 		{Stall{Waited: 16 * time.Second, Report: true}, []Place{blocked(0, attachCall), {Rank: 1, State: "has not attached", Entered: map[string]uint64{}}}, "for Attach, which rank 1 has not reached: rank 1 has not attached;"},
-		{Stall{Waited: 32 * time.Second, Report: true}, []Place{blocked(0, segmentCall), blocked(1, segmentCall)}, ""},
+		{Stall{Waited: 32 * time.Second, Report: true}, []Place{inSegmentCall(0), inSegmentCall(1)}, ""},
 		{Stall{Waited: 32 * time.Second, Report: true}, []Place{silent, silent}, ""}, // it waits no more
 	} {
 		wanted := s.Wanted(c.stall)

@@ -295,7 +295,8 @@ func (ep *Endpoint) Neighborhood() []core.Rank {
 	return near
 }
 
-// NeighborhoodTeam makes the team of the caller's neighbourhood. Collective over the world.
+// NeighborhoodTeam makes the team of the caller's neighbourhood, which is the caller alone before there are segments.
+// Collective over the world.
 func (ep *Endpoint) NeighborhoodTeam(c *Context) (*Team, error) {
 	return ep.world.Split(c, int(ep.Neighborhood()[0]), 0)
 }

@@ -58,7 +58,6 @@ func (k *Kind) factors() []string {
 // pairs are what a combination covers: first those that are the case's own, of it with the size and
 // each value of the kind; then those of its group with the kind, and of values of two factors.
 func (x *combination) pairs() (own, common []string) {
-	group, _, _ := strings.Cut(x.c.Name, "/")
 	values := []string{fmt.Sprint("n=", x.n)}
 	for i, v := range x.kind.factors() {
 		values = append(values, fmt.Sprint(i, v))
@@ -69,18 +68,25 @@ func (x *combination) pairs() (own, common []string) {
 			common = append(common, v+" "+w)
 		}
 	}
-	return own, append(common, group+" "+x.kind.Name)
+	return own, append(common, x.groupAndKind())
+}
+
+// groupAndKind names the case's group with the kind.
+func (x *combination) groupAndKind() string {
+	group, _, _ := strings.Cut(x.c.Name, "/")
+	return group + " " + x.kind.Name
 }
 
 // choose returns the combinations that are run, in their order: a few that cover all pairs, and the
 // part of the rest. In the few, every case is run at every size and with every value of every factor,
 // every group of cases in every kind, and every two values of different factors that a kind has are met
 // somewhere (pairwise testing: Cohen et al., The AETG System, IEEE TSE 23(7), 1997, whose greedy choice this is). Of a
-// case's combinations in virtual time the first that is chosen runs twice. That others do belongs to
-// the rest. The choice depends on nothing but the cases, the kinds and the part.
+// case's chosen combinations in virtual time one with most ranks runs twice, and of a group's in a kind the
+// first of several ranks. That others do belongs to the rest. The choice depends on nothing but the cases, the kinds and the part.
 func choose(all []combination, p Part) []combination {
 	met := map[string]bool{}
 	used := map[*Kind]int{}
+	repeated := map[string]bool{} // groups and kinds, by several ranks
 	chosen, once := make([]bool, len(all)), make([]bool, len(all))
 	fresh := func(pairs []string) (n int) {
 		for _, s := range pairs {
@@ -95,7 +101,6 @@ func choose(all []combination, p Part) []combination {
 		for end < len(all) && all[end].c == all[first].c {
 			end++
 		}
-		repeated := false
 		for {
 			type merit struct{ own, common, unused, lot int }
 			best, at := merit{}, -1
@@ -119,9 +124,23 @@ func choose(all []combination, p Part) []combination {
 			}
 			chosen[at] = true
 			used[all[at].kind]++
-			if all[at].repeats() {
-				once[at], repeated = repeated, true
+		}
+		// Of several ranks more can differ from run to run than of one.
+		largest := -1
+		for i := first; i < end; i++ {
+			if !chosen[i] || !all[i].repeats() {
+				continue
 			}
+			once[i] = all[i].n == 1 || repeated[all[i].groupAndKind()]
+			if all[i].n > 1 {
+				repeated[all[i].groupAndKind()] = true
+			}
+			if largest < 0 || all[i].n > all[largest].n {
+				largest = i
+			}
+		}
+		if largest >= 0 {
+			once[largest] = false
 		}
 		first = end
 	}

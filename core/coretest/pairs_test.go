@@ -100,19 +100,39 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// Of each case one combination in virtual time is repeated, and the parts together repeat all of them.
+// Of each case one combination in virtual time is repeated, one with most ranks, and of each group in each kind one
+// of several ranks. The parts together repeat all of them.
 func TestRepeats(t *testing.T) {
 	all := suite()
-	times := map[*Case]int{}
+	most, repeated := map[*Case]int{}, map[*Case]int{}
+	group := map[string]bool{}
+	runs, twice := 0, 0
 	for _, x := range choose(all, Part{}) {
-		if x.repeats() && !x.once {
-			times[x.c]++
+		if !x.repeats() {
+			continue
+		}
+		runs++
+		most[x.c] = max(most[x.c], x.n)
+		if !x.once {
+			twice++
+			repeated[x.c] = max(repeated[x.c], x.n)
+		}
+		if x.n > 1 {
+			group[x.groupAndKind()] = group[x.groupAndKind()] || !x.once
+		}
+	}
+	if twice == runs {
+		t.Error("all are repeated")
+	}
+	for key, repeated := range group {
+		if !repeated {
+			t.Errorf("nothing of %s is repeated with several ranks", key)
 		}
 	}
 	missed := map[combination]bool{}
 	for _, x := range all {
-		if missed[x] = x.repeats(); times[x.c] != 1 {
-			t.Errorf("%s is repeated in %d combinations", x.c.Name, times[x.c])
+		if missed[x] = x.repeats(); most[x.c] != repeated[x.c] {
+			t.Errorf("%s is repeated with %d ranks and runs with %d", x.c.Name, repeated[x.c], most[x.c])
 		}
 	}
 	for k := range 3 {

@@ -186,7 +186,13 @@ func segmentLater(t *T) error {
 func segmentThreads(t *T) error {
 	var answered, longs int
 	ep, err := t.Attach(core.AttachSpec{SegmentLater: true, Handlers: handlers(
-		func(tok *core.Token, _ []uint32, data []byte) { tok.ReplyMedium(answer, data) },
+		func(tok *core.Token, _ []uint32, data []byte) {
+			if tok.Endpoint().SegmentSize(tok.Src()) > 0 {
+				tok.ReplyLong(answer, data, 0)
+			} else {
+				tok.ReplyMedium(answer, data)
+			}
+		},
 		func(*core.Token, []uint32, []byte) { answered++ },
 		func(*core.Token, []uint32, []byte) { longs++ }, ignore)})
 	if err != nil {

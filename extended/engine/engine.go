@@ -81,7 +81,7 @@ func (s *Engine) Init(c Config, out Outlet) {
 }
 
 // Share gives the engine n bytes of shared scratch memory, of which this member's lie at off. All members call it
-// with the same n, when no call is under way.
+// with the same n, between the same calls. Calls that are under way have none of it.
 func (s *Engine) Share(off, n int) { s.base, s.space.Size = off, n }
 
 // UnderWay returns how many calls are under way, or wait for an older one to end.
