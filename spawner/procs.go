@@ -34,10 +34,11 @@ type procs struct {
 	mu    sync.Mutex
 	pids  []int // by rank; 0: not started
 	alive []bool
+	due   []syscall.Signal // by rank: sent before it was started; 0: none
 }
 
 func newProcs(job string, n int) *procs {
-	return &procs{job: job, pids: make([]int, n), alive: make([]bool, n)}
+	return &procs{job: job, pids: make([]int, n), alive: make([]bool, n), due: make([]syscall.Signal, n)}
 }
 
 // launch starts a process per rank and returns when all run. Another goroutine reports
@@ -90,6 +91,9 @@ func (p *procs) startAll(build func(int) (command, error), began func(rank, pid 
 		if err == nil {
 			p.guard.begins(pid) // at once: until then it is guarded less well
 			p.pids[rank], p.alive[rank] = pid, true
+			if sig := p.due[rank]; sig != 0 {
+				unix.Kill(-pid, sig)
+			}
 		}
 		p.mu.Unlock()
 		for _, f := range c.files {
@@ -186,10 +190,14 @@ func (p *procs) signal(sig syscall.Signal) {
 	}
 }
 
-// signalRank sends a signal to the process group of one rank and reports whether it lives.
+// signalRank sends a signal to the process group of one rank and reports whether it lives. A rank that is not
+// started yet gets the signal when it is.
 func (p *procs) signalRank(rank int, sig syscall.Signal) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.pids[rank] == 0 {
+		p.due[rank] = sig
+	}
 	if !p.alive[rank] {
 		return false
 	}
