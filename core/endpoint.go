@@ -40,7 +40,7 @@ type Endpoint struct {
 	extra   int // bytes of the segment beyond what was asked for
 	*roster
 	segment []byte
-	sizes   []int       // by rank: segment bytes, 0 outside the group; not changed, but replaced by bind
+	sizes   []int       // by rank: segment bytes, 0 outside the group; not changed, but replaced by AttachSegment
 	later   *unattached // the segment that AttachSegment makes; nil: there is none, or it has
 	bell    int         // eventfd that wakes a sleeping wait when the job fails
 

@@ -34,7 +34,7 @@ type procs struct {
 	mu    sync.Mutex
 	pids  []int // by rank; 0: not started
 	alive []bool
-	due   []syscall.Signal // by rank: sent before it was started; 0: none
+	due   []syscall.Signal // by rank: to be sent when it is started; 0: none
 }
 
 func newProcs(job string, n int) *procs {
@@ -183,7 +183,7 @@ func (p *procs) reap() (rank int, ws syscall.WaitStatus, ok bool) {
 	}
 }
 
-// signal sends a signal to the process group of every rank that lives.
+// signal sends a signal to the process group of every rank, as signalRank does.
 func (p *procs) signal(sig syscall.Signal) {
 	for rank := range p.pids {
 		p.signalRank(rank, sig)
@@ -191,11 +191,11 @@ func (p *procs) signal(sig syscall.Signal) {
 }
 
 // signalRank sends a signal to the process group of one rank and reports whether it lives. A rank that is not
-// started yet gets the signal when it is.
+// started yet gets SIGTERM and SIGKILL, which end it, when it is. Others it would not be ready for.
 func (p *procs) signalRank(rank int, sig syscall.Signal) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.pids[rank] == 0 {
+	if ends := sig == unix.SIGTERM || sig == unix.SIGKILL; p.pids[rank] == 0 && ends && p.due[rank] != unix.SIGKILL {
 		p.due[rank] = sig
 	}
 	if !p.alive[rank] {
