@@ -121,6 +121,16 @@ func (j *Job) Now() Time {
 	return vtime.FromDuration(time.Since(j.start))
 }
 
+// LastSetUp returns when the model last set something up for any rank of the job, such as a
+// connection at its first use: in virtual time, and 0 if it never did. What is timed from then on has
+// found everything set up. Live it is 0. A handler may call it.
+func (j *Job) LastSetUp() Time {
+	if j.proc == nil {
+		return 0
+	}
+	return j.proc.Kernel().LastSetUp()
+}
+
 // Compute lets d pass for this rank in virtual time, for work that the program does not do,
 // or does at another speed, under the model. Live it does nothing: there the work takes the
 // time it takes. Compute does not poll. d must not be negative, and must end within virtual time,

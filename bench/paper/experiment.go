@@ -128,10 +128,15 @@ func (s *Setting) messages() int {
 	return s.repeats(5000)
 }
 
-// job runs body as a job of n ranks on the machine. Conduit settings are the caller's.
-func (s *Setting) job(n int, cfg core.Config, body func(*core.Job) error) error {
+// job runs body as a job of n ranks on the machine. Conduit settings are the caller's. body begins
+// and ends the window in which it is timed. job fails if something was set up in that.
+func (s *Setting) job(n int, cfg core.Config, w *window, body func(*core.Job) error) error {
 	cfg.Conduit, cfg.Profile, cfg.Seed, cfg.Threads = s.Conduit, s.Profile, s.Seed, core.Single
-	if err := core.RunModel(n, cfg, body); err != nil {
+	err := core.RunModel(n, cfg, body)
+	if err == nil {
+		err = w.check()
+	}
+	if err != nil {
 		return fmt.Errorf("paper: %d ranks on %s/%s: %w", n, s.Conduit, s.Profile, err)
 	}
 	return nil

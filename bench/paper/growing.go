@@ -123,13 +123,13 @@ func (m *member) sum() uint64 {
 	return x
 }
 
-// run returns how long the collective takes n ranks. A call before those that count settles
-// connections.
+// run returns how long the collective takes n ranks. A call and a barrier before those that count
+// make the connections.
 func (c *collective) run(s *Setting, n int, o *Outcome) (vtime.Time, error) {
 	w := watch{collective: c}
 	runtime.GC() // what the job before has left, lest it counts as memory of this one
 	start := time.Now()
-	err := s.job(n, core.Config{Segment: fmt.Sprint(tableBytes), Collectives: c.forms}, func(job *core.Job) error {
+	err := s.job(n, core.Config{Segment: fmt.Sprint(tableBytes), Collectives: c.forms}, &w.window, func(job *core.Job) error {
 		m := &member{seed: s.Seed, values: rand.New(rand.NewPCG(s.Seed, 1<<32|uint64(job.Rank())))}
 		ep, err := extended.Attach(job, core.AttachSpec{Handlers: m.handlers()})
 		if err != nil {
@@ -137,6 +137,9 @@ func (c *collective) run(s *Setting, n int, o *Outcome) (vtime.Time, error) {
 		}
 		m.ep = ep
 		if err := m.calls(c, 1); err != nil {
+			return err
+		}
+		if err := m.barrier(); err != nil {
 			return err
 		}
 		if err := w.watch(m); err != nil {
@@ -157,34 +160,48 @@ func (c *collective) run(s *Setting, n int, o *Outcome) (vtime.Time, error) {
 		return 0, err
 	}
 	s.cost(o, c.name+" on "+filepath.Base(s.Machine.Name), n, start)
-	return (w.left - w.entered) / vtime.Time(c.batch(n)), nil
+	return w.took() / vtime.Time(c.batch(n)), nil
 }
 
 // watch is what all ranks of a job note together.
 type watch struct {
 	*collective
+	window
 	entered, left vtime.Time // the last one's
 	lost          uint64     // not 0 if an update was lost
 }
 
-// watch lets a rank take part in a batch of calls that is timed: from the last one's entry
-// to the last one's end. The root of a broadcast enters last: it waits until the barrier has
-// let all others go, which takes less time than the barrier has taken.
+// watch lets a rank take part in a batch of calls that is timed, to the last one's end. The root of
+// a broadcast enters last: it waits until the barrier before has let all others go. That takes less
+// time than from when the root leaves the last barrier but two, as a whole barrier is in between.
 func (w *watch) watch(m *member) error {
 	job := m.ep.Core().Job()
 	before := job.Now()
-	if err := m.barrier(); err != nil {
-		return err
+	for range 2 {
+		if err := m.barrier(); err != nil {
+			return err
+		}
 	}
 	if w.rooted && job.Rank() == 0 {
 		job.Compute((job.Now() - before).Duration())
 	}
+	w.begin(job)
+	defer w.end(job)
 	w.entered = max(w.entered, job.Now())
 	if err := m.calls(w.collective, w.batch(job.Size())); err != nil {
 		return err
 	}
 	w.left = max(w.left, job.Now())
 	return nil
+}
+
+// took returns how long the calls took: from the last rank's entry where nothing happens before
+// that, else from the first one's.
+func (w *watch) took() vtime.Time {
+	if w.meets || w.rooted {
+		return w.left - w.entered
+	}
+	return w.left - w.from
 }
 
 // calls makes a number of calls, one after the other.

@@ -23,16 +23,17 @@ type layout struct {
 // scaleMachine is the built-in machine for large jobs.
 const scaleMachine = "scale"
 
-// flatScale is the same machine with the paper's flags, so that nothing else differs. All
-// connect at the start, since who connects when he is first needed is also found sooner.
-const flatScale = `about the machine for large jobs with the flags of the paper
+// flatScale is the same machine with the paper's layout. Two things differ: the flags, and that all
+// connect at the start. With the latter every rank is a sender whose flags are looked at, as in the
+// paper.
+const flatScale = `about the machine for large jobs with the layout of the paper
 base scale
 layout.flags   single word assumed for comparison
 layout.connect start  word assumed for comparison
 `
 
 // layouts returns the setting's machine, the one that is made for large jobs, and the latter
-// with flat flags, whose file lies in dir.
+// with the paper's layout, whose file lies in dir.
 func layouts(s *Setting, dir string) (list []layout, err error) {
 	few, many, most := powers(2, 32), powers(2, 128), 0
 	if s.Full {
@@ -45,7 +46,7 @@ func layouts(s *Setting, dir string) (list []layout, err error) {
 	for _, l := range []layout{
 		{Setting: s, name: s.Machine.Name, ranks: few},
 		{Setting: &Setting{Profile: scaleMachine}, name: "scale, summary flags", ranks: many, most: most},
-		{Setting: &Setting{Profile: flat}, name: "scale, flat flags", ranks: few},
+		{Setting: &Setting{Profile: flat}, name: "scale, flat flags, connected at the start", ranks: few},
 	} {
 		if err := l.load(s); err != nil {
 			return nil, err

@@ -204,3 +204,113 @@ func TestFlatAgainstSummaryFlags(t *testing.T) {
 		t.Errorf("from %d to %d ranks a round takes %v more with flat flags; their words take %v", few, many, got, want)
 	}
 }
+
+// TestWarm has ranks that connect when they first send make all connections before they are timed,
+// for every collective and a ring, and refuses what has not.
+func TestWarm(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes minutes over it")
+	}
+	s, err := SCI(scaleMachine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ring := collectives[2]
+	ring.forms = "allreduce=ring"
+	for _, c := range append(slices.Clone(collectives), ring, updates) {
+		for _, n := range []int{4, 8} {
+			if _, err := c.run(s, n, new(Outcome)); err != nil {
+				t.Errorf("%s (%s) of %d ranks: %v", c.name, c.forms, n, err)
+			}
+		}
+	}
+	other := core.Rank(0)
+	wanders := collective{name: "another one in every call", do: func(m *member) error {
+		other++ // by all ranks together
+		want := m.answers + 1
+		if err := m.ep.Core().RequestShort(other%16, onWord, 0, 0, 0); err != nil {
+			return err
+		}
+		return m.ep.Core().WaitUntil(func() bool { return m.answers >= want })
+	}}
+	if _, err := wanders.run(s, 16, new(Outcome)); err == nil || !strings.Contains(err.Error(), "something was set up at") {
+		t.Errorf("ranks that connect while they are timed: %v", err)
+	}
+	err = s.raw([2]func(*rawNode) error{
+		func(n *rawNode) error {
+			n.timed.begin(n)
+			defer n.timed.end(n)
+			_, err := n.remote.Map(0, rawSegment, 0)
+			return err
+		},
+		func(*rawNode) error { return nil },
+	})
+	if err == nil || !strings.Contains(err.Error(), "something was set up at") {
+		t.Errorf("a node that maps while it is timed: %v", err)
+	}
+	if err := s.job(2, small, new(window), func(*core.Job) error { return nil }); err == nil || !strings.Contains(err.Error(), "nothing was timed") {
+		t.Errorf("a job in which nothing is timed: %v", err)
+	}
+}
+
+// TestUpdatesAreWarm compares random updates on connections made at the first use with those on
+// connections made at the start. At few ranks one layout has nothing over the other.
+func TestUpdatesAreWarm(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes minutes over it")
+	}
+	s, err := SCI(scaleMachine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := layouts(s, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const ranks = 16
+	var took [2]vtime.Time
+	for i, l := range list[1:] {
+		points, err := l.times(&updates, []int{ranks}, new(Outcome))
+		if err != nil {
+			t.Fatal(err)
+		}
+		took[i] = points[0].End
+	}
+	if ratio := float64(took[0]) / float64(took[1]); ratio < 0.8 || ratio > 1.25 {
+		t.Errorf("%d ranks take %v, connected at the first use, and %v, connected at the start", ranks, took[0], took[1])
+	}
+}
+
+// TestClaimTransfers wants two transfers of a Medium to be ahead but for a little at small sizes.
+func TestClaimTransfers(t *testing.T) {
+	series := func(ys ...float64) (points []plot.Point) {
+		for i, y := range ys {
+			points = append(points, plot.Point{X: float64(64 * (i + 1)), Y: y})
+		}
+		return points
+	}
+	for _, c := range []struct {
+		two   []float64
+		holds bool
+	}{
+		{[]float64{0.99, 0.98, 0.97, 0.9}, true},
+		{[]float64{1.01, 0.98, 0.97, 0.9}, true},
+		{[]float64{1.03, 0.98, 0.97, 0.9}, false},  // too far behind
+		{[]float64{1.01, 1.01, 0.97, 0.9}, false},  // for too long
+		{[]float64{0.99, 0.98, 0.97, 1.01}, false}, // at the end
+	} {
+		o := new(Outcome)
+		o.claimTransfers(series(c.two...), series(1, 1, 1, 1))
+		if o.Claims[0].Holds != c.holds {
+			t.Errorf("%v times as long: %+v", c.two, o.Claims[0])
+		}
+	}
+}
+
+// TestByDMA wants raw DMA compared with those Longs alone that go by DMA.
+func TestByDMA(t *testing.T) {
+	points := byDMA([]plot.Point{{X: 512}, {X: mostMedium}, {X: mostMedium + 8}, {X: 4096}})
+	if len(points) != 2 || points[0].X != mostMedium+8 {
+		t.Errorf("by DMA: %v", points)
+	}
+}

@@ -31,10 +31,11 @@ type rawNode struct {
 	mem     []byte // of the local segment
 	remote  *sisci.RemoteSegment
 	window  *sisci.RemoteMap // of all of it
+	timed   *window
 }
 
-// raw runs two programs side by side, each on a node of its own. It returns when both have
-// ended.
+// raw runs two programs side by side, each on a node of its own, from when both are connected. It
+// returns when both have ended. Like a job it fails if anything was set up while it was timed.
 func (s *Setting) raw(programs [2]func(*rawNode) error) error {
 	profile, err := hardware.NewProfile(s.Machine)
 	if err != nil {
@@ -48,10 +49,11 @@ func (s *Setting) raw(programs [2]func(*rawNode) error) error {
 	network := sisci.NewNetwork(m)
 	var nodes [2]rawNode
 	var failed [2]error
+	timed := new(window)
 	for i := range nodes {
 		k.Spawn(fmt.Sprintf("node %d", i), func(p *vtime.Proc) {
 			n := &nodes[i]
-			n.Proc, n.profile = p, profile
+			n.Proc, n.profile, n.timed = p, profile, timed
 			if failed[i] = n.open(network, i); failed[i] == nil {
 				failed[i] = programs[i](n)
 			}
@@ -60,7 +62,9 @@ func (s *Setting) raw(programs [2]func(*rawNode) error) error {
 			}
 		})
 	}
-	err = k.Run()
+	if err = k.Run(); err == nil {
+		err = timed.check()
+	}
 	for i := range nodes {
 		if nodes[i].dev != nil {
 			err = errors.Join(err, nodes[i].dev.Terminate())
@@ -98,9 +102,24 @@ func (n *rawNode) open(network *sisci.Network, i int) (err error) {
 	if n.remote, err = n.dev.Connect(nodeID(1-i), 1, sisci.Forever, nil); err != nil {
 		return err
 	}
-	n.window, err = n.remote.Map(0, rawSegment, 0)
-	return err
+	if n.window, err = n.remote.Map(0, rawSegment, 0); err != nil {
+		return err
+	}
+	return n.meet()
 }
+
+// meet waits until the other node is connected too.
+func (n *rawNode) meet() error {
+	const at, here = rawSegment - 1, 1
+	if err := n.window.MemCpy(nil, []byte{here}, at, 0); err != nil {
+		return err
+	}
+	n.await(at, here)
+	return nil
+}
+
+// LastSetUp implements clock.
+func (n *rawNode) LastSetUp() vtime.Time { return n.Kernel().LastSetUp() }
 
 // nodeID returns the SCI id of node i: they are multiples of four, as Dolphin's are.
 func nodeID(i int) sisci.NodeID { return sisci.NodeID(4 * (i + 1)) }
@@ -121,6 +140,8 @@ func (s *Setting) pioPingPong(sizes []int) ([]plot.Point, error) {
 	repeats := s.repeats(1000)
 	points := make([]plot.Point, len(sizes))
 	exchange := func(n *rawNode, first bool) error {
+		n.timed.begin(n)
+		defer n.timed.end(n)
 		mark := byte(0)
 		for i, size := range sizes {
 			b := make([]byte, size)
@@ -159,6 +180,8 @@ func (s *Setting) timed(sizes []int, repeats int, prepare func(*rawNode) (f func
 			if err != nil {
 				return err
 			}
+			n.timed.begin(n)
+			defer n.timed.end(n)
 			for i, size := range sizes {
 				n.Sync()
 				start := n.Now()

@@ -17,8 +17,8 @@ const (
 )
 
 // roundTrips is the paper's measurement of active messages: each send is timed and waits for
-// a reply of equal size; half of the mean counts (section 5.6 of the reference; chapter 5 of
-// the GASNet/SCI paper).
+// a reply of equal size (Su et al., experiments). Half of the mean counts: a Short of 5 µs cannot be a
+// whole round trip, since one way of its bytes takes 3.16.
 type roundTrips struct {
 	kind    core.Kind
 	sizes   []int // payload bytes; 0 of a Short
@@ -31,22 +31,37 @@ type roundTrips struct {
 // over MPI alike: its measurements are ping-pongs, and it does not say that others took part.
 const pairRanks = 2
 
-// warmUp is how many exchanges go before those that count: connections and credits settle.
+// warmUp is how many exchanges of every size go before those that count: connections, memory for
+// DMA and credits settle.
 const warmUp = 3
 
 // halves returns half of the mean round trip for each size.
 func (r *roundTrips) halves(s *Setting) ([]vtime.Time, error) {
 	times := make([]vtime.Time, len(r.sizes))
-	err := s.job(r.ranks, r.config, func(job *core.Job) error {
+	w := new(window)
+	err := s.job(r.ranks, r.config, w, func(job *core.Job) error {
 		p := &pinger{roundTrips: r}
 		ep, err := job.Attach(core.AttachSpec{Handlers: p.handlers()})
-		if err != nil || job.Rank() != 0 {
-			return err // returning serves the others until all have
+		if err != nil {
+			return err
 		}
 		p.ep = ep
+		if err := ep.Barrier(); err != nil { // those who wait for the end have connected for that
+			return err
+		}
+		if job.Rank() != 0 {
+			return nil // returning serves the others until all have
+		}
+		for _, size := range r.sizes {
+			if _, err := p.half(size, warmUp); err != nil {
+				return err
+			}
+		}
+		w.begin(job)
+		defer w.end(job)
 		for i, size := range r.sizes {
-			if times[i], err = p.half(size); err != nil {
-				return fmt.Errorf("%v of %d bytes: %w", r.kind, size, err)
+			if times[i], err = p.half(size, r.repeats); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -97,23 +112,21 @@ func (p *pinger) answer(t *core.Token, _ []uint32, data []byte) {
 	}
 }
 
-// half returns half of the mean round trip with a payload of size bytes.
-func (p *pinger) half(size int) (vtime.Time, error) {
+// half returns half of the mean of n round trips with a payload of size bytes.
+func (p *pinger) half(size, n int) (vtime.Time, error) {
 	data := make([]byte, size)
-	var sum vtime.Time
-	for i := range warmUp + p.repeats {
-		start, want := p.ep.Job().Now(), p.answers+1
-		if err := p.send(data); err != nil {
-			return 0, err
+	start := p.ep.Job().Now()
+	for range n {
+		want := p.answers + 1
+		err := p.send(data)
+		if err == nil {
+			err = p.ep.WaitUntil(func() bool { return p.answers >= want })
 		}
-		if err := p.ep.WaitUntil(func() bool { return p.answers >= want }); err != nil {
-			return 0, err
-		}
-		if i >= warmUp {
-			sum += p.ep.Job().Now() - start
+		if err != nil {
+			return 0, fmt.Errorf("%v of %d bytes: %w", p.kind, size, err)
 		}
 	}
-	return sum / vtime.Time(2*p.repeats), nil
+	return (p.ep.Job().Now() - start) / vtime.Time(2*n), nil
 }
 
 func (p *pinger) send(data []byte) error {

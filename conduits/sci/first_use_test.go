@@ -99,3 +99,35 @@ func gather(t *testing.T, machine string, n int) {
 		}
 	}
 }
+
+// TestLastSetUp has a rank that is alone tell when it has connected to itself: by its first message where peers connect
+// at the first use, and else before it is attached.
+func TestLastSetUp(t *testing.T) {
+	for machine, atFirstUse := range map[string]bool{"d339": false, "scale": true} {
+		err := core.RunModel(1, core.Config{Conduit: "sci", Profile: machine, Segment: "4KB"}, func(j *core.Job) error {
+			came := 0
+			ep, err := j.Attach(core.AttachSpec{Handlers: []core.HandlerEntry{
+				{Index: 128, Func: func(*core.Token, []uint32, []byte) { came++ }},
+			}})
+			if err != nil {
+				return err
+			}
+			for i := range 3 {
+				before := j.Now()
+				if err := ep.RequestShort(0, 128); err != nil {
+					return err
+				}
+				if err := ep.WaitUntil(func() bool { return came > i }); err != nil {
+					return err
+				}
+				if after := j.LastSetUp() > before; after != (i == 0 && atFirstUse) || j.LastSetUp() == 0 {
+					t.Errorf("%s: message %d from %v on: last set up at %v", machine, i, before, j.LastSetUp())
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

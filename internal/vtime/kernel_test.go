@@ -163,3 +163,24 @@ func TestNoAllocation(t *testing.T) {
 type wake struct{ p *vtime.Proc }
 
 func (w wake) Fire(_, _ uint64) { w.p.Arrive() }
+
+// TestLastSetUp wants the time of the latest call, and 0 before there was one.
+func TestLastSetUp(t *testing.T) {
+	t.Parallel()
+	k := vtime.New(1)
+	if at := k.LastSetUp(); at != 0 {
+		t.Errorf("nothing was set up, at %v", at)
+	}
+	for _, at := range []vtime.Time{5, 3} {
+		k.At(at, setUp{k}, 0, 0)
+	}
+	if err := k.Run(); err != nil || k.LastSetUp() != 5 {
+		t.Errorf("last set up at %v, %v", k.LastSetUp(), err)
+	}
+}
+
+// setUp is a model that sets something up.
+type setUp struct{ *vtime.Kernel }
+
+// Fire implements vtime.Target.
+func (s setUp) Fire(_, _ uint64) { s.SetUp() }

@@ -33,6 +33,7 @@ type Loop struct {
 	trace   *trace           // nil: none
 	counted []func() []Usage // the resources of models
 	chance  string           // why the run is not deterministic; "" if it is
+	setUp   Time             // when a model has last set something up
 
 	over  bool       // no event fires any more
 	mu    sync.Mutex // guards cause
@@ -71,6 +72,13 @@ func (l *Loop) Disturb(reason string) {
 // Disturbed returns the reason given to Disturb, or "" for a run that depends
 // on nothing but its seed.
 func (l *Loop) Disturbed() string { return l.chance }
+
+// SetUp says that a model has just set something up that others may use from now on, such as a
+// connection. Who times a model can then tell whether it was warm.
+func (l *Loop) SetUp() { l.setUp = l.now }
+
+// LastSetUp returns when SetUp was last called, or 0 if it never was.
+func (l *Loop) LastSetUp() Time { return l.setUp }
 
 // At schedules to.Fire(a, b) for time t. Events of one time fire in the order
 // in which they were scheduled. If t has passed, a loop that the host's clock drives fires the

@@ -169,11 +169,17 @@ func (p *peer) learn(from *host, e hardware.Event) (changed bool) {
 }
 
 // step lets the time pass that a call takes, and brings the kernel to the end of it, where
-// the call has its effect. Live it does nothing.
+// the call has its effect. A call of the driver is noted there as setting something up. Live step
+// does nothing.
 func (d *Device) step(c call) {
-	if d.host != nil && !d.host.serving {
-		d.host.Proc.Charge(d.host.Network.cost(c))
-		d.host.Proc.Sync()
+	if d.host == nil || d.host.serving {
+		return
+	}
+	p := d.host.Proc
+	p.Charge(d.host.Network.cost(c))
+	p.Sync()
+	if c != callShort {
+		p.Kernel().SetUp()
 	}
 }
 
