@@ -22,43 +22,53 @@ const rawSegment = 1 << 20
 // in the row is nearer in one direction than in the other.
 func neighbour(n int) int { return n / 2 }
 
-// rawNode is one of two neighbouring nodes that use SISCI itself, without a conduit.
+// rawNode is a node that uses SISCI itself, without a conduit. Node 0 is connected to all others, and
+// these to node 0.
 type rawNode struct {
 	*vtime.Proc
 	profile *hardware.Profile
 	dev     *sisci.Device
 	local   *sisci.LocalSegment
 	mem     []byte // of the local segment
-	remote  *sisci.RemoteSegment
-	window  *sisci.RemoteMap // of all of it
+	others  []rawPeer
+	rawPeer // the first of them
 	timed   *window
 }
 
-// raw runs two programs side by side, each on a node of its own, from when both are connected. It
-// returns when both have ended. Like a job it fails if anything was set up while it was timed.
-func (s *Setting) raw(programs [2]func(*rawNode) error) error {
+// rawPeer is a node that another one is connected to.
+type rawPeer struct {
+	remote *sisci.RemoteSegment
+	window *sisci.RemoteMap // of all of it
+}
+
+// raw runs two programs side by side on neighbouring nodes.
+func (s *Setting) raw(programs [2]func(*rawNode) error) error { return s.star(programs[:]) }
+
+// star runs programs side by side, each on a node of its own, from when all are connected. It returns
+// when all have ended. Like a job it fails if something was set up while it was timed.
+func (s *Setting) star(programs []func(*rawNode) error) error {
 	profile, err := hardware.NewProfile(s.Machine)
 	if err != nil {
 		return err
 	}
 	k := vtime.New(s.Seed)
-	m, err := hardware.New(k, profile, torusNodes)
+	m, err := hardware.New(k, profile, max(torusNodes, len(programs)))
 	if err != nil {
 		return err
 	}
 	network := sisci.NewNetwork(m)
-	var nodes [2]rawNode
-	var failed [2]error
+	nodes := make([]rawNode, len(programs))
 	timed := new(window)
 	for i := range nodes {
 		k.Spawn(fmt.Sprintf("node %d", i), func(p *vtime.Proc) {
 			n := &nodes[i]
 			n.Proc, n.profile, n.timed = p, profile, timed
-			if failed[i] = n.open(network, i); failed[i] == nil {
-				failed[i] = programs[i](n)
+			err := n.open(network, i, len(nodes))
+			if err == nil {
+				err = programs[i](n)
 			}
-			if failed[i] != nil {
-				k.Unwind(failed[i]) // the other one would wait for ever
+			if err != nil {
+				k.Unwind(err) // the others would wait for ever
 			}
 		})
 	}
@@ -76,11 +86,15 @@ func (s *Setting) raw(programs [2]func(*rawNode) error) error {
 	return nil
 }
 
-// open exports a segment and connects to the other node's.
-func (n *rawNode) open(network *sisci.Network, i int) (err error) {
+// open exports a segment and connects node i of so many.
+func (n *rawNode) open(network *sisci.Network, i, nodes int) (err error) {
+	index := i
+	if nodes == 2 {
+		index *= neighbour(torusNodes)
+	}
 	n.dev, err = sisci.Open(sisci.Config{Node: nodeID(i), Bell: -1, Place: &sisci.Place{
-		Network: network, Index: i * neighbour(torusNodes), Proc: n.Proc,
-		Limits: sisci.Layout{Memory: rawSegment, Segments: 1, Connections: 1},
+		Network: network, Index: index, Proc: n.Proc,
+		Limits: sisci.Layout{Memory: rawSegment, Segments: 1, Connections: nodes},
 	}})
 	if err != nil {
 		return err
@@ -99,23 +113,45 @@ func (n *rawNode) open(network *sisci.Network, i int) (err error) {
 	if err = n.local.SetAvailable(); err != nil {
 		return err
 	}
-	if n.remote, err = n.dev.Connect(nodeID(1-i), 1, sisci.Forever, nil); err != nil {
-		return err
+	first, last := 0, 0
+	if i == 0 {
+		first, last = 1, nodes-1
 	}
-	if n.window, err = n.remote.Map(0, rawSegment, 0); err != nil {
-		return err
+	for j := first; j <= last; j++ {
+		var p rawPeer
+		if p.remote, err = n.dev.Connect(nodeID(j), 1, sisci.Forever, nil); err != nil {
+			return err
+		}
+		if p.window, err = p.remote.Map(0, rawSegment, 0); err != nil {
+			return err
+		}
+		n.others = append(n.others, p)
 	}
-	return n.meet()
+	n.rawPeer = n.others[0]
+	n.meet(i)
+	return nil
 }
 
-// meet waits until the other node is connected too.
-func (n *rawNode) meet() error {
-	const at, here = rawSegment - 1, 1
-	if err := n.window.MemCpy(nil, []byte{here}, at, 0); err != nil {
-		return err
+// meet waits until all are connected: node i tells node 0, and that then tells all. It leaves the
+// segments as they were, and nothing under way.
+func (n *rawNode) meet(i int) {
+	if i > 0 {
+		n.window.Store8(rawSegment-i, 1)
 	}
-	n.await(at, here)
-	return nil
+	for j := range n.others {
+		told := &n.mem[rawSegment-1-j]
+		for n.Sync(); *told == 0; n.Sync() {
+			n.Charge(vtime.Microsecond)
+		}
+		*told = 0
+	}
+	for _, p := range n.others {
+		if i == 0 {
+			p.window.Store8(rawSegment-1, 1)
+		}
+	}
+	n.Charge(100 * vtime.Microsecond)
+	n.Sync()
 }
 
 // LastSetUp implements clock.
