@@ -75,6 +75,7 @@ var all = []*Experiment{
 	{"sci-short", "half round trip of Short active messages, over raw stores and over MPI", short},
 	{"sci-medium", "Medium active messages: two transfers against a copy, and against MPI", medium},
 	{"sci-long", "Long active messages against raw DMA and against MPI", long},
+	{"sci-room", "a command segment for each sender against one segment for all", room},
 	{"sci-scaling", "barrier, broadcast, all-reduce and random updates, by the number of ranks", scaling},
 }
 

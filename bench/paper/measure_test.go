@@ -314,3 +314,51 @@ func TestByDMA(t *testing.T) {
 		t.Errorf("by DMA: %v", points)
 	}
 }
+
+// TestClaimRoom wants claims that can fail: one segment for all has to be slower, and by more with more
+// senders.
+func TestClaimRoom(t *testing.T) {
+	series := func(ys ...float64) (points []plot.Point) {
+		for i, y := range ys {
+			points = append(points, plot.Point{X: float64(i + 1), Y: y})
+		}
+		return points
+	}
+	own := series(1, 1, 1)
+	for _, c := range []struct {
+		shared []plot.Point
+		holds  [3]bool
+	}{
+		{series(2, 3, 5), [3]bool{true, true, true}},
+		{series(2, 3, 3.9), [3]bool{true, true, false}}, // does not become worse by much
+		{series(2, 6, 5), [3]bool{true, true, false}},   // or not by the number
+		{series(0.5, 3, 5), [3]bool{false, false, true}},
+	} {
+		o := new(Outcome)
+		o.claimRoom(own, c.shared, own, c.shared)
+		for i, holds := range c.holds {
+			if o.Claims[i].Holds != holds {
+				t.Errorf("%v: %+v", c.shared, o.Claims[i])
+			}
+		}
+	}
+}
+
+// TestGathering wants all messages to come in both layouts, and one that comes otherwise than it was
+// sent to be noticed.
+func TestGathering(t *testing.T) {
+	s, err := SCI("d339")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, shared := range []bool{false, true} {
+		g := &gathering{senders: 3, each: 7, shared: shared}
+		if took, err := g.run(s); err != nil || took <= 0 || g.looking <= 0 {
+			t.Errorf("shared %v: %v, looking for room %v, %v", shared, took, g.looking, err)
+		}
+	}
+	g := &gathering{senders: 2, each: 3, sum: 1}
+	if _, err := g.run(s); err == nil || !strings.Contains(err.Error(), "overwritten") {
+		t.Errorf("a message that came otherwise than it was sent: %v", err)
+	}
+}

@@ -109,5 +109,5 @@ func (o *Outcome) claimAhead(text, source string, a, b []plot.Point) {
 			behind++
 		}
 	}
-	o.claim(text, source, behind == 0, "behind at %d of %d sizes; the other takes %s times as long, or more", behind, len(a), figures(least))
+	o.claim(text, source, behind == 0, "behind at %d of %d points; the other takes %s times as long, or more", behind, len(a), figures(least))
 }

@@ -26,6 +26,7 @@ func neighbour(n int) int { return n / 2 }
 // these to node 0.
 type rawNode struct {
 	*vtime.Proc
+	number  int
 	profile *hardware.Profile
 	dev     *sisci.Device
 	local   *sisci.LocalSegment
@@ -42,19 +43,22 @@ type rawPeer struct {
 }
 
 // raw runs two programs side by side on neighbouring nodes.
-func (s *Setting) raw(programs [2]func(*rawNode) error) error { return s.star(programs[:]) }
+func (s *Setting) raw(programs [2]func(*rawNode) error) error {
+	_, err := s.star(programs[:])
+	return err
+}
 
 // star runs programs side by side, each on a node of its own, from when all are connected. It returns
 // when all have ended. Like a job it fails if something was set up while it was timed.
-func (s *Setting) star(programs []func(*rawNode) error) error {
+func (s *Setting) star(programs []func(*rawNode) error) (*window, error) {
 	profile, err := hardware.NewProfile(s.Machine)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	k := vtime.New(s.Seed)
 	m, err := hardware.New(k, profile, max(torusNodes, len(programs)))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	network := sisci.NewNetwork(m)
 	nodes := make([]rawNode, len(programs))
@@ -62,8 +66,8 @@ func (s *Setting) star(programs []func(*rawNode) error) error {
 	for i := range nodes {
 		k.Spawn(fmt.Sprintf("node %d", i), func(p *vtime.Proc) {
 			n := &nodes[i]
-			n.Proc, n.profile, n.timed = p, profile, timed
-			err := n.open(network, i, len(nodes))
+			n.Proc, n.number, n.profile, n.timed = p, i, profile, timed
+			err := n.open(network, len(nodes))
 			if err == nil {
 				err = programs[i](n)
 			}
@@ -81,18 +85,18 @@ func (s *Setting) star(programs []func(*rawNode) error) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("paper: raw SISCI on %s: %w", s.Machine.Name, err)
+		return nil, fmt.Errorf("paper: raw SISCI on %s: %w", s.Machine.Name, err)
 	}
-	return nil
+	return timed, nil
 }
 
-// open exports a segment and connects node i of so many.
-func (n *rawNode) open(network *sisci.Network, i, nodes int) (err error) {
-	index := i
+// open exports a segment and connects the node, of so many.
+func (n *rawNode) open(network *sisci.Network, nodes int) (err error) {
+	index := n.number
 	if nodes == 2 {
 		index *= neighbour(torusNodes)
 	}
-	n.dev, err = sisci.Open(sisci.Config{Node: nodeID(i), Bell: -1, Place: &sisci.Place{
+	n.dev, err = sisci.Open(sisci.Config{Node: nodeID(n.number), Bell: -1, Place: &sisci.Place{
 		Network: network, Index: index, Proc: n.Proc,
 		Limits: sisci.Layout{Memory: rawSegment, Segments: 1, Connections: nodes},
 	}})
@@ -114,7 +118,7 @@ func (n *rawNode) open(network *sisci.Network, i, nodes int) (err error) {
 		return err
 	}
 	first, last := 0, 0
-	if i == 0 {
+	if n.number == 0 {
 		first, last = 1, nodes-1
 	}
 	for j := first; j <= last; j++ {
@@ -128,15 +132,15 @@ func (n *rawNode) open(network *sisci.Network, i, nodes int) (err error) {
 		n.others = append(n.others, p)
 	}
 	n.rawPeer = n.others[0]
-	n.meet(i)
+	n.meet()
 	return nil
 }
 
-// meet waits until all are connected: node i tells node 0, and that then tells all. It leaves the
+// meet waits until all nodes have called it: each tells node 0, and that then tells all. It leaves the
 // segments as they were, and nothing under way.
-func (n *rawNode) meet(i int) {
-	if i > 0 {
-		n.window.Store8(rawSegment-i, 1)
+func (n *rawNode) meet() {
+	if n.number > 0 {
+		n.window.Store8(rawSegment-n.number, 1)
 	}
 	for j := range n.others {
 		told := &n.mem[rawSegment-1-j]
@@ -146,7 +150,7 @@ func (n *rawNode) meet(i int) {
 		*told = 0
 	}
 	for _, p := range n.others {
-		if i == 0 {
+		if n.number == 0 {
 			p.window.Store8(rawSegment-1, 1)
 		}
 	}
