@@ -64,7 +64,7 @@ func (o *Outcome) claimCopy(s *Setting, loss float64, bytes int) error {
 		return err
 	}
 	cp := micros(p.Host.Copy + p.Host.CopyRate.Time(bytes))
-	o.claim("the loss is the copy into the memory of the DMA queue", "Su et al.", math.Abs(loss-cp) <= loss/10,
+	o.claim("the loss is the copy into the memory of the DMA queue, within a tenth", "Su et al.", math.Abs(loss-cp) <= loss/10,
 		"of %s µs lost the copy takes %s", figures(loss), figures(cp))
 	return nil
 }

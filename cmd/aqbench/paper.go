@@ -61,7 +61,7 @@ func (o *paperOptions) parse(args []string, stdout io.Writer) (err error) {
 	f.Usage = func() {
 		fmt.Fprintf(stdout, "usage: aqbench paper EXPERIMENT... [options]\n\nexperiments:\n")
 		listExperiments(stdout)
-		fmt.Fprintf(stdout, "\n%s\nexit status: 0 all numbers are within their tolerances and all claims hold, 1 something failed, 2 misuse, %d a number deviates or a claim does not hold\n", f.FlagUsages(), deviates)
+		fmt.Fprintf(stdout, "\n%s\nexit status: 0 all numbers are within their tolerances and all claims hold, 1 something failed, also if a connection was made while something was timed, 2 misuse, %d a number deviates or a claim does not hold\n", f.FlagUsages(), deviates)
 	}
 	name := f.String("machine", "d339-2003", "`NAME` of an SCI machine: "+strings.Join(paper.SCIMachines(), ", ")+", or the path of a machine file")
 	seed := f.Uint64("seed", 0, "`NUMBER` that seeds the model's random numbers")
