@@ -11,7 +11,7 @@ func pioDMA(s *Setting) (*Outcome, error) {
 	if s.Full {
 		large = append(large, 128<<10, 256<<10, 512<<10, 1<<20)
 	}
-	pingPong, err := s.pioPingPong(small)
+	pingPong, err := s.pioPingPong(small, 1)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ const headerBytes = 80
 // short measures what the conduit adds to the hardware for the smallest message.
 func short(s *Setting) (*Outcome, error) {
 	o := new(Outcome)
-	pio, err := s.pioPingPong([]int{headerBytes})
+	pio, err := s.pioPingPong([]int{headerBytes}, 1)
 	if err != nil {
 		return nil, err
 	}

@@ -193,11 +193,20 @@ func (m *model) copied(n int) {
 	}
 }
 
-// scanned charges a look at words of flags, of which some were set and have been cleared.
-func (m *model) scanned(words, cleared int) {
+// scans lets the time of a look at words of flags pass. A poll is no instant: what arrives in the
+// meantime is there afterwards.
+func (m *model) scans(words int) {
 	if m != nil {
-		h := &m.profile.Host
-		m.proc.Charge(vtime.Time(words)*h.Scan + vtime.Time(cleared)*h.Clear)
+		m.proc.Charge(vtime.Time(words) * m.profile.Host.Scan)
+		m.proc.Sync()
+	}
+}
+
+// cleared lets the time pass that clearing a flag has taken, as scans does.
+func (m *model) cleared() {
+	if m != nil {
+		m.proc.Charge(m.profile.Host.Clear)
+		m.proc.Sync()
 	}
 }
 

@@ -347,6 +347,47 @@ func TestFreedPlace(t *testing.T) {
 	}
 }
 
+// TestArrivalDuringScan has a second message come at every point of the poll that finds a first one,
+// on a machine where to clear a flag takes a microsecond. It is answered soon: neither the scan nor
+// the clearing of the message exist flag loses it. Nobody sends anything else that could help.
+func TestArrivalDuringScan(t *testing.T) {
+	machine := filepath.Join(t.TempDir(), "slow-flags.machine")
+	if err := os.WriteFile(machine, []byte("base d339\nhost.clear 1 us assumed for the test\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const steps, step, soon = 100, 100 * vtime.Nanosecond, 40 * vtime.Microsecond
+	err := core.RunModel(3, with(on(machine), "forced-scan", "off"), func(j *core.Job) error {
+		told := 0
+		ep, err := j.Attach(core.AttachSpec{Handlers: []core.HandlerEntry{
+			{Index: 128, Func: func(tok *core.Token, _ []uint32, _ []byte) {
+				if err := tok.ReplyShort(129); err != nil {
+					t.Error(err)
+				}
+			}},
+			{Index: 129, Func: func(*core.Token, []uint32, []byte) { told++ }},
+		}})
+		if err != nil || j.Rank() == 0 {
+			return errors.Join(err, ep.Barrier())
+		}
+		for i := range steps {
+			begin := core.Time(i+100)*vtime.Millisecond + steps/2*step
+			if j.Rank() == 1 {
+				begin += core.Time(i-steps/2) * step
+			}
+			j.Compute(max(begin-j.Now(), 0).Duration())
+			err = errors.Join(ep.RequestShort(0, 128), ep.WaitUntil(func() bool { return told > i }))
+			if took := j.Now() - begin; took > soon {
+				t.Errorf("rank %d, begun at %v: answered after %v", j.Rank(), begin, took)
+			}
+		}
+		j.Compute(time.Millisecond)
+		return errors.Join(err, ep.Barrier())
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // TestModelSettings wants settings that mean nothing under a model to be refused.
 func TestModelSettings(t *testing.T) {
 	attach := func(j *core.Job) error {
