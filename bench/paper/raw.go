@@ -105,10 +105,15 @@ func (n *rawNode) open(network *sisci.Network, i int) (err error) {
 // nodeID returns the SCI id of node i: they are multiples of four, as Dolphin's are.
 func nodeID(i int) sisci.NodeID { return sisci.NodeID(4 * (i + 1)) }
 
-// await looks at a byte of the own segment until it has the value.
-func (n *rawNode) await(at int, value byte) {
+// await looks at a byte of the own segment until it has the value. A flag's coming is told, so that
+// the looks before it need not be simulated one by one.
+func (n *rawNode) await(at int, value byte, flag bool) {
 	for n.Sync(); n.mem[at] != value; n.Sync() {
-		n.Charge(n.profile.Host.Test)
+		if test := n.profile.Host.Test; flag {
+			n.Park(test)
+		} else {
+			n.Charge(test)
+		}
 	}
 }
 
@@ -148,13 +153,13 @@ func (s *Setting) pioPingPong(sizes []int, flags int) ([]plot.Point, error) {
 			for range repeats {
 				mark++
 				if !first {
-					n.await(last, mark)
+					n.await(last, mark, flags > 0)
 				}
 				if err := send(); err != nil {
 					return err
 				}
 				if first {
-					n.await(last, mark)
+					n.await(last, mark, flags > 0)
 				}
 			}
 			if first {

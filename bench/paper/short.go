@@ -44,7 +44,7 @@ func short(s *Setting) (*Outcome, error) {
 		o.number("am-short-mpi-8", "the same in a job of 8", valueAt(over, torusNodes), "us")
 		series = append(series, plot.Series{Name: "MPI conduit over ScaMPI", Points: over})
 	}
-	if err := s.shares(o, am); err != nil {
+	if err := s.partsOfShort(o, am, raw); err != nil {
 		return nil, err
 	}
 	o.Figures = append(o.Figures, Figure{"ranks", plot.Figure{
