@@ -31,6 +31,7 @@ func medium(s *Setting) (*Outcome, error) {
 	o.number("medium-slope", "growth with the payload, two transfers", 1000*leastSquares(two).slope, "ns/B")
 	o.number("medium-slope-copy", "growth with the payload, one copy", 1000*leastSquares(one).slope, "ns/B")
 	o.number("medium-944", "half round trip of the largest Medium, two transfers", valueAt(two, mostMedium), "us")
+	o.number("medium-ratio", "of the largest Medium by one copy and one transfer to that by two transfers", valueAt(one, mostMedium)/valueAt(two, mostMedium), "count")
 	o.claimAhead("two transfers without a copy are faster than one transfer with a copy", "Su et al.", two[1:], one[1:])
 	if err := s.claimStepsOf(o, "a Medium that is copied", oneCopied, []string{"host.copy", "host.copy-rate"}); err != nil {
 		return nil, err

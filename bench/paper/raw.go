@@ -249,6 +249,30 @@ func (s *Setting) pioStream(sizes []int) ([]plot.Point, error) {
 	})
 }
 
+// check returns how long the check of a sequence takes after size bytes were stored.
+func (s *Setting) check(size int) (took float64, err error) {
+	return took, s.raw([2]func(*rawNode) error{
+		func(n *rawNode) error {
+			q, err := n.window.CreateSequence()
+			if err != nil {
+				return err
+			}
+			if st := q.Start(); st != sisci.OK {
+				return fmt.Errorf("a sequence starts with %v", st)
+			}
+			q.Store(0, make([]byte, size))
+			start := n.Now()
+			st := q.Check()
+			took = micros(n.Now() - start)
+			if st != sisci.OK {
+				return fmt.Errorf("a store of %d bytes: %v", size, st)
+			}
+			return nil
+		},
+		func(*rawNode) error { return nil },
+	})
+}
+
 // pioRead returns the time of copying each size from the other node by loads of so many bytes.
 func (s *Setting) pioRead(sizes []int, at int) ([]plot.Point, error) {
 	return s.timed(sizes, s.repeats(1000), func(n *rawNode) (func(int) error, error) {

@@ -1,12 +1,10 @@
 package paper
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/aqueduct-go/aqueduct/bench/plot"
@@ -74,35 +72,28 @@ func (a *apart) finely(f func(*apart) error) error {
 }
 
 // without returns the setting for a machine in which a constant costs nothing, or next to nothing if
-// that is the least; nil if there is no such machine.
+// that is the least that it can.
 func (a *apart) without(c *machine.Constant) (*Setting, error) {
-	changed, err := a.changed(c.Name, nothing[c.Unit], c.Unit)
-	if changed == nil && err == nil && nothing[c.Unit] == "0" && !strings.ContainsAny(c.Unit, "Bc") {
-		changed, err = a.changed(c.Name, "1", "ps")
+	path := filepath.Join(a.dir, c.Name+machine.Suffix)
+	for _, least := range [...]string{nothing[c.Unit] + " " + c.Unit, "1 ps", "1 B"} {
+		value, unit, _ := strings.Cut(least, " ")
+		f, err := a.Machine.With(c.Name, value, unit)
+		if err != nil {
+			return nil, fmt.Errorf("paper: %w", err)
+		}
+		if _, err := hardware.NewProfile(f); err != nil {
+			continue
+		}
+		if err := os.WriteFile(path, []byte(f.String()), 0o666); err != nil {
+			return nil, fmt.Errorf("paper: %w", err)
+		}
+		changed, err := SCI(path)
+		if err == nil {
+			changed.Seed = a.Seed
+		}
+		return changed, err
 	}
-	return changed, err
-}
-
-// changed returns the setting for a machine with another value of a constant; nil if there cannot be
-// such a machine.
-func (a *apart) changed(name, value, unit string) (*Setting, error) {
-	f, err := a.Machine.With(name, value, unit)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := hardware.NewProfile(f); err != nil {
-		return nil, nil
-	}
-	path := filepath.Join(a.dir, name+machine.Suffix)
-	if err := os.WriteFile(path, []byte(f.String()), 0o666); err != nil {
-		return nil, fmt.Errorf("paper: %w", err)
-	}
-	changed, err := SCI(path)
-	if err != nil {
-		return nil, err
-	}
-	changed.Seed = a.Seed
-	return changed, nil
+	return nil, fmt.Errorf("paper: machine %s: %s must cost something", a.Machine.Name, c.Name)
 }
 
 // A share is what a constant makes of a time.
@@ -111,25 +102,18 @@ type share struct {
 	of float64 // by how much the time is shorter if the constant costs nothing, in microseconds
 }
 
-// shares returns the shares of constants in a time; all that there are if no names are given. What
-// overlaps with something else has a smaller share than its time, or none; what happens twice has
-// more. So shares need not add up.
-func (a *apart) shares(take measure, names ...string) (list []share, err error) {
+// shares returns the shares that constants have in a time. What overlaps with something else has a
+// smaller share than its time, or none; what happens twice has more. So shares need not add up.
+func (a *apart) shares(take measure, names []string) (list []share, err error) {
 	whole, err := take(a.Setting)
 	if err != nil {
 		return nil, err
 	}
-	for i := range a.Machine.Constants {
-		c := &a.Machine.Constants[i]
-		if nothing[c.Unit] == "" || len(names) > 0 && !slices.Contains(names, c.Name) {
-			continue
-		}
+	for _, name := range names {
+		c := a.Machine.Constant(name)
 		without, err := a.without(c)
 		if err != nil {
 			return nil, err
-		}
-		if without == nil {
-			continue
 		}
 		t, err := take(without)
 		if err != nil {
@@ -140,14 +124,6 @@ func (a *apart) shares(take measure, names ...string) (list []share, err error) 
 		}
 	}
 	return list, nil
-}
-
-// names returns the constants that have a share.
-func names(list []share) (names []string) {
-	for _, s := range list {
-		names = append(names, s.Name)
-	}
-	return names
 }
 
 // find returns the share of the constant of that name, which may be nothing.
@@ -172,10 +148,13 @@ func (o *Outcome) claimSteps(what string, list []share, names []string) {
 		len(names)-len(missing), len(names), dash(strings.Join(missing, ", ")))
 }
 
-// claimStepsOf measures and claims that, with flags looked at as the machine does.
+// claimStepsOf measures and claims that, of the published machine.
 func (s *Setting) claimStepsOf(o *Outcome, what string, take measure, names []string) error {
+	if !s.publishes() {
+		return nil
+	}
 	return s.apart(func(a *apart) error {
-		list, err := a.shares(take, names...)
+		list, err := a.shares(take, names)
 		o.claimSteps(what, list, names)
 		return err
 	})
@@ -242,8 +221,8 @@ func (s *Setting) partsOfShort(o *Outcome, am, raw float64) error {
 	var list, ofRaw, added []share
 	err = s.apart(func(a *apart) error {
 		return a.finely(func(a *apart) (err error) {
-			if list, err = a.shares(oneShort); err == nil {
-				ofRaw, err = a.shares(oneRaw, names(list)...)
+			if list, err = a.shares(oneShort, stepsOfShort); err == nil {
+				ofRaw, err = a.shares(oneRaw, stepsOfShort)
 			}
 			return err
 		})
@@ -265,17 +244,21 @@ func (s *Setting) partsOfShort(o *Outcome, am, raw float64) error {
 	}
 	flag, adds := flags[0].Y-raw, am-raw
 	o.number("adds-flag", "of what the conduit adds to raw stores: the second flag", flag, "us")
+	if !s.publishes() {
+		return nil
+	}
 	o.claimSteps("a Short", list, stepsOfShort)
 	status := micros(profile.PIO.Status)
 	o.claim("the status register is read twice for a message: by Start and by Check", "conduit source",
 		status > 0 && math.Abs(find(list, "pio.status")-2*status) < leastShare, "%s µs, at %s each", figures(find(list, "pio.status")), figures(status))
-	if s.goal("am-short") == nil || len(added) < 2 { // what follows is about the published machine alone
-		return nil
+	build, next := find(added, "host.build"), share{Constant: new(machine.Constant)}
+	for _, p := range added {
+		if p.Name != "host.build" && p.of > next.of {
+			next = p
+		}
 	}
-	slices.SortStableFunc(added, func(a, b share) int { return cmp.Compare(b.of, a.of) })
 	o.claim("building the command is the largest part of what the conduit adds, and more than half", "Su et al.",
-		added[0].Name == "host.build" && added[0].of > adds/2, "%s %s of %s µs, then %s %s",
-		added[0].Name, figures(added[0].of), figures(adds), added[1].Name, figures(added[1].of))
+		build > next.of && build > adds/2, "%s of %s µs; then %s %s", figures(build), figures(adds), next.Name, figures(next.of))
 	o.claim("flags are mostly transparent", "Su et al.", flag < adds/5, "the second one adds %s of %s µs", figures(flag), figures(adds))
 	return nil
 }
