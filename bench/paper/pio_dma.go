@@ -31,7 +31,7 @@ func pioDMA(s *Setting) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.number("raw-pio-80", "half round trip of 80 bytes by stores", valueAt(pingPong, 80), "us")
+	o.number("raw-pio-80", "half round trip of 80 bytes by stores, with their check and a flag", valueAt(pingPong, 80), "us")
 	o.number("read-over-write", "80 bytes by loads of words, over the half round trip by stores", valueAt(loads, headerBytes)/valueAt(pingPong, headerBytes), "count")
 	check, err := s.check(headerBytes)
 	if err != nil {

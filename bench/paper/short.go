@@ -25,7 +25,7 @@ func short(s *Setting) (*Outcome, error) {
 		return nil, err
 	}
 	am := valueAt(conduit, pairRanks)
-	o.number("raw-pio-80", "half round trip of 80 bytes by stores", raw, "us")
+	o.number("raw-pio-80", "half round trip of 80 bytes by stores, with their check and a flag", raw, "us")
 	o.number("am-short", "half round trip of a Short, the conduit, in a job of 2", am, "us")
 	o.number("am-short-8", "the same in a job of 8", valueAt(conduit, torusNodes), "us")
 	if s.publishes() {
