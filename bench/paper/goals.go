@@ -15,6 +15,10 @@ func (s *Setting) goal(name string) *machine.Goal {
 	return s.Machine.Prediction(name)
 }
 
+// publishes reports whether the machine's own file has what the paper measured. Claims in microseconds
+// and about the steps of a message are of such a machine alone.
+func (s *Setting) publishes() bool { return s.goal("am-short") != nil }
+
 // published returns the published numbers of the given names as marks of a figure, each at
 // its place; those that the machine's file does not have are left out.
 func (s *Setting) published(x float64, names ...string) []plot.Series {

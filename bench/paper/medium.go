@@ -30,6 +30,10 @@ func medium(s *Setting) (*Outcome, error) {
 	o.number("medium-slope-copy", "growth with the payload, one copy", 1000*leastSquares(one).slope, "ns/B")
 	o.number("medium-944", "half round trip of the largest Medium, two transfers", valueAt(two, mostMedium), "us")
 	o.claimTransfers(two[1:], one[1:])
+	o.number("medium-ratio", "of the largest Medium by one copy and one transfer to that by two transfers", valueAt(one, mostMedium)/valueAt(two, mostMedium), "count")
+	if err := s.claimStepsOf(o, "a Medium that is copied", oneCopied, []string{"host.copy", "host.copy-rate"}); err != nil {
+		return nil, err
+	}
 	series := []plot.Series{
 		{Name: "0 copies, 2 transfers", Points: two},
 		{Name: "1 copy, 1 transfer", Points: one},

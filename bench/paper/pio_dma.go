@@ -15,7 +15,7 @@ func pioDMA(s *Setting) (*Outcome, error) {
 	if s.Full {
 		large = append(large, 128<<10, 256<<10, 512<<10, 1<<20)
 	}
-	pingPong, err := s.pioPingPong(small)
+	pingPong, err := s.pioPingPong(small, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -37,12 +37,32 @@ func pioDMA(s *Setting) (*Outcome, error) {
 	}
 	o.number("raw-pio-80", "half round trip of 80 bytes by stores", valueAt(pingPong, 80), "us")
 	o.number("read-over-write", "80 bytes by loads of words, over the half round trip by stores", valueAt(loads, headerBytes)/valueAt(pingPong, headerBytes), "count")
+	check, err := s.check(headerBytes)
+	if err != nil {
+		return nil, err
+	}
+	o.number("check-80", "a check of the sequence after 80 bytes were stored", check, "us")
+	posts, err := s.pioPingPong([]int{headerBytes}, posted)
+	if err != nil {
+		return nil, err
+	}
+	o.number("posted-80", "half round trip of 80 bytes by stores that nobody checks, without a flag", posts[0].Y, "us")
 	last := float64(large[len(large)-1])
 	o.number("pio-rate", "stores, at the largest size", last/valueAt(stores, last), "MB/s")
 	o.number("dma-rate", "DMA, at the largest size", last/valueAt(transfers, last), "MB/s")
 	o.claimCrossover(stores, transfers)
 	words, streams := over(loads, pingPong), over(blocks, pingPong)
 	o.claimReads(words, streams)
+	if s.publishes() {
+		pio, dma := last/valueAt(stores, last), last/valueAt(transfers, last)
+		o.claim("DMA has a higher rate than stores, since its packets are larger", "", dma > 1.2*pio, "%s and %s MB/s", figures(dma), figures(pio))
+	}
+	if err := s.claimStepsOf(o, "a load", oneLoad, []string{"memory.read", "bus.read", "pio.return"}); err != nil {
+		return nil, err
+	}
+	if err := s.claimStepsOf(o, "a transfer by DMA", oneTransfer, stepsOfDMA); err != nil {
+		return nil, err
+	}
 	o.Figures = append(o.Figures,
 		Figure{"latency", plot.Figure{
 			Title: "Raw SCI: half round trip by stores, and one transfer by DMA",

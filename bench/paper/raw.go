@@ -164,39 +164,63 @@ func (n *rawNode) LastSetUp() vtime.Time { return n.Kernel().LastSetUp() }
 // nodeID returns the SCI id of node i: they are multiples of four, as Dolphin's are.
 func nodeID(i int) sisci.NodeID { return sisci.NodeID(4 * (i + 1)) }
 
-// send stores b at the beginning of the other node's segment. The caller may go on at once.
-func (n *rawNode) send(b []byte) error { return n.window.MemCpy(nil, b, 0, 0) }
-
-// await looks at a byte of the own segment until it has the value.
-func (n *rawNode) await(at int, value byte) {
+// await looks at a byte of the own segment until it has the value. A flag's coming is told, so that
+// the looks before it need not be simulated one by one.
+func (n *rawNode) await(at int, value byte, flag bool) {
 	for n.Sync(); n.mem[at] != value; n.Sync() {
-		n.Charge(n.profile.Host.Test)
+		if test := n.profile.Host.Test; flag {
+			n.Park(test)
+		} else {
+			n.Charge(test)
+		}
 	}
 }
 
-// pioPingPong returns half of the mean round trip of stores of each size: the paper's own
-// program for raw PIO, 1000 repetitions.
-func (s *Setting) pioPingPong(sizes []int) ([]plot.Point, error) {
+// posted is a ping-pong without flags: nobody checks, and the last byte of a block tells that it has
+// come.
+const posted = 0
+
+// pioPingPong returns half of the mean round trip of stores of each size, of 1000 repetitions, as in
+// the paper. A block is sent as the conduit sends a message: by MemCpy from the Start of a sequence
+// to its clean Check, and then so many flags of a byte, for the last of which the receiver waits.
+func (s *Setting) pioPingPong(sizes []int, flags int) ([]plot.Point, error) {
 	repeats := s.repeats(1000)
 	points := make([]plot.Point, len(sizes))
 	exchange := func(n *rawNode, first bool) error {
 		n.timed.begin(n)
 		defer n.timed.end(n)
+		q, err := n.window.CreateSequence()
+		if err != nil {
+			return err
+		}
 		mark := byte(0)
 		for i, size := range sizes {
 			b := make([]byte, size)
+			last, how := rawSegment-1, sisci.ErrorCheck
+			if flags == posted {
+				last, how = size-1, 0
+			}
+			send := func() error {
+				b[size-1] = mark
+				if err := n.window.MemCpy(q, b, 0, how); err != nil {
+					return err
+				}
+				for f := range flags {
+					n.window.Store8(last-(flags-1-f), mark)
+				}
+				return nil
+			}
 			start := n.Now()
 			for range repeats {
 				mark++
-				b[size-1] = mark
 				if !first {
-					n.await(size-1, mark)
+					n.await(last, mark, flags > 0)
 				}
-				if err := n.send(b); err != nil {
+				if err := send(); err != nil {
 					return err
 				}
 				if first {
-					n.await(size-1, mark)
+					n.await(last, mark, flags > 0)
 				}
 			}
 			if first {
@@ -285,6 +309,32 @@ func (s *Setting) pioStream(sizes []int) ([]plot.Point, error) {
 			}
 			return nil
 		}, nil
+	})
+}
+
+// check returns how long the check of a sequence takes after size bytes were stored.
+func (s *Setting) check(size int) (took float64, err error) {
+	return took, s.raw([2]func(*rawNode) error{
+		func(n *rawNode) error {
+			q, err := n.window.CreateSequence()
+			if err != nil {
+				return err
+			}
+			if st := q.Start(); st != sisci.OK {
+				return fmt.Errorf("a sequence starts with %v", st)
+			}
+			n.timed.begin(n)
+			defer n.timed.end(n)
+			q.Store(0, make([]byte, size))
+			start := n.Now()
+			st := q.Check()
+			took = micros(n.Now() - start)
+			if st != sisci.OK {
+				return fmt.Errorf("a store of %d bytes: %v", size, st)
+			}
+			return nil
+		},
+		func(*rawNode) error { return nil },
 	})
 }
 

@@ -38,7 +38,7 @@ func newModelled(machine string) *modelled {
 
 // Attach implements core.Conduit.
 func (c *modelled) Attach(a *core.Attachment) error {
-	p, err := loadMachine(c.machine)
+	p, err := c.load()
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func (b *base) openModel(a *core.Attachment, limits sisci.Layout) error {
 func (b *base) newSite(a *core.Attachment) *site {
 	s := &site{}
 	var p *hardware.Profile
-	if p, s.err = loadMachine(b.machine); s.err != nil {
+	if p, s.err = b.load(); s.err != nil {
 		return s
 	}
 	n := a.Boot.Size()
@@ -94,6 +94,14 @@ func (b *base) newSite(a *core.Attachment) *site {
 	return s
 }
 
+// load returns the rank's machine, which it reads once.
+func (b *base) load() (p *hardware.Profile, err error) {
+	if b.loaded == nil {
+		b.loaded, err = loadMachine(b.machine)
+	}
+	return b.loaded, err
+}
+
 // Lost implements core.LossDetector: this rank's node crashes.
 func (c *paper) Lost() { c.model.host.Machine().Lose(c.model.host.ID()) }
 
@@ -102,7 +110,7 @@ func (c *paper) maxSegment() (int, error) {
 	if c.machine == "" {
 		return 1 << 32, nil // what a header can address
 	}
-	p, err := loadMachine(c.machine)
+	p, err := c.load()
 	if err != nil {
 		return 0, err
 	}
@@ -147,7 +155,7 @@ func (c *paper) layOut(n int) (controlLayout, error) {
 	if c.machine == "" {
 		return published(n), nil
 	}
-	p, err := loadMachine(c.machine)
+	p, err := c.load()
 	if err != nil {
 		return controlLayout{}, err
 	}
@@ -193,11 +201,20 @@ func (m *model) copied(n int) {
 	}
 }
 
-// scanned charges a look at words of flags, of which some were set and have been cleared.
-func (m *model) scanned(words, cleared int) {
+// scans lets the time of a look at words of flags pass. A poll is no instant: what arrives in the
+// meantime is there afterwards.
+func (m *model) scans(words int) {
 	if m != nil {
-		h := &m.profile.Host
-		m.proc.Charge(vtime.Time(words)*h.Scan + vtime.Time(cleared)*h.Clear)
+		m.proc.Charge(vtime.Time(words) * m.profile.Host.Scan)
+		m.proc.Sync()
+	}
+}
+
+// cleared lets the time pass that clearing a flag has taken, as scans does.
+func (m *model) cleared() {
+	if m != nil {
+		m.proc.Charge(m.profile.Host.Clear)
+		m.proc.Sync()
 	}
 }
 

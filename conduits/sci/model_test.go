@@ -104,20 +104,29 @@ func exchange(t testing.TB, cfg core.Config, kind core.Kind, size, n int) (half 
 	return half
 }
 
-// The published short message: 5 µs, of which 1 to 2 µs more than the raw store of its 80 bytes
-// (Su et al., experiments). Only the raw store is fitted.
+// The published short message: 5 µs, to which host.build is fitted. The sequence is started and checked
+// for it, as for every message of the published conduit, and each time the status register is read;
+// who has read it once finds the sender's time too short.
 func TestPublishedShort(t *testing.T) {
-	const raw = 3160 * vtime.Nanosecond
 	half := exchange(t, on("d339"), core.Short, 0, 50)
-	for _, s := range steps(t) {
+	list := steps(t)
+	for _, s := range list {
 		t.Logf("%8v  %s", s.took, s.name)
 	}
 	t.Logf("%8v  half a round trip; published: 5 µs", half)
-	if half < 4500*vtime.Nanosecond || half > 5500*vtime.Nanosecond {
+	if half < 4900*vtime.Nanosecond || half > 5100*vtime.Nanosecond {
 		t.Errorf("half a round trip of Shorts takes %v, published are 5 µs", half)
 	}
-	if more := half - raw; more < vtime.Microsecond || more > 2*vtime.Microsecond {
-		t.Errorf("a Short takes %v more than the store of its bytes, published are 1 to 2 µs", more)
+	p, err := hardware.Load("d339")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unread := filepath.Join(t.TempDir(), "unread.machine")
+	if err := os.WriteFile(unread, []byte("base d339\npio.status 0 ns assumed for the test\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if less := half - exchange(t, on(unread), core.Short, 0, 50); less < 2*p.PIO.Status-p.Host.Call-p.Host.Test || less > 2*p.PIO.Status+p.Host.Call+p.Host.Test {
+		t.Errorf("if to read the status register takes no time a Short takes %v less, want twice %v", less, p.PIO.Status)
 	}
 }
 
@@ -340,6 +349,47 @@ func TestFreedPlace(t *testing.T) {
 		case 2:
 			j.Compute(time.Second)
 		}
+		return errors.Join(err, ep.Barrier())
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestArrivalDuringScan has a second message come at every point of the poll that finds a first one,
+// on a machine where to clear a flag takes a microsecond. It is answered soon: neither the scan nor
+// the clearing of the message exist flag loses it. Nobody sends anything else that could help.
+func TestArrivalDuringScan(t *testing.T) {
+	machine := filepath.Join(t.TempDir(), "slow-flags.machine")
+	if err := os.WriteFile(machine, []byte("base d339\nhost.clear 1 us assumed for the test\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const steps, step, soon = 100, 100 * vtime.Nanosecond, 40 * vtime.Microsecond
+	err := core.RunModel(3, with(on(machine), "forced-scan", "off"), func(j *core.Job) error {
+		told := 0
+		ep, err := j.Attach(core.AttachSpec{Handlers: []core.HandlerEntry{
+			{Index: 128, Func: func(tok *core.Token, _ []uint32, _ []byte) {
+				if err := tok.ReplyShort(129); err != nil {
+					t.Error(err)
+				}
+			}},
+			{Index: 129, Func: func(*core.Token, []uint32, []byte) { told++ }},
+		}})
+		if err != nil || j.Rank() == 0 {
+			return errors.Join(err, ep.Barrier())
+		}
+		for i := range steps {
+			begin := core.Time(i+100)*vtime.Millisecond + steps/2*step
+			if j.Rank() == 1 {
+				begin += core.Time(i-steps/2) * step
+			}
+			j.Compute(max(begin-j.Now(), 0).Duration())
+			err = errors.Join(ep.RequestShort(0, 128), ep.WaitUntil(func() bool { return told > i }))
+			if took := j.Now() - begin; took > soon {
+				t.Errorf("rank %d, begun at %v: answered after %v", j.Rank(), begin, took)
+			}
+		}
+		j.Compute(time.Millisecond)
 		return errors.Join(err, ep.Barrier())
 	})
 	if err != nil {

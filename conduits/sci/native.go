@@ -153,7 +153,7 @@ func (c *modelled) begin(peer *remote, long *sisci.RemoteMap) *batch {
 	} else {
 		t.idle, b.next = b.next, nil
 	}
-	if !b.q.Insist() {
+	if !b.q.Begin() {
 		c.unreached(peer, b.q.Status())
 		return nil
 	}

@@ -98,9 +98,9 @@ func storeTime(t testing.TB, p *hardware.Profile, n int) (took vtime.Time) {
 	proc := k.Spawn("host", func(proc *vtime.Proc) {
 		var a hardware.Account
 		b := make([]byte, n)
+		m.Node(0).Start(&a)
 		for range 2 {
 			start := proc.Now()
-			m.Node(0).Start(&a)
 			m.Node(0).Store(m.Node(1), b, b, 0, &a, nil)
 			m.Node(0).Check(&a)
 			took = proc.Now() - start

@@ -74,11 +74,12 @@ func (c *paper) Poll(budget int) int {
 }
 
 // scan clears the exist flag and then collects every message that is ready. In this order
-// a message that comes during the scan is found by it or sets the exist flag again.
+// a message that comes during the scan is found by it or sets the exist flag again. Under a model
+// other ranks go on between the steps of a scan.
 func (c *paper) scan() {
 	c.emptyPolls = 0
 	shm.Swap8(c.exist, 0)
-	c.model.scanned(0, 1)
+	c.model.cleared()
 	for i := range c.sets {
 		first := i * c.control.set
 		end := min(first+c.control.set, len(c.senders))
@@ -97,12 +98,12 @@ func (c *paper) scan() {
 func (c *paper) scanBanks(set *flagSet, first, end int) {
 	bank := c.control.bank
 	banks := (end - first + bank - 1) / bank
-	c.model.scanned((banks+3)/4, 0)
+	c.model.scans((banks + 3) / 4)
 	summary := set.flags[perPeer*c.control.set:][:banks]
 	for i := range summary {
 		if shm.Load8(&summary[i]) != 0 {
 			shm.Swap8(&summary[i], 0)
-			c.model.scanned(0, 1)
+			c.model.cleared()
 			c.scanSenders(set, first+i*bank, min(first+(i+1)*bank, end))
 		}
 	}
@@ -111,7 +112,7 @@ func (c *paper) scanBanks(set *flagSet, first, end int) {
 // scanSenders collects what is ready of the senders from first up to end, whose flags are all
 // in the set.
 func (c *paper) scanSenders(set *flagSet, first, end int) {
-	c.model.scanned(end-first, 0)
+	c.model.scans(end - first)
 	senders, at := c.senders[first:end], c.control.mrf(first)
 	ready := set.words[at/perPeer:][:len(senders)]
 	for i := range ready {
@@ -125,7 +126,7 @@ func (c *paper) scanSenders(set *flagSet, first, end int) {
 				continue
 			}
 			shm.Store8(&flags[number], flagNone)
-			c.model.scanned(0, 1)
+			c.model.cleared()
 			c.collect(senders[i], number, flag)
 		}
 	}

@@ -87,7 +87,7 @@ func (im *imports) evict() error {
 // have arrived. After a failure less is stored at a time, which fails less likely.
 func (im *imported) ensure(off, n int) error {
 	started, end, size := false, off+n, n
-	for failed := 0; failed < sisci.Attempts && (started || im.q.Insist()); {
+	for failed := 0; failed < sisci.Attempts && (started || im.q.Begin()); {
 		im.q.Push(off, size)
 		status := im.q.Check()
 		started = status == sisci.Retriable

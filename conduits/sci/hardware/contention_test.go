@@ -156,7 +156,7 @@ func TestBarrier(t *testing.T) {
 	for _, c := range []struct {
 		machine string
 		most    float64
-	}{{"d339", 1.5}, {"scale", 1.25}} {
+	}{{"d339", 1.9}, {"scale", 1.4}} {
 		profile := load(t, c.machine)
 		round := pingPong(t, profile, 1)
 		for n := 2; n <= 512; n *= 2 {

@@ -39,7 +39,6 @@ func (o Outcome) String() string {
 // nor dropped while stores are on their way.
 type Account struct {
 	peer     *Node      // where the last store went
-	clean    bool       // the last look at the status found nothing wrong
 	open     int        // stores that may still be answered
 	answered vtime.Time // when the last answer is there
 	outcome  Outcome    // the worst so far
@@ -57,15 +56,11 @@ func (a *Account) settle(at vtime.Time, o Outcome, assess vtime.Time) {
 	}
 }
 
-// Start begins a sequence. After a clean Check, or Start, the status that was read then still
-// serves, and Start costs nothing and returns Delivered. Otherwise it reads the adapter's status
-// register: Delivered if stores to the peer of acct may go ahead; Dead while the link or the
-// peer is gone; Unknown until the driver has looked into an error that Check called Unknown.
-// Only n's own proc may call it, outside of events.
+// Start begins a sequence: it reads the adapter's status register. It returns Delivered if stores
+// to the peer of acct may go ahead; Dead while the link or the peer is gone; Unknown until the
+// driver has looked into an error that Check called Unknown. Only n's own proc may call it, outside
+// of events.
 func (n *Node) Start(acct *Account) Outcome {
-	if acct.clean {
-		return Delivered
-	}
 	n.proc.Charge(n.m.profile.PIO.Status)
 	n.proc.Sync()
 	if acct.peer != nil && !n.m.reaches(n, acct.peer) {
@@ -74,7 +69,6 @@ func (n *Node) Start(acct *Account) Outcome {
 	if acct.assessed > n.proc.Now() {
 		return Unknown
 	}
-	acct.clean = true
 	return Delivered
 }
 
@@ -98,7 +92,6 @@ func (n *Node) Check(acct *Account) Outcome {
 // take returns the outcome and clears it.
 func (a *Account) take() Outcome {
 	o := a.outcome
-	a.clean = o == Delivered
 	a.outcome, a.answered = Delivered, 0
 	return o
 }

@@ -115,12 +115,9 @@ func (m *RemoteMap) flag(off int, v uint64, n int, told *vtime.Proc) {
 	m.host.adapter.Store(m.owner().adapter, m.seg.local.at(off, n), b[:n], off, nil, told)
 }
 
-// modelled carries out a MemCpy that is in order; see transfer.
+// modelled carries out a MemCpy that is in order and whose sequence has been started; see transfer.
 func (m *RemoteMap) modelled(q *Sequence, b []byte, off int, flags Flags) bool {
 	checked := flags&ErrorCheck != 0
-	if checked && q.Start() != OK {
-		return false
-	}
 	if !checked {
 		q = nil
 	}
@@ -147,14 +144,12 @@ func (m *RemoteMap) load(b []byte, off int) bool {
 }
 
 // start is Start under a model.
-func (q *Sequence) start() Status {
-	q.lost = OK
+func (q *Sequence) start() {
 	h := q.m.host
 	h.Proc.Charge(h.profile().Host.Sequence)
 	if q.status = q.m.seg.status(); q.status == OK {
 		q.status = statusOf(h.adapter.Start(&q.acct))
 	}
-	return q.status
 }
 
 // check is Check under a model: it waits until every store has been answered.

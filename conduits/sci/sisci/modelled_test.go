@@ -313,6 +313,42 @@ func TestModelledConnect(t *testing.T) {
 	})
 }
 
+// Every call of the driver takes the time that the machine has for it, which is some.
+func TestModelledCalls(t *testing.T) {
+	w := newPair(t, nil)
+	w.run(func(p *vtime.Proc, d *Device) {
+		p.Charge(vtime.Millisecond) // until the other node has exported its segment
+		p.Sync()
+		cost := &d.host.profile().Call
+		start := p.Now()
+		takes := func(call string, want vtime.Time) {
+			t.Helper()
+			if took := p.Now() - start; took != want || took == 0 {
+				t.Errorf("%s takes %v, want %v", call, took, want)
+			}
+			start = p.Now()
+		}
+		s := must(d.CreateSegment(8, page, 0, nil))
+		takes("create", cost.Create)
+		ok(t, s.Prepare(0))
+		takes("prepare", cost.Prepare)
+		r := must(d.Connect(1, 7, Forever, nil))
+		takes("connect", cost.Connect)
+		m := must(r.Map(0, page, 0))
+		takes("map", cost.Map)
+		ok(t, m.Unmap())
+		takes("unmap", cost.Disconnect)
+		ok(t, r.Disconnect())
+		takes("disconnect", cost.Disconnect)
+		ok(t, s.Remove())
+		takes("remove", cost.Disconnect)
+	}, func(p *vtime.Proc, d *Device) {
+		export(t, d, 7, page, nil)
+		p.Charge(vtime.Second)
+		p.Sync()
+	})
+}
+
 // A driver that provides segments is asked for those that do not exist, once.
 func TestModelledProvide(t *testing.T) {
 	w := newPair(t, nil)

@@ -56,6 +56,51 @@ func TestSequenceStore(t *testing.T) {
 	})
 }
 
+// Every Start takes a call and a reading of the status register, also after a clean Check, and so does
+// the first Begin; after a clean Check Begin takes nothing, and after a failure it is a Start again.
+// MemCpy with ErrorCheck starts its sequence once.
+func TestSequenceStartTakesTime(t *testing.T) {
+	w := newPair(t, nil)
+	w.run(func(p *vtime.Proc, d *Device) {
+		_, m := attach(t, d, 1, 7)
+		q := must(m.CreateSequence())
+		once := d.host.profile().Host.Sequence + d.host.profile().PIO.Status
+		takes := func(what string, want vtime.Time, do func() bool) vtime.Time {
+			t.Helper()
+			start := p.Now()
+			if !do() {
+				t.Errorf("%s fails", what)
+			}
+			took := p.Now() - start
+			if want >= 0 && took != want {
+				t.Errorf("%s takes %v, want %v", what, took, want)
+			}
+			return took
+		}
+		start := func() bool { return q.Start() == OK }
+		transfer := func() bool {
+			q.Store(0, []byte{1})
+			return q.Check() == OK
+		}
+		takes("the first Begin", once, q.Begin)
+		takes("Start", once, start)
+		checked := takes("a checked store", -1, transfer)
+		takes("Begin after a clean Check", 0, q.Begin)
+		takes("Start after a clean Check", once, start)
+		takes("MemCpy", once+checked, func() bool { return m.MemCpy(q, []byte{2}, 0, ErrorCheck) == nil })
+		ok(t, d.SetLink(1, false))
+		if q.Store(0, []byte{3}); q.Check() == OK {
+			t.Error("a store over a cut link arrives")
+		}
+		ok(t, d.SetLink(1, true))
+		takes("Begin after a failure", once, q.Begin)
+	}, func(p *vtime.Proc, d *Device) {
+		export(t, d, 7, page, nil)
+		p.Charge(vtime.Second)
+		p.Sync()
+	})
+}
+
 // A sequence that waits for a Start stores nothing.
 func TestSequenceStoreNeedsStart(t *testing.T) {
 	w := newPair(t, func(p *hardware.Profile) { p.Error.Detect = vtime.Millisecond })

@@ -62,6 +62,7 @@ type Fault struct {
 type Sequence struct {
 	m       *RemoteMap
 	status  Status
+	begun   bool             // Start has said OK
 	lost    Status           // what Check has to say of packets since Start or Check
 	removed bool             // guarded by dev.mu
 	acct    hardware.Account // under a model
@@ -96,13 +97,16 @@ func (q *Sequence) Remove() error {
 	return nil
 }
 
-// Start begins a transfer.
+// Start begins a transfer. Under a model it takes a reading of the adapter's status register.
 func (q *Sequence) Start() Status {
-	if q.m.host != nil {
-		return q.start()
-	}
 	q.lost = OK
-	return q.ask(FaultStart)
+	if q.m.host != nil {
+		q.start()
+	} else {
+		q.ask(FaultStart)
+	}
+	q.begun = q.begun || q.status == OK
+	return q.status
 }
 
 // Attempts is how often in a row a transfer that fails is worth trying: passing faults need a few, and
@@ -121,6 +125,13 @@ func (q *Sequence) Insist() bool {
 		}
 	}
 	return false
+}
+
+// Begin makes the sequence ready for a transfer. A Check that says OK has begun the next transfer,
+// so Begin is Insist only before the first transfer and after a failure. (A transfer that a Start
+// of its own precedes, as in the published conduit, takes Insist.)
+func (q *Sequence) Begin() bool {
+	return q.begun && q.status == OK || q.Insist()
 }
 
 // Push is RemoteMap.Push, watched: a packet that does not arrive makes Check fail. None
