@@ -23,8 +23,9 @@ func NewAtomic[T Number](c *Context, team *Team, ops Op) (*Atomic[T], error) {
 
 // Do does any one of the domain's operations; see Domain.Do.
 func (a *Atomic[T]) Do(c *Context, rank int, off uint64, op Op, x, y T, orders ...Order) (T, error) {
-	if p := a.element(rank, off, op, orders); p != nil && op.single() {
-		old := update(p, op, orderOf(orders), x, y)
+	order := orderOf(orders)
+	if p := a.element(rank, off, op); p != nil && order.valid() && op.single() {
+		old := update(p, op, order, x, y)
 		if !op.Fetching() {
 			old = 0
 		}
@@ -37,27 +38,30 @@ func (a *Atomic[T]) Do(c *Context, rank int, off uint64, op Op, x, y T, orders .
 // DoNB initiates Do and returns its event. The result of a fetching op goes to dst, else
 // ignored; see Domain.DoNB.
 func (a *Atomic[T]) DoNB(c *Context, dst *T, rank int, off uint64, op Op, x, y T, orders ...Order) (Event, error) {
-	if a.inPlace(dst, rank, off, op, x, y, orders) {
+	order := orderOf(orders)
+	if a.inPlace(dst, rank, off, op, order, x, y) {
 		return 0, nil
 	}
-	return a.Domain.DoNB(c, wordOf(dst), rank, off, op, toBits(x), toBits(y), orders...)
+	return a.nonblocking(c, explicit, wordOf(dst), rank, off, op, toBits(x), toBits(y), order)
 }
 
 // DoNBI initiates Do as an implicit operation; see Domain.DoNBI.
 func (a *Atomic[T]) DoNBI(c *Context, dst *T, rank int, off uint64, op Op, x, y T, orders ...Order) error {
-	if a.inPlace(dst, rank, off, op, x, y, orders) {
+	order := orderOf(orders)
+	if a.inPlace(dst, rank, off, op, order, x, y) {
 		return nil
 	}
-	return a.Domain.DoNBI(c, wordOf(dst), rank, off, op, toBits(x), toBits(y), orders...)
+	_, err := a.nonblocking(c, implicit, wordOf(dst), rank, off, op, toBits(x), toBits(y), order)
+	return err
 }
 
 // inPlace does op in place, if that is the way and nothing is wrong.
-func (a *Atomic[T]) inPlace(dst *T, rank int, off uint64, op Op, x, y T, orders []Order) bool {
-	p := a.element(rank, off, op, orders)
-	if p == nil || !op.single() || op.Fetching() && dst == nil {
+func (a *Atomic[T]) inPlace(dst *T, rank int, off uint64, op Op, order Order, x, y T) bool {
+	p := a.element(rank, off, op)
+	if p == nil || !order.valid() || !op.single() || op.Fetching() && dst == nil {
 		return false
 	}
-	if old := update(p, op, orderOf(orders), x, y); op.Fetching() {
+	if old := update(p, op, order, x, y); op.Fetching() {
 		*dst = old
 	}
 	return true
@@ -65,7 +69,7 @@ func (a *Atomic[T]) inPlace(dst *T, rank int, off uint64, op Op, x, y T, orders 
 
 // Get returns the element.
 func (a *Atomic[T]) Get(c *Context, rank int, off uint64, orders ...Order) (T, error) {
-	if p := a.element(rank, off, Get, orders); p != nil {
+	if p := a.element(rank, off, Get); p != nil && ordered(orders) {
 		return load[T](p), nil
 	}
 	return a.Do(c, rank, off, Get, 0, 0, orders...)
@@ -73,13 +77,17 @@ func (a *Atomic[T]) Get(c *Context, rank int, off uint64, orders ...Order) (T, e
 
 // Set makes the element v.
 func (a *Atomic[T]) Set(c *Context, rank int, off uint64, v T, orders ...Order) error {
+	if p := a.element(rank, off, Set); p != nil && ordered(orders) {
+		set(p, orderOf(orders), v)
+		return nil
+	}
 	_, err := a.Do(c, rank, off, Set, v, 0, orders...)
 	return err
 }
 
 // Swap makes the element v and returns what it was.
 func (a *Atomic[T]) Swap(c *Context, rank int, off uint64, v T, orders ...Order) (T, error) {
-	if p := a.element(rank, off, Swap, orders); p != nil {
+	if p := a.element(rank, off, Swap); p != nil && ordered(orders) {
 		return swap(p, v), nil
 	}
 	return a.Do(c, rank, off, Swap, v, 0, orders...)
@@ -88,7 +96,7 @@ func (a *Atomic[T]) Swap(c *Context, rank int, off uint64, v T, orders ...Order)
 // CompareSwap makes the element v if it has the bits of old, and returns what it was
 // (FCAS): it has swapped if that has the bits of old.
 func (a *Atomic[T]) CompareSwap(c *Context, rank int, off uint64, old, v T, orders ...Order) (T, error) {
-	if p := a.element(rank, off, FCAS, orders); p != nil {
+	if p := a.element(rank, off, FCAS); p != nil && ordered(orders) {
 		return compareSwap(p, old, v), nil
 	}
 	return a.Do(c, rank, off, FCAS, old, v, orders...)
@@ -96,26 +104,28 @@ func (a *Atomic[T]) CompareSwap(c *Context, rank int, off uint64, old, v T, orde
 
 // Add adds v to the element.
 func (a *Atomic[T]) Add(c *Context, rank int, off uint64, v T, orders ...Order) error {
-	if p := a.element(rank, off, Add, orders); p != nil {
-		fetchAdd(p, v)
-		return nil
-	}
-	_, err := a.Do(c, rank, off, Add, v, 0, orders...)
+	_, err := a.sum(c, rank, off, Add, v, v, orders)
 	return err
 }
 
 // FetchAdd adds v to the element and returns what it was.
 func (a *Atomic[T]) FetchAdd(c *Context, rank int, off uint64, v T, orders ...Order) (T, error) {
-	if p := a.element(rank, off, FAdd, orders); p != nil {
-		return fetchAdd(p, v), nil
+	if p := a.element(rank, off, FAdd); p != nil && ordered(orders) {
+		if isFloat[T]() {
+			return fetchAddFloat(p, v), nil
+		}
+		return fetchAddInt(p, v), nil
 	}
 	return a.Do(c, rank, off, FAdd, v, 0, orders...)
 }
 
 // sum does op, which adds x, in place if that is the way; v is its operand.
 func (a *Atomic[T]) sum(c *Context, rank int, off uint64, op Op, v, x T, orders []Order) (T, error) {
-	if p := a.element(rank, off, op, orders); p != nil {
-		return fetchAdd(p, x), nil
+	if p := a.element(rank, off, op); p != nil && ordered(orders) {
+		if isFloat[T]() {
+			return fetchAddFloat(p, x), nil
+		}
+		return fetchAddInt(p, x), nil
 	}
 	return a.Do(c, rank, off, op, v, 0, orders...)
 }

@@ -23,26 +23,29 @@ func windowOf(mem []byte, size int) window {
 	return window{unsafe.Pointer(unsafe.SliceData(mem)), uint64(len(mem) / size)}
 }
 
-// at returns the element of T at off, nil if it is not aligned or not inside: rotated, an
-// offset that is not aligned is beyond everything.
-func at[T Number](w *window, off uint64) unsafe.Pointer {
-	shift := 3
-	if unsafe.Sizeof(*new(T)) == 4 {
-		shift = 2
-	}
-	if bits.RotateLeft64(off, -shift) < w.words {
-		return unsafe.Add(w.base, off)
+// at returns the place at off of the window.
+func (w *window) at(off uint64) unsafe.Pointer { return unsafe.Add(w.base, off) }
+
+// element returns the element of 1<<shift bytes that op may be done on in place; nil if that is not
+// the way, or if something is wrong with the element, which check then says. Rotated, an offset that is
+// not aligned is beyond everything. It is inlined into every method, as ordered is; the two together
+// would be too large for that.
+func (d *Domain) element(rank int, off uint64, op Op, shift int) unsafe.Pointer {
+	if uint(rank) < uint(len(d.direct)) && d.ops&op != 0 && !d.team.freed {
+		if w := &d.direct[rank]; bits.RotateLeft64(off, -shift) < w.words {
+			return w.at(off)
+		}
 	}
 	return nil
 }
 
-// element returns the element that op may be done on in place; nil if that is not the way,
-// or if something is wrong, which Domain.Do then says.
-func (a *Atomic[T]) element(rank int, off uint64, op Op, orders []Order) unsafe.Pointer {
-	if uint(rank) < uint(len(a.direct)) && a.ops&op != 0 && !a.team.freed && orderOf(orders).valid() {
-		return at[T](&a.direct[rank], off)
+// element is Domain.element with a shift that is known when it is compiled.
+func (a *Atomic[T]) element(rank int, off uint64, op Op) unsafe.Pointer {
+	shift := 3
+	if unsafe.Sizeof(*new(T)) == 4 {
+		shift = 2
 	}
-	return nil
+	return a.Domain.element(rank, off, op, shift)
 }
 
 // isFloat reports whether T is a floating-point type.
@@ -92,6 +95,15 @@ func store[T Number](p unsafe.Pointer, v T) {
 	}
 }
 
+// set makes the element v: without Acquire by a store, which costs less than an exchange.
+func set[T Number](p unsafe.Pointer, order Order, v T) {
+	if order&Acquire == 0 {
+		store(p, v)
+	} else {
+		swap(p, v)
+	}
+}
+
 // replace makes old, compared by its bits, v; it reports whether old was there.
 func replace[T Number](p unsafe.Pointer, old, v T) bool {
 	if unsafe.Sizeof(v) == 4 {
@@ -100,19 +112,22 @@ func replace[T Number](p unsafe.Pointer, old, v T) bool {
 	return atomic.CompareAndSwapUint64((*uint64)(p), toBits(old), toBits(v))
 }
 
-// fetchAdd adds v and returns what was there before: one instruction for integers.
-func fetchAdd[T Number](p unsafe.Pointer, v T) T {
-	switch {
-	case isFloat[T]():
-		for {
-			if old := load[T](p); replace(p, old, old+v) {
-				return old
-			}
-		}
-	case unsafe.Sizeof(v) == 4:
+// fetchAddInt adds an integer v and returns what was there before: one instruction. Callers tell
+// integers from floating-point numbers themselves, so that it is inlined.
+func fetchAddInt[T Number](p unsafe.Pointer, v T) T {
+	if unsafe.Sizeof(v) == 4 {
 		return T(atomic.AddInt32((*int32)(p), int32(v))) - v
 	}
 	return T(atomic.AddInt64((*int64)(p), int64(v))) - v
+}
+
+// fetchAddFloat is fetchAddInt for floating-point numbers.
+func fetchAddFloat[T Number](p unsafe.Pointer, v T) T {
+	for {
+		if old := load[T](p); replace(p, old, old+v) {
+			return old
+		}
+	}
 }
 
 // compareSwap makes old v, and returns what was there before.
@@ -131,23 +146,23 @@ func compareSwap[T Number](p unsafe.Pointer, old, v T) T {
 // Only a Set does less if less is to be ordered: what reads and writes is sequentially
 // consistent as it is, and a load acquires.
 func update[T Number](p unsafe.Pointer, op Op, order Order, a, b T) T {
+	plain := core.AtomicOp(op).Plain()
+	if v, adds := core.Addend(plain, a); adds {
+		if isFloat[T]() {
+			return fetchAddFloat(p, v)
+		}
+		return fetchAddInt(p, v)
+	}
 	switch op {
 	case Get:
 		return load[T](p)
 	case Set:
-		if order&Acquire == 0 {
-			store(p, a)
-			return a
-		}
-		return swap(p, a)
+		set(p, order, a)
+		return a
 	case Swap:
 		return swap(p, a)
 	case CAS, FCAS:
 		return compareSwap(p, a, b)
-	}
-	plain := core.AtomicOp(op).Plain()
-	if v, adds := core.Addend(plain, a); adds {
-		return fetchAdd(p, v)
 	}
 	for {
 		old := load[T](p)
@@ -157,10 +172,8 @@ func update[T Number](p unsafe.Pointer, op Op, order Order, a, b T) T {
 	}
 }
 
-// updateBits is update for values as bits, at off of a window of elements of type t. The
-// caller has checked that the element is there.
-func updateBits(t Type, w *window, off uint64, op Op, order Order, a, b uint64) uint64 {
-	p := unsafe.Add(w.base, off)
+// updateBits is update for values as bits, of an element of type t.
+func updateBits(t Type, p unsafe.Pointer, op Op, order Order, a, b uint64) uint64 {
 	switch t {
 	case Int32:
 		return toBits(update(p, op, order, fromBits[int32](a), fromBits[int32](b)))

@@ -2,6 +2,7 @@ package extended
 
 import (
 	"encoding/binary"
+	"math/bits"
 
 	"github.com/aqueduct-go/aqueduct/core"
 )
@@ -29,6 +30,7 @@ type Domain struct {
 	ep      *Endpoint
 	team    *Team
 	typ     Type
+	shift   int // an element has 1<<shift bytes
 	ops     Op
 	freed   bool
 	native  bool     // the network carries out the operations
@@ -65,7 +67,7 @@ func (d *Domain) init(c *Context, team *Team, t Type, ops Op) error {
 	case ops&^t.Ops() != 0:
 		return c.ep.misuse(call, "%v has no %v; it has %v", t, ops&^t.Ops(), t.Ops())
 	}
-	*d = Domain{ep: c.ep, team: team, typ: t, ops: ops, native: native == ops && !team.reach}
+	*d = Domain{ep: c.ep, team: team, typ: t, shift: bits.TrailingZeros(uint(t.Size())), ops: ops, native: native == ops && !team.reach}
 	if team.reach {
 		d.windows = make([]window, team.Size())
 		for i, r := range team.members {

@@ -14,17 +14,26 @@ import (
 // ordered is said by orders; none stands for Acquire and Release. Not allowed in a handler.
 func (d *Domain) Do(c *Context, rank int, off uint64, op Op, a, b uint64, orders ...Order) (uint64, error) {
 	order := orderOf(orders)
-	owner, err := d.check(c, rank, off, op, order)
-	switch {
-	case err != nil:
-		return 0, err
-	case d.windows != nil:
-		old := updateBits(d.typ, &d.windows[rank], off, op, order, a, b)
-		if !op.Fetching() {
-			old = 0
+	p := d.element(rank, off, op, d.shift)
+	if p == nil || d.ep != c.ep || c.Check("atomic") != nil || !order.valid() || !op.single() {
+		owner, err := d.check(c, rank, off, op, order)
+		switch {
+		case err != nil:
+			return 0, err
+		case d.windows == nil:
+			return d.fetch(c, owner, off, op, a, b)
 		}
-		return old, nil
+		p = d.windows[rank].at(off)
 	}
+	old := updateBits(d.typ, p, op, order, a, b)
+	if !op.Fetching() {
+		old = 0
+	}
+	return old, nil
+}
+
+// fetch is Do by the network or the owner.
+func (d *Domain) fetch(c *Context, owner core.Rank, off uint64, op Op, a, b uint64) (uint64, error) {
 	dst := c.fetched[:d.typ.Size()]
 	clear(dst)
 	if _, err := d.remote(c, blocking, dst, owner, off, op, a, b); err != nil {
@@ -89,7 +98,7 @@ func categoryOf(op Op) category {
 
 // inPlace does an operation in place.
 func (d *Domain) inPlace(dst []byte, rank int, off uint64, op Op, order Order, a, b uint64) {
-	old := updateBits(d.typ, &d.windows[rank], off, op, order, a, b)
+	old := updateBits(d.typ, d.windows[rank].at(off), op, order, a, b)
 	if op.Fetching() {
 		putElement(dst, old)
 	}
@@ -147,7 +156,7 @@ func (ep *Endpoint) onAtomic(t *core.Token, args []uint32, _ []byte) {
 		return
 	}
 	w := windowOf(mem, size)
-	old := updateBits(typ, &w, 0, op, Release, join(args[4], args[5]), join(args[6], args[7]))
+	old := updateBits(typ, w.at(0), op, Release, join(args[4], args[5]), join(args[6], args[7]))
 	if op.Fetching() {
 		ep.reply(t, handlerFetched, args[0], uint32(old), uint32(old>>32))
 	} else {

@@ -56,6 +56,9 @@ func orderOf(orders []Order) Order {
 // valid reports whether o is one of the above, or both.
 func (o Order) valid() bool { return o <= Acquire|Release }
 
+// ordered reports whether the arguments of a call make an order.
+func ordered(orders []Order) bool { return len(orders) == 0 || orderOf(orders).valid() }
+
 // String names the value.
 func (o Order) String() string {
 	switch o {
