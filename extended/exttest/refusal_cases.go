@@ -40,54 +40,65 @@ type refusable struct {
 // refusables are the calls that are not allowed in a handler, for rank to, where d is.
 func refusables(d *extended.Domain, to core.Rank) []refusable {
 	b, extent, chunk := make([]byte, 8), []extended.Extent{{Len: 8}}, extended.Chunks{Offs: []uint64{0}, Len: 8}
-	at, r := extended.Section{}, int(to)
-	event := func(_ extended.Event, err error) error { return err }
-	value := func(_ uint64, err error) error { return err }
-	test := func(_ bool, err error) error { return err }
-	return []refusable{
+	at := extended.Section{}
+	return append(refusableAtomics(d, to), []refusable{
 		{"Put", func(c *extended.Context) error { return c.Put(to, 0, b) }},
-		{"PutNB", func(c *extended.Context) error { return event(c.PutNB(to, 0, b, extended.LCNow)) }},
+		{"PutNB", func(c *extended.Context) error { return second(c.PutNB(to, 0, b, extended.LCNow)) }},
 		{"PutNBI", func(c *extended.Context) error { return c.PutNBI(to, 0, b, extended.LCNow) }},
 		{"Get", func(c *extended.Context) error { return c.Get(b, to, 0) }},
-		{"GetNB", func(c *extended.Context) error { return event(c.GetNB(b, to, 0)) }},
+		{"GetNB", func(c *extended.Context) error { return second(c.GetNB(b, to, 0)) }},
 		{"GetNBI", func(c *extended.Context) error { return c.GetNBI(b, to, 0) }},
 		{"PutValue", func(c *extended.Context) error { return c.PutValue(to, 0, 1, 8) }},
-		{"PutValueNB", func(c *extended.Context) error { return event(c.PutValueNB(to, 0, 1, 8)) }},
+		{"PutValueNB", func(c *extended.Context) error { return second(c.PutValueNB(to, 0, 1, 8)) }},
 		{"PutValueNBI", func(c *extended.Context) error { return c.PutValueNBI(to, 0, 1, 8) }},
-		{"GetValue", func(c *extended.Context) error { return value(c.GetValue(to, 0, 8)) }},
-		{"GetValueNB", func(c *extended.Context) error { _, err := c.GetValueNB(to, 0, 8); return err }},
+		{"GetValue", func(c *extended.Context) error { return second(c.GetValue(to, 0, 8)) }},
+		{"GetValueNB", func(c *extended.Context) error { return second(c.GetValueNB(to, 0, 8)) }},
 		{"Memset", func(c *extended.Context) error { return c.Memset(to, 0, 1, 8) }},
-		{"MemsetNB", func(c *extended.Context) error { return event(c.MemsetNB(to, 0, 1, 8)) }},
+		{"MemsetNB", func(c *extended.Context) error { return second(c.MemsetNB(to, 0, 1, 8)) }},
 		{"MemsetNBI", func(c *extended.Context) error { return c.MemsetNBI(to, 0, 1, 8) }},
 		{"PutVector", func(c *extended.Context) error { return c.PutVector(to, extent, b, extent) }},
 		{"PutIndexedNB", func(c *extended.Context) error {
-			return event(c.PutIndexedNB(to, chunk, b, chunk, extended.LCNow))
+			return second(c.PutIndexedNB(to, chunk, b, chunk, extended.LCNow))
 		}},
 		{"PutStridedNBI", func(c *extended.Context) error { return c.PutStridedNBI(to, at, b, at, 8, nil, extended.LCNow) }},
 		{"GetVectorNBI", func(c *extended.Context) error { return c.GetVectorNBI(b, extent, to, extent) }},
-		{"Do", func(c *extended.Context) error { return value(d.Do(c, r, 0, extended.FAdd, 1, 0)) }},
-		{"DoNB", func(c *extended.Context) error { return event(d.DoNB(c, b, r, 0, extended.FAdd, 1, 0)) }},
-		{"DoNBI, fetching", func(c *extended.Context) error { return d.DoNBI(c, b, r, 0, extended.FAdd, 1, 0) }},
-		{"DoNBI", func(c *extended.Context) error { return d.DoNBI(c, nil, r, 0, extended.Set, 1, 0) }},
 		{"SplitPut", func(c *extended.Context) error { return c.SplitPut(to, 0, b, 8) }},
 		{"SplitGet", func(c *extended.Context) error { return c.SplitGet(0, to, 0, 8, 8) }},
 		{"Wait", func(c *extended.Context) error { return c.Wait(0) }},
 		{"WaitAll", func(c *extended.Context) error { return c.WaitAll(nil) }},
 		{"WaitSome", func(c *extended.Context) error { return c.WaitSome(nil) }},
-		{"Test", func(c *extended.Context) error { return test(c.Test(0)) }},
-		{"TestAll", func(c *extended.Context) error { return test(c.TestAll(nil)) }},
-		{"TestSome", func(c *extended.Context) error { return test(c.TestSome(nil)) }},
-		{"TestNBI", func(c *extended.Context) error { return test(c.TestNBI(extended.All)) }},
+		{"Test", func(c *extended.Context) error { return second(c.Test(0)) }},
+		{"TestAll", func(c *extended.Context) error { return second(c.TestAll(nil)) }},
+		{"TestSome", func(c *extended.Context) error { return second(c.TestSome(nil)) }},
+		{"TestNBI", func(c *extended.Context) error { return second(c.TestNBI(extended.All)) }},
 		{"WaitNBI", func(c *extended.Context) error { return c.WaitNBI(extended.All) }},
-		{"WaitValue", func(c *extended.Context) error { return value(c.WaitValue(extended.ValueEvent{})) }},
-		{"EndRegion", func(c *extended.Context) error { return event(c.EndRegion()) }},
+		{"WaitValue", func(c *extended.Context) error { return second(c.WaitValue(extended.ValueEvent{})) }},
+		{"EndRegion", func(c *extended.Context) error { return second(c.EndRegion()) }},
 		{"BeginRegion", func(c *extended.Context) error { return c.BeginRegion() }},
+	}...)
+}
+
+// refusableAtomics are those of them that are a Domain's. They are refused also where memory is reached directly.
+func refusableAtomics(d *extended.Domain, to core.Rank) []refusable {
+	b, r := make([]byte, 8), int(to)
+	return []refusable{
+		{"Do", func(c *extended.Context) error { return second(d.Do(c, r, 0, extended.FAdd, 1, 0)) }},
+		{"DoNB", func(c *extended.Context) error { return second(d.DoNB(c, b, r, 0, extended.FAdd, 1, 0)) }},
+		{"DoNBI, fetching", func(c *extended.Context) error { return d.DoNBI(c, b, r, 0, extended.FAdd, 1, 0) }},
+		{"DoNBI", func(c *extended.Context) error { return d.DoNBI(c, nil, r, 0, extended.Set, 1, 0) }},
 	}
 }
 
-// refused makes all calls.
+// second returns the error of a call that has a result too.
+func second[T any](_ T, err error) error { return err }
+
+// refused makes all calls, where memory is reached directly only those that are refused there too.
 func refused(t *coretest.T, c *extended.Context, d *extended.Domain) {
-	for _, x := range refusables(d, t.Next()) {
+	calls := refusables(d, t.Next())
+	if c.Endpoint().Local(t.Next()) != nil && !c.Endpoint().Core().Job().Config().Debug {
+		calls = refusableAtomics(d, t.Next())
+	}
+	for _, x := range calls {
 		err := x.call(c)
 		if usage := (*core.UsageError)(nil); !errors.As(err, &usage) {
 			t.Errorf("%s gives %v", x.name, err)
@@ -122,11 +133,7 @@ func nothingLeft(t *coretest.T, c *extended.Context) error {
 }
 
 func refusalHandler(t *coretest.T) error {
-	c, _, run, err := refusing(t, func(c *extended.Context, d *extended.Domain) {
-		if c.Endpoint().Local(t.Next()) == nil {
-			refused(t, c, d)
-		}
-	})
+	c, _, run, err := refusing(t, func(c *extended.Context, d *extended.Domain) { refused(t, c, d) })
 	if err == nil {
 		err = run()
 	}
@@ -144,9 +151,7 @@ func refusalPrepared(t *coretest.T) error {
 	if _, err := c.Prepare(t.Next(), core.Offer{Kind: core.Medium, Least: 8, Most: 8}); err != nil {
 		return err
 	}
-	if c.Endpoint().Local(t.Next()) == nil {
-		refused(t, c, d)
-	}
+	refused(t, c, d)
 	if err := errors.Join(c.Commit(core.ClientHandlers, 8), run()); err != nil {
 		return err
 	}
