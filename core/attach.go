@@ -155,6 +155,7 @@ func (ep *Endpoint) open() error {
 	a := j.attachment(ep.group)
 	a.Port = &ep.port
 	if err = ep.conduit.Attach(a); err != nil {
+		j.failed = ep.conduit
 		if j.proc == nil {
 			_ = unix.Close(ep.bell)
 		}

@@ -6,15 +6,18 @@ import (
 	"testing"
 )
 
-// unfit is a conduit that cannot make the segment of rank 1.
+// unfit is a conduit that on rank 1 cannot attach, or cannot make the segment.
 type unfit struct {
 	echo
-	rank  Rank
-	close func()
+	attaches bool
+	rank     Rank
+	close    func()
 }
 
 func (u *unfit) Attach(a *Attachment) error {
-	u.rank = a.Boot.Rank()
+	if u.rank = a.Boot.Rank(); u.rank == 1 && !u.attaches {
+		return errors.New("no network")
+	}
 	return u.echo.Attach(a)
 }
 
@@ -30,24 +33,26 @@ func (u *unfit) Close() error {
 	return nil
 }
 
-// TestNoSegment has the conduit of one rank fail to make the segment: it is closed when the others know, and
-// not before, since to close it may take them.
-func TestNoSegment(t *testing.T) {
-	var returned, closed, early atomic.Int32
-	Register(Driver{Name: "unfit", New: func(string) Conduit {
-		return &unfit{close: func() {
-			closed.Add(1)
-			if returned.Load() < 2 {
-				early.Add(1)
-			}
-		}}
-	}})
-	err := RunGoroutines(2, Config{Conduit: "unfit"}, func(j *Job) error {
-		defer returned.Add(1)
-		_, err := j.Attach(AttachSpec{Segment: "4096"})
-		return err
-	})
-	if err == nil || closed.Load() != 2 || early.Load() != 0 {
-		t.Errorf("%d conduits were closed, %d before all ranks had returned; the job ended with %v", closed.Load(), early.Load(), err)
+// TestUnfit has the conduit of one rank fail to attach, or to make the segment: it is closed when the others
+// know, and not before, since to close it may take them.
+func TestUnfit(t *testing.T) {
+	for name, attaches := range map[string]bool{"no network": false, "no segment": true} {
+		var returned, closed, early atomic.Int32
+		Register(Driver{Name: name, New: func(string) Conduit {
+			return &unfit{attaches: attaches, close: func() {
+				closed.Add(1)
+				if returned.Load() < 2 {
+					early.Add(1)
+				}
+			}}
+		}})
+		err := RunGoroutines(2, Config{Conduit: name}, func(j *Job) error {
+			defer returned.Add(1)
+			_, err := j.Attach(AttachSpec{Segment: "4096"})
+			return err
+		})
+		if err == nil || closed.Load() != 2 || early.Load() != 0 {
+			t.Errorf("%s: %d conduits were closed, %d before all ranks had returned; the job ended with %v", name, closed.Load(), early.Load(), err)
+		}
 	}
 }

@@ -89,8 +89,8 @@ type Conduit interface {
 	Plan(a *Attachment) (Plan, error)
 
 	// Attach connects the ranks of the group, for messages that need no segment. Collective; may use
-	// a.Boot's collectives, the same number of times on every rank. An error ends the job; what
-	// was made until then Attach itself releases, Close is not called.
+	// a.Boot's collectives, the same number of times on every rank. After an error the job fails, and
+	// Close follows when it has: to close a network may take all ranks.
 	Attach(a *Attachment) error
 
 	// Powers returns what the conduit can do; called once, right after Attach.
@@ -126,8 +126,8 @@ type Conduit interface {
 	// Sleeper returns the conduit's part in sleeping; nil under a model.
 	Sleeper() Sleeper
 
-	// Close releases everything. No call follows it. All ranks have passed the final
-	// barrier, or the job has failed.
+	// Close releases everything, of an Attach that has failed what that has made. No call follows it. All
+	// ranks have passed the final barrier, or the job has failed.
 	Close() error
 }
 

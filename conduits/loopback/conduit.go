@@ -86,21 +86,17 @@ func (c *conduit) Attach(a *core.Attachment) (err error) {
 		return err
 	}
 	c.port, c.rank = a.Port, a.Boot.Rank()
-	c.self = &node{bell: &c.bell, proc: a.Proc}
-	c.underway.Init(a.Boot.Size())
 	if a.Proc == nil {
 		if err := c.bell.open(); err != nil {
 			return err
 		}
-	} else {
+	}
+	c.self = &node{bell: &c.bell, proc: a.Proc}
+	c.underway.Init(a.Boot.Size())
+	if a.Proc != nil {
 		c.model = &link{kernel: a.Proc.Kernel(), proc: a.Proc, params: &c.params}
 		c.self.link = c.model
 	}
-	defer func() {
-		if err != nil {
-			_ = c.Close()
-		}
-	}()
 	c.process = new(process)
 	if ok {
 		c.process = shared.Share("loopback", func() any { return c.process }).(*process)
@@ -133,6 +129,9 @@ func (c *conduit) AttachSegment(a *core.Attachment) (segment []byte, err error) 
 
 // Close implements core.Conduit.
 func (c *conduit) Close() error {
+	if c.self == nil {
+		return nil // Attach has made nothing
+	}
 	var err error
 	if c.model != nil {
 		c.self.closed = true

@@ -258,14 +258,11 @@ func (c *conduit) Attach(a *core.Attachment) (err error) {
 		c.kind = shm.Local
 	}
 	c.peers, c.polls = make([]*peer, a.Boot.Size()), 1
-	if c.t, err = n.Open(&Spec{Boot: a.Boot, Group: a.Group, Proc: a.Proc, Settings: rest, Log: a.Port.Log()}); err != nil {
+	t, err := n.Open(&Spec{Boot: a.Boot, Group: a.Group, Proc: a.Proc, Settings: rest, Log: a.Port.Log()})
+	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			_ = c.Close()
-		}
-	}()
+	c.t = t
 	c.spinner, _ = c.t.(Spinner)
 	limits := c.t.Limits()
 	c.costs = limits.Costs
@@ -315,6 +312,9 @@ var unclosed struct {
 
 // Close implements core.Conduit.
 func (c *conduit) Close() error {
+	if c.t == nil {
+		return nil // Attach has made nothing
+	}
 	c.retire()
 	c.beginAllCollectives()
 	if err := c.t.Close(); err != nil {

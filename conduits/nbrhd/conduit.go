@@ -61,6 +61,7 @@ var sides = [...]string{near: "near", far: "far"}
 type conduit struct {
 	names   pair
 	part    [2]core.Conduit
+	begun   int // parts whose Attach was called
 	powers  [2]core.Powers
 	side    []uint8 // by rank: near or far
 	every   uint    // see farEvery
@@ -103,20 +104,15 @@ func (c *conduit) Attach(a *core.Attachment) error {
 	if c.every = farEvery; len(parts[near].Group) == 1 {
 		c.every = 1
 	}
-	if err := c.part[near].Attach(&parts[near]); err != nil {
-		return fmt.Errorf("nbrhd: the near conduit: %w", err)
-	}
-	if err := c.part[far].Attach(&parts[far]); err != nil {
-		return errors.Join(fmt.Errorf("nbrhd: the far conduit: %w", err), c.part[near].Close())
-	}
 	for i, part := range c.part {
+		c.begun++
+		if err := part.Attach(&parts[i]); err != nil {
+			return fmt.Errorf("nbrhd: the %s conduit: %w", sides[i], err)
+		}
 		c.powers[i] = part.Powers()
 		c.sleeper[i] = part.Sleeper()
 	}
-	if err := c.openEpoll(); err != nil {
-		return errors.Join(err, c.Close())
-	}
-	return nil
+	return c.openEpoll()
 }
 
 // AttachSegment implements core.Conduit.
@@ -148,8 +144,10 @@ func (c *conduit) AttachSegment(a *core.Attachment) (segment []byte, err error) 
 }
 
 // Close implements core.Conduit. The far conduit lets go of the segment before the near one does.
-func (c *conduit) Close() error {
-	err := errors.Join(c.part[far].Close(), c.part[near].Close())
+func (c *conduit) Close() (err error) {
+	for _, part := range slices.Backward(c.part[:c.begun]) {
+		err = errors.Join(err, part.Close())
+	}
 	if c.epoll >= 0 {
 		err = errors.Join(err, unix.Close(c.epoll))
 	}

@@ -270,13 +270,6 @@ func (b *base) connect() error {
 	return nil
 }
 
-// closeUnless releases what a failed Attach has made.
-func (b *base) closeUnless(err *error) {
-	if *err != nil {
-		_ = b.Close()
-	}
-}
-
 // Close implements core.Conduit.
 func (b *base) Close() error {
 	err := errors.Join(b.longs.close(), b.adapter.close())

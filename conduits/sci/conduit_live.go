@@ -37,7 +37,6 @@ func newLive() *live { return &live{base: base{bell: -1}} }
 
 // Attach implements core.Conduit.
 func (c *live) Attach(a *core.Attachment) (err error) {
-	defer c.closeUnless(&err)
 	n := len(a.Group)
 	command := layoutFor(pageStagger - 1).size
 	commands, hints, err := c.open(a, n, command, hintBytes(n))

@@ -79,7 +79,6 @@ func newPaper() *paper {
 
 // Attach implements core.Conduit.
 func (c *paper) Attach(a *core.Attachment) (err error) {
-	defer c.closeUnless(&err)
 	n := len(a.Group)
 	if c.control, err = c.layOut(n); err != nil {
 		return err

@@ -99,11 +99,6 @@ func (c *conduit) Attach(a *core.Attachment) (err error) {
 	if c.sock, err = socket.Open(addr, c.params.socket); err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			_ = c.release()
-		}
-	}()
 	if err := c.meet(a); err != nil {
 		return err
 	}
@@ -183,6 +178,9 @@ func (c *conduit) report() {
 // that barrier the service has answered for this rank. Peers that are not as far are told that
 // the socket is closed on purpose.
 func (c *conduit) Close() error {
+	if c.service == nil {
+		return c.release() // of an Attach that has failed
+	}
 	c.service.leave(c)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -192,7 +190,10 @@ func (c *conduit) Close() error {
 
 // release gives back what Attach and AttachSegment made.
 func (c *conduit) release() error {
-	err := c.sock.Close()
+	var err error
+	if c.sock != nil {
+		err = c.sock.Close()
+	}
 	if c.segment != nil {
 		err = errors.Join(err, c.segment.Close())
 	}

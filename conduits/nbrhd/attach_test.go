@@ -1,0 +1,81 @@
+package nbrhd_test
+
+import (
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/aqueduct-go/aqueduct/core"
+)
+
+// unfit is a part whose sleeper has a descriptor that cannot be waited for, or that cannot attach.
+type unfit struct {
+	core.Conduit
+	attaches bool
+	close    func()
+}
+
+func (u *unfit) Attach(a *core.Attachment) error {
+	if !u.attaches {
+		return errors.New("no network")
+	}
+	return u.Conduit.Attach(a)
+}
+
+func (u *unfit) Sleeper() core.Sleeper { return sleepless{u.Conduit.Sleeper()} }
+
+func (u *unfit) Close() error {
+	u.close()
+	if !u.attaches {
+		return nil
+	}
+	return u.Conduit.Close()
+}
+
+type sleepless struct{ core.Sleeper }
+
+func (sleepless) FD() int { return 1 << 30 }
+
+// TestUnfit has a part fail to attach, or the descriptors of the two not be joined: the parts that were asked to
+// attach are closed once, when all ranks know of the failure, since to close one may take them all.
+func TestUnfit(t *testing.T) {
+	loopback, err := core.DriverByName("loopback")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		name      string
+		near, far bool // attach
+		closed    int32
+		says      string
+	}{
+		{"near", false, true, 2, "the near conduit: no network"},
+		{"far", true, false, 4, "the far conduit: no network"},
+		{"epoll", true, true, 4, "epoll_ctl"},
+	} {
+		var returned, closed, early atomic.Int32
+		for side, attaches := range map[string]bool{"near": x.near, "far": x.far} {
+			core.Register(core.Driver{Name: "unfit-" + x.name + "-" + side, New: func(string) core.Conduit {
+				return &unfit{loopback.New(""), attaches, func() {
+					closed.Add(1)
+					if returned.Load() < 2 {
+						early.Add(1)
+					}
+				}}
+			}})
+		}
+		profile := "unfit-" + x.name + "-near+unfit-" + x.name + "-far"
+		err := core.RunGoroutines(2, core.Config{Conduit: "nbrhd", Profile: profile}, func(j *core.Job) error {
+			defer returned.Add(1)
+			_, err := j.Attach(core.AttachSpec{Segment: "4096"})
+			return err
+		})
+		if err == nil || !strings.Contains(err.Error(), x.says) {
+			t.Errorf("%s: the job ended with %v", x.name, err)
+		}
+		if closed.Load() != x.closed || early.Load() != 0 {
+			t.Errorf("%s: %d parts were closed, want %d, %d before all ranks had returned", x.name, closed.Load(), x.closed, early.Load())
+		}
+	}
+}
