@@ -2,6 +2,7 @@ package coretest
 
 import (
 	"runtime"
+	"sync/atomic"
 
 	"github.com/aqueduct-go/aqueduct/core"
 )
@@ -33,6 +34,10 @@ var killCases = []Case{{
 	Name:  "kill/peers-wait-for-room",
 	Rule:  "waiting for room at a peer ends when the peer dies",
 	Ranks: []int{2, 3}, Needs: Kills, Want: endsWith(killed), Body: killWaitForRoom,
+}, {
+	Name:  "kill/contexts-parked",
+	Rule:  "no wait of any goroutine hangs on a dead peer, however many wait",
+	Ranks: []int{2}, Needs: Kills | Threads, Want: endsWith(killed, everyWaitReturned), Body: killParked,
 }, {
 	Name:  "kill/peers-finished",
 	Rule:  "a rank's death ends those whose body has returned",
@@ -120,6 +125,53 @@ func readyForKill(t *T) (*core.Endpoint, error) {
 		return ep, ep.RequestShort(0, request)
 	}
 	return ep, t.Wait(&ep.Context, func() bool { return heard >= t.Size()-1 })
+}
+
+// everyWaitReturned is what killParked says in the end. A process that hangs is ended, and says nothing.
+const everyWaitReturned = "every wait has returned"
+
+// killParked has goroutines of rank 0 wait for what does not come, beside one that exchanges messages with rank 1
+// until the others have lost patience. Then rank 1 dies.
+func killParked(t *T) error {
+	const width = 16
+	var told int
+	ep, err := attach(t, func(tok *core.Token, _ []uint32, _ []byte) { tok.ReplyShort(answer) },
+		func(*core.Token, []uint32, []byte) { told++ })
+	if err != nil {
+		return err
+	}
+	if t.Rank() == 1 {
+		return survive(t, "WaitUntil", ep.WaitUntil(func() bool { return false }))
+	}
+	var waiting, ended atomic.Int32
+	err = together(ep, width+1, func(i int, c *core.Context) error {
+		looked := false
+		never := func() bool {
+			if !looked {
+				looked = true
+				waiting.Add(1)
+			}
+			return false
+		}
+		for round := 0; i == width && (int(waiting.Load()) < width || round < t.Times(300)); round++ {
+			if err := c.RequestShort(1, request); err != nil {
+				return err
+			}
+			if err := t.Wait(c, func() bool { return told > round }); err != nil {
+				return err
+			}
+		}
+		if i == width {
+			t.Kill(1)
+		}
+		err := survive(t, "WaitUntil", c.WaitUntil(never))
+		ended.Add(1)
+		return err
+	})
+	if ended.Load() == width+1 {
+		t.Printf("%s\n", everyWaitReturned)
+	}
+	return err
 }
 
 // killWaitForRoom has the last rank compute until there is no room at it any more.
