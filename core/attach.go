@@ -41,7 +41,7 @@ func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 	if j.ep.Load() != nil {
 		return nil, &UsageError{j.rank, "Attach", "called twice"}
 	}
-	defer j.enter(attachCall)()
+	defer j.enter(attachCall, map[string]uint64{attachCall: 1})()
 	drv, group, err := j.driver(spec.Group)
 	if err != nil {
 		return nil, err

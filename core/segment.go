@@ -33,7 +33,12 @@ func (c *Context) AttachSegment(size string) error {
 	if err := c.Barrier(); err != nil {
 		return err
 	}
-	defer j.enter(segmentCall)()
+	var made map[string]uint64
+	if !ep.several && !ep.joined() {
+		made = ep.entered()
+		made[segmentCall] = 1
+	}
+	defer j.enter(segmentCall, made)()
 	sizes, err := ep.meetSegments(need)
 	if err != nil {
 		return err

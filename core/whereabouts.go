@@ -73,11 +73,14 @@ type doing struct {
 	what  string
 	since time.Time
 	told  time.Duration // how long it had taken when that was last told; only watch uses it
+
+	entered map[string]uint64 // what the rank had entered when it began, and enters nothing else meanwhile; nil: not known
 }
 
-// enter notes that the rank does something for which it does not poll, until the function is called.
-func (j *Job) enter(what string) (leave func()) {
-	j.doing.Store(&doing{what: what, since: time.Now()})
+// enter notes that the rank does something for which it does not poll, until the function is called; entered is as for
+// doing.
+func (j *Job) enter(what string, entered map[string]uint64) (leave func()) {
+	j.doing.Store(&doing{what: what, since: time.Now(), entered: entered})
 	return func() { j.doing.Store(nil) }
 }
 
@@ -151,9 +154,10 @@ func (j *Job) where() Place {
 	defer j.asking.Unlock()
 	p := Place{Rank: j.rank, Returned: j.returned.Load()}
 	if d := j.doing.Load(); d != nil {
-		if p.Waits = []Wait{d.wait()}; d.what == attachCall {
-			p.Entered = map[string]uint64{attachCall: 1}
-		} // else what its other goroutines have entered is not known
+		p.Waits = []Wait{d.wait()}
+		if ep := j.ep.Load(); ep == nil || !ep.joined() { // else others may enter something meanwhile
+			p.Entered = d.entered
+		}
 		return p
 	}
 	ep := j.ep.Load()
@@ -220,17 +224,11 @@ func (ep *Endpoint) place(own Wait) Place {
 	j := ep.job
 	p := Place{
 		Rank: j.rank, Waits: []Wait{own}, Returned: j.returned.Load(),
-		Several: ep.several || !ep.single && atomic.LoadUint32(&ep.bias.over) != 0,
-		Entered: map[string]uint64{attachCall: 1, barrierKey: atomic.LoadUint64(&ep.barrier.entered)},
-	}
-	if ep.later == nil {
-		p.Entered[segmentCall] = 1
+		Several: ep.several || ep.joined(),
+		Entered: ep.entered(),
 	}
 	if p.Returned {
 		p.Entered[returnKey] = 1
-	}
-	if ep.locate != nil {
-		ep.locate(p.Entered)
 	}
 	ep.progress.mu.Lock()
 	for c := ep.progress.first; c != nil; c = c.next {
@@ -247,6 +245,21 @@ func (ep *Endpoint) place(own Wait) Place {
 	slices.SortStableFunc(p.Traffic, func(a, b PeerCounts) int { return cmp.Compare(b.sum(), a.sum()) })
 	p.Traffic = p.Traffic[:min(len(p.Traffic), mostPeers)]
 	return p
+}
+
+// joined reports whether the rank has another context than the default one in Many mode.
+func (ep *Endpoint) joined() bool { return !ep.single && atomic.LoadUint32(&ep.bias.over) != 0 }
+
+// entered returns how many calls the rank has made, by Need.Key. It is called where conditions are evaluated.
+func (ep *Endpoint) entered() map[string]uint64 {
+	made := map[string]uint64{attachCall: 1, barrierKey: atomic.LoadUint64(&ep.barrier.entered)}
+	if ep.later == nil {
+		made[segmentCall] = 1
+	}
+	if ep.locate != nil {
+		ep.locate(made)
+	}
+	return made
 }
 
 func (c Counts) sum() uint64 { return c.Requests + c.Replies + c.Received }

@@ -190,7 +190,7 @@ func (s *surveyed) Stalled(Stall)     { s.stalls++ }
 func TestLookAfter(t *testing.T) {
 	boot := &surveyed{Bootstrap: Alone()}
 	j := newJob(boot, &Config{Stall: time.Second})
-	defer j.enter(attachCall)()
+	defer j.enter(attachCall, map[string]uint64{attachCall: 1})()
 	began := func(ago time.Duration) { j.doing.Load().since = time.Now().Add(-ago) }
 	for i, c := range []struct {
 		ago  time.Duration

@@ -1,6 +1,8 @@
 package coretest
 
 import (
+	"errors"
+
 	"github.com/aqueduct-go/aqueduct/core"
 )
 
@@ -61,9 +63,21 @@ const (
 	inBody
 )
 
-// debugCases has one case for each misdeed.
+// segmentAlone has rank 0 attach a segment, where rank 1 goes on to the next barrier.
+func segmentAlone(t *T) error {
+	ep, err := t.Attach(core.AttachSpec{SegmentLater: true})
+	switch {
+	case err != nil:
+		return err
+	case t.Rank() == 0:
+		return ep.AttachSegment("4096")
+	}
+	return errors.Join(ep.Barrier(), ep.Barrier())
+}
+
+// debugCases has one case for each misdeed, and one for a call that not all ranks make.
 func debugCases() []Case {
-	cases := make([]Case, len(misdeeds))
+	cases := make([]Case, len(misdeeds), len(misdeeds)+1)
 	for i := range misdeeds {
 		m := &misdeeds[i]
 		words := []string{m.says, "rank 1"}
@@ -79,7 +93,12 @@ func debugCases() []Case {
 			Want:   endsWith(1, words...),
 		}
 	}
-	return cases
+	return append(cases, Case{
+		Name:  "debug/segment-alone",
+		Rule:  "in debug mode a rank in AttachSegment, and one in another call, end the job with the calls of both",
+		Ranks: []int{2}, Needs: Live, Config: func(cfg *core.Config) { cfg.Debug = true },
+		Body: segmentAlone, Want: endsWith(1, "waits for AttachSegment", "waits for barrier 2 of the Core API"),
+	})
 }
 
 // misbehave brings rank 1 to the place of the misdeed; a job that goes on is a failure.
