@@ -14,59 +14,94 @@ const (
 // ways: to a time before that of the first entry, or to the start of the first bucket
 // when that has been taken. All other entries stay where they are then.
 type buckets struct {
-	at     [digits][1 << digit][]entry // by the first digit that differs, the least one first, and its value
-	used   [digits]uint64              // which buckets of a level are not empty
-	levels uint                        // which levels are not
-	free   [][]entry                   // memory of empty buckets
-	spare  int                         // entries that it could hold
+	at     [digits][1 << digit]bucket // by the first digit that differs, the least one first, and its value
+	used   [digits]uint64             // which buckets of a level are not empty
+	levels uint                       // which levels are not
+	free   *chunk                     // memory of empty buckets
 }
 
-// leastSpare is how many entries' memory is kept in any case.
-const leastSpare = 1 << 14
+// bucket holds entries in the order in which they came. Its memory comes in chunks, so that it
+// neither moves as it grows nor is lost when it shrinks.
+type bucket struct {
+	first, last *chunk
+	n           int
+	disorder    bool // an entry is before the one that came before it
+}
+
+// chunk is a part of a bucket.
+type chunk struct {
+	next    *chunk
+	n       int
+	entries [few]entry
+}
 
 // add puts an entry into its bucket, which comes in the order of calls.
 func (b *buckets) add(e entry, base Time) {
 	level := (bits.Len64(uint64(e.at^base)|1) - 1) / digit
 	value := uint(e.at>>(level*digit)) % (1 << digit)
-	bucket := &b.at[level][value]
-	if *bucket == nil {
-		*bucket = b.buffer()
+	t := &b.at[level][value]
+	c := t.last
+	if c == nil {
+		c = b.chunk()
+		t.first, t.last = c, c
 		b.used[level] |= 1 << value
 		b.levels |= 1 << level
+	} else {
+		// Nearly all are in order, which a branch guesses better than before computes it.
+		if last := &c.entries[c.n-1]; e.at < last.at || e.at == last.at && e.key < last.key {
+			t.disorder = true
+		}
+		if c.n == len(c.entries) {
+			c.next = b.chunk()
+			c = c.next
+			t.last = c
+		}
 	}
-	*bucket = append(*bucket, e)
+	c.entries[c.n] = e
+	c.n++
+	t.n++
 }
 
 // take removes the first bucket; there is one. All its entries have the digits
 // of the first one from level on.
-func (b *buckets) take() (level int, bucket []entry) {
+func (b *buckets) take() (level int, t bucket) {
 	level = bits.TrailingZeros(b.levels)
 	value := bits.TrailingZeros64(b.used[level])
-	bucket = b.at[level][value]
-	b.at[level][value] = nil
+	t = b.at[level][value]
+	b.at[level][value] = bucket{}
 	if b.used[level] &^= 1 << value; b.used[level] == 0 {
 		b.levels &^= 1 << level
 	}
-	return level, bucket
+	return level, t
 }
 
-// buffer returns memory for a bucket.
-func (b *buckets) buffer() []entry {
-	last := len(b.free) - 1
-	if last < 0 {
-		return make([]entry, 0, few)
+// chunk returns memory for entries.
+func (b *buckets) chunk() *chunk {
+	c := b.free
+	if c == nil {
+		return new(chunk)
 	}
-	buffer := b.free[last]
-	b.free[last] = nil
-	b.free = b.free[:last]
-	b.spare -= cap(buffer)
-	return buffer
+	b.free, c.next, c.n = c.next, nil, 0
+	return c
 }
 
-// recycle gives memory back. It is kept as far as n entries, all that there are, may need it.
-func (b *buckets) recycle(buffer []entry, n int) {
-	if cap(buffer) > 0 && b.spare+cap(buffer) <= leastSpare+2*n {
-		b.free = append(b.free, buffer[:0])
-		b.spare += cap(buffer)
+// empty appends the entries of a bucket that was taken to a slice, and takes its memory back.
+func (b *buckets) empty(t bucket, to []entry) []entry {
+	for c := t.first; c != nil; c = c.next {
+		to = append(to, c.entries[:c.n]...)
+	}
+	t.last.next, b.free = b.free, t.first
+	return to
+}
+
+// divide puts the entries of a bucket that was taken into others, by a base that has risen.
+func (b *buckets) divide(t bucket, base Time) {
+	for c := t.first; c != nil; {
+		for i := range c.entries[:c.n] {
+			b.add(c.entries[i], base)
+		}
+		next := c.next
+		c.next, b.free = b.free, c
+		c = next
 	}
 }

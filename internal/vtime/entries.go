@@ -39,12 +39,13 @@ func order(x, y entry) int { return int(y.before(&x)) - int(x.before(&y)) }
 // is pushed for a time that the run reaches goes to a heap beside it. The zero
 // value is empty.
 type entryQueue struct {
-	run  []entry // sorted
-	head int     // of the part of the run that has not been read
-	near heap    // entries of times up to last, beside the run
-	last Time    // the run's
-	far  buckets // entries of times after last
-	n    int     // entries in all
+	run   []entry // sorted
+	other []entry // memory to sort the run in
+	head  int     // of the part of the run that has not been read
+	near  heap    // entries of times up to last, beside the run
+	last  Time    // the run's
+	far   buckets // entries of times after last
+	n     int     // entries in all
 }
 
 // few is how many entries are sorted without dividing them before.
@@ -95,24 +96,21 @@ func (q *entryQueue) pop() entry {
 // refill makes a run of the first bucket. One that is large and in no order is
 // divided before, until its first part is small or has but one time.
 func (q *entryQueue) refill() {
-	q.far.recycle(q.run, q.n)
 	for {
 		level, b := q.far.take()
-		switch {
-		case len(b) <= few:
-			insertionSort(b)
-		case slices.IsSortedFunc(b, order):
-		case level == 0:
-			slices.SortFunc(b, order)
-		default:
-			start := b[0].at >> (level * digit) << (level * digit)
-			for _, e := range b {
-				q.far.add(e, start)
-			}
-			q.far.recycle(b, q.n)
+		if b.disorder && b.n > few && level > 0 {
+			q.far.divide(b, b.first.entries[0].at>>(level*digit)<<(level*digit))
 			continue
 		}
-		q.run, q.head, q.last = b, 0, b[len(b)-1].at
+		q.run, q.head = q.far.empty(b, q.run[:0]), 0
+		switch {
+		case !b.disorder:
+		case b.n <= few:
+			insertionSort(q.run)
+		default:
+			q.merge()
+		}
+		q.last = q.run[b.n-1].at
 		return
 	}
 }
@@ -120,19 +118,51 @@ func (q *entryQueue) refill() {
 // spread puts all entries into buckets. It is called when most are in the heap,
 // because the run was made when there were only few, and reaches far.
 func (q *entryQueue) spread() {
-	all := append(q.far.buffer(), q.run[q.head:]...)
-	all = append(all, q.near...)
+	all := append(slices.Clone(q.run[q.head:]), q.near...)
 	for q.far.levels != 0 {
 		_, b := q.far.take()
-		all = append(all, b...)
-		q.far.recycle(b, q.n)
+		all = q.far.empty(b, all)
 	}
 	q.run, q.head, q.near = q.run[:0], 0, q.near[:0]
 	q.last = slices.MinFunc(all, order).at - 1
 	for _, e := range all {
 		q.far.add(e, q.last)
 	}
-	q.far.recycle(all, q.n)
+}
+
+// merge sorts the run, which is mostly a few ascending sequences, one after the other: wake-ups
+// that events of one time have caused, by the number of their sender. Each pass merges neighbours.
+func (q *entryQueue) merge() {
+	for sequences := 2; sequences > 1; q.run, q.other = q.other, q.run[:0] {
+		sequences = 0
+		for rest := q.run; len(rest) > 0; sequences++ {
+			var x, y []entry
+			x, rest = ascending(rest)
+			y, rest = ascending(rest)
+			q.other = appendMerged(q.other, x, y)
+		}
+	}
+}
+
+// ascending cuts the sorted sequence off that b begins with.
+func ascending(b []entry) (first, rest []entry) {
+	n := min(1, len(b))
+	for n < len(b) && b[n].before(&b[n-1]) == 0 {
+		n++
+	}
+	return b[:n], b[n:]
+}
+
+// appendMerged appends two sorted sequences in order.
+func appendMerged(to, x, y []entry) []entry {
+	for len(x) > 0 && len(y) > 0 {
+		if y[0].before(&x[0]) != 0 {
+			to, y = append(to, y[0]), y[1:]
+		} else {
+			to, x = append(to, x[0]), x[1:]
+		}
+	}
+	return append(append(to, x...), y...)
 }
 
 func insertionSort(b []entry) {
