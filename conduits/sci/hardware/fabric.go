@@ -19,7 +19,7 @@ import (
 //     these are all that hosts compete for. Up to topology.radix ports are one switch; more
 //     are a multistage network, through which every way is equally long.
 type fabric struct {
-	width, height int        // torus: hosts per row and rows; switch: hosts per port and ports
+	width, height int32      // torus: hosts per row and rows; switch: hosts per port and ports
 	switched      bool       // the rings meet in a switch
 	turn          vtime.Time // from one ring to the next
 	links         []link
@@ -32,20 +32,22 @@ type link struct {
 }
 
 func newFabric(p *Profile, nodes int) fabric {
-	f := fabric{width: p.Topology.Width, switched: p.Topology.Shape == "switch", turn: p.Link.Turn}
+	f := fabric{switched: p.Topology.Shape == "switch", turn: p.Link.Turn}
+	width := p.Topology.Width
 	switch {
 	case p.Topology.Shape == "ring":
-		f.width = nodes
-	case f.width == 0:
-		f.width = squareWidth(nodes)
+		width = nodes
+	case width == 0:
+		width = squareWidth(nodes)
 	}
-	f.height = (nodes + f.width - 1) / f.width
+	height := (nodes + width - 1) / width
+	f.width, f.height = int32(width), int32(height)
 	if f.switched {
-		n := vtime.Time(stages(f.height, p.Topology.Radix))
+		n := vtime.Time(stages(height, p.Topology.Radix))
 		f.turn = n*p.Link.Turn + (n-1)*p.Link.Hop
-		f.links = make([]link, (f.width+1)*f.height)
+		f.links = make([]link, (width+1)*height)
 	} else {
-		f.links = make([]link, 2*f.width*f.height)
+		f.links = make([]link, 2*width*height)
 	}
 	return f
 }
@@ -101,60 +103,51 @@ func join(a, b arc) route {
 	return route{now: a, then: b}
 }
 
-// place returns the column and the row of a host; with a switch, its place at a port and that
-// port. Dividing 32 bits takes a fraction of the time that 64 take.
-func (f *fabric) place(host int) (x, y int) {
-	i, width := uint32(host), uint32(f.width)
-	return int(i % width), int(i / width)
-}
+// spot is where a host is: its column and its row; with a switch, its place at a port and that
+// port.
+type spot struct{ x, y int32 }
+
+func (f *fabric) spot(host int) spot { return spot{int32(host) % f.width, int32(host) / f.width} }
 
 // request returns the route from one node to another, which must not be the same.
-func (f *fabric) request(from, to int) route {
-	fx, fy := f.place(from)
-	tx, ty := f.place(to)
+func (f *fabric) request(from, to spot) route {
 	switch {
 	case !f.switched:
-		return join(f.row(fy, fx, tx), f.column(tx, fy, ty))
-	case fy == ty:
-		return route{now: f.port(fy, fx, tx)}
+		return join(f.row(from.y, from.x, to.x), f.column(to.x, from.y, to.y))
+	case from.y == to.y:
+		return route{now: f.port(from.y, from.x, to.x)}
 	default:
-		return join(f.port(fy, fx, f.width), f.port(ty, f.width, tx))
+		return join(f.port(from.y, from.x, f.width), f.port(to.y, f.width, to.x))
 	}
 }
 
 // answer returns the route that the answer to a request takes: the rest of each ring, the
 // last ring first.
-func (f *fabric) answer(from, to int) route {
-	fx, fy := f.place(from)
-	tx, ty := f.place(to)
+func (f *fabric) answer(from, to spot) route {
 	switch {
 	case !f.switched:
-		return join(f.column(tx, ty, fy), f.row(fy, tx, fx))
-	case fy == ty:
-		return route{now: f.port(fy, tx, fx)}
+		return join(f.column(to.x, to.y, from.y), f.row(from.y, to.x, from.x))
+	case from.y == to.y:
+		return route{now: f.port(from.y, to.x, from.x)}
 	default:
-		return join(f.port(ty, tx, f.width), f.port(fy, f.width, fx))
+		return join(f.port(to.y, to.x, f.width), f.port(from.y, f.width, from.x))
 	}
 }
 
 // row returns the way from column x to column end of a torus's row y. The link that leaves
 // (x, y) along the row has the number of that host.
-func (f *fabric) row(y, x, end int) arc { return newArc(y*f.width, 1, f.width, x, end) }
+func (f *fabric) row(y, x, end int32) arc { return arc{y * f.width, 1, f.width, x, end} }
 
 // column returns the way from row y to row end of column x. The links along columns are
 // numbered after those along rows.
-func (f *fabric) column(x, y, end int) arc {
-	return newArc(f.width*f.height+x, f.width, f.height, y, end)
+func (f *fabric) column(x, y, end int32) arc {
+	return arc{f.width*f.height + x, f.width, f.height, y, end}
 }
 
 // port returns the way from place i to place end of the ring at a port of the switch, which
 // itself has the last place.
-func (f *fabric) port(ring, i, end int) arc {
-	return newArc(ring*(f.width+1), 1, f.width+1, i, end)
-}
-
-func newArc(first, stride, size, at, end int) arc {
-	return arc{int32(first), int32(stride), int32(size), int32(at), int32(end)}
+func (f *fabric) port(ring, i, end int32) arc {
+	return arc{ring * (f.width + 1), 1, f.width + 1, i, end}
 }
 
 // links appends the links of a route.
@@ -181,7 +174,7 @@ func (m *Machine) reaches(from, to *Node) bool {
 		return false
 	}
 	f := &m.fabric
-	return from == to || f.works(f.request(from.id, to.id)) && f.works(f.answer(from.id, to.id))
+	return from == to || f.works(f.request(from.spot, to.spot)) && f.works(f.answer(from.spot, to.spot))
 }
 
 // Links returns how many links the machine has.
@@ -190,14 +183,15 @@ func (m *Machine) Links() int { return len(m.fabric.links) }
 // LinkName says which link i is.
 func (m *Machine) LinkName(i int) string {
 	f := &m.fabric
+	width, height := int(f.width), int(f.height)
 	if f.switched {
-		ring, place := i/(f.width+1), i%(f.width+1)
-		if place == f.width {
+		ring, place := i/(width+1), i%(width+1)
+		if place == width {
 			return fmt.Sprintf("from port %d of the switch", ring)
 		}
-		return fmt.Sprintf("from node %d, port %d", ring*f.width+place, ring)
+		return fmt.Sprintf("from node %d, port %d", ring*width+place, ring)
 	}
-	if hosts := f.width * f.height; i >= hosts {
+	if hosts := width * height; i >= hosts {
 		return fmt.Sprintf("from node %d along its column", i-hosts)
 	}
 	return fmt.Sprintf("from node %d along its row", i)
@@ -208,5 +202,7 @@ func (m *Machine) Route(from, to int) (request, answer []int) {
 	if from == to {
 		return nil, nil
 	}
-	return m.fabric.request(from, to).links(nil), m.fabric.answer(from, to).links(nil)
+	f := &m.fabric
+	a, b := f.spot(from), f.spot(to)
+	return f.request(a, b).links(nil), f.answer(a, b).links(nil)
 }

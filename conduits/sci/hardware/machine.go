@@ -20,6 +20,7 @@ type Machine struct {
 	chance   *rand.Rand
 	watchers []func(Event)
 	idle     []*packet
+	specials []*special
 }
 
 // maxNodes is how many nodes SCI can address: 16 bits (IEEE 1596).
@@ -60,6 +61,7 @@ func (m *Machine) Node(i int) *Node {
 type Node struct {
 	m    *Machine
 	id   int
+	spot spot
 	proc *vtime.Proc
 
 	lost      bool
@@ -89,6 +91,7 @@ func newNode(m *Machine, id int) *Node {
 	return &Node{
 		m:       m,
 		id:      id,
+		spot:    m.fabric.spot(id),
 		window:  make([]vtime.Time, p.PIO.Outstanding),
 		buffers: buffers{free: make([]vtime.Time, p.Adapter.Buffers)},
 	}

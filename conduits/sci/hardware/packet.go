@@ -10,25 +10,36 @@ import (
 // packet is a burst on its way from one node to another: a block that a CPU stored, a chunk of
 // a DMA transfer, the request of a load, an interrupt. It is one packet on the links, or for
 // DMA a train of some. It is the target of all its events and goes back into a pool at the end.
+//
+// With many hosts a packet is in no cache when its next event comes. So it has three cache lines:
+// what its way through the fabric needs, what becomes of it, and the bytes. What only few kinds
+// need is elsewhere.
 type packet struct {
-	m        *Machine
 	from, to *Node
-	kind     kind
-	parts    int // how much of it goes on: its way and its answer's are one, its landing is another
-	outcome  Outcome
+	route    route      // what is left of its way, or of its answer's
+	length   vtime.Time // that it takes up a link
 
-	route     route      // what is left of its way, or of its answer's
-	length    vtime.Time // that it takes up a link
-	answering bool       // it is the answer that is on the way
-	behind    *packet    // waits for a buffer of the same adapter
+	kind      kind
+	outcome   Outcome
+	parts     uint8 // how much of it goes on: its way and its answer's are one, its landing is another
+	answering bool  // it is the answer that is on the way
+	place     int32 // of a store in from.window
+	m         *Machine
+	acct      *Account // of a store; may be nil
+	dst       []byte   // of a write it is remote, of a read local
+	told      *vtime.Proc
+	*special  // of all but stores
 
-	place int      // of a store in from.window
-	acct  *Account // of a store; may be nil
-	queue *Queue   // of a DMA chunk
-	told  *vtime.Proc
+	data   []byte  // the bytes on their way, in one of the next two
+	few    [8]byte // so many at most: of flags
+	many   []byte
+	behind *packet // waits for a buffer of the same adapter
+}
 
-	dst, src []byte // of a write dst is remote, of a read src is
-	data     []byte // the bytes on their way
+// special is what packets that no store has made have besides.
+type special struct {
+	queue *Queue // of a DMA chunk
+	src   []byte // of a DMA chunk or a load; of a read it is remote
 
 	word *uint32 // of a fetch-and-add, with what is added and what was there
 	add  uint32
@@ -37,6 +48,16 @@ type packet struct {
 
 	target vtime.Target // of an interrupt
 	a, b   uint64
+}
+
+// carry has the packet take bytes along.
+func (p *packet) carry(b []byte) {
+	if len(b) <= len(p.few) {
+		p.data = append(p.few[:0], b...)
+		return
+	}
+	p.many = append(p.many[:0], b...)
+	p.data = p.many
 }
 
 // kind says what a packet is for.
@@ -84,6 +105,14 @@ func (m *Machine) packet(k kind, from, to *Node) *packet {
 		p = &packet{m: m}
 	}
 	p.kind, p.from, p.to, p.parts = k, from, to, 1
+	if k == store {
+		return p
+	}
+	if last := len(m.specials) - 1; last >= 0 {
+		p.special, m.specials = m.specials[last], m.specials[:last]
+	} else {
+		p.special = new(special)
+	}
 	return p
 }
 
@@ -96,8 +125,13 @@ func (p *packet) over() {
 
 // recycle puts p back when nothing is to come of it.
 func (p *packet) recycle() {
-	*p = packet{m: p.m, data: p.data[:0]}
-	p.m.idle = append(p.m.idle, p)
+	m := p.m
+	if p.special != nil {
+		*p.special = special{}
+		m.specials = append(m.specials, p.special)
+	}
+	*p = packet{m: m, many: p.many}
+	m.idle = append(m.idle, p)
 }
 
 // Label implements vtime.Labelled.
@@ -196,7 +230,7 @@ func (p *packet) inject() {
 	} else {
 		crossed = n.bus.Use(now, m.profile.Bus.WriteTime(p.out()))
 	}
-	if p.queue != nil {
+	if p.kind.isDMA() {
 		p.queue.chain.Sent(crossed)
 	}
 	if p.from == p.to { // past the adapter
@@ -216,7 +250,7 @@ func (p *packet) depart() {
 		p.fail(Dead)
 		return
 	}
-	p.route = m.fabric.request(p.from.id, p.to.id)
+	p.route = m.fabric.request(p.from.spot, p.to.spot)
 	p.length = m.profile.Link.Rate.Time(m.wire(p.kind, p.out()))
 	p.travel()
 }
@@ -314,7 +348,7 @@ func (p *packet) fetch() {
 		p.old = *p.word
 		*p.word += p.add
 	} else {
-		p.data = append(p.data[:0], p.src...)
+		p.carry(p.src)
 	}
 	p.reply(p.back())
 }
@@ -328,7 +362,7 @@ func (p *packet) reply(n int) {
 	case p.from == p.to:
 		p.conclude(m.kernel.Now(), p.outcome)
 	default:
-		p.route = m.fabric.answer(p.from.id, p.to.id)
+		p.route = m.fabric.answer(p.from.spot, p.to.spot)
 		p.length = m.profile.Link.Rate.Time(m.wire(p.kind, n))
 		p.answering = true
 		p.travel()
@@ -352,7 +386,7 @@ func (p *packet) conclude(at vtime.Time, o Outcome) {
 		p.at(at, answer)
 		return
 	}
-	p.from.settle(p.place, at, o, p.acct)
+	p.from.settle(int(p.place), at, o, p.acct)
 	p.over()
 }
 
@@ -395,7 +429,11 @@ func (p *packet) put(n *Node) {
 	}
 	copy(p.dst, p.data)
 	p.from.counts.Bytes += int64(len(p.data))
-	if p.told != nil {
+	switch {
+	case p.told == nil:
+	case p.told == n.proc && n.deaf():
+		p.told.Arrivals++
+	default:
 		p.told.Arrive()
 	}
 }

@@ -115,7 +115,7 @@ func (q *Queue) Send(i, pos, n int) {
 	p := q.n.m.packet(k, q.n, t.Peer)
 	p.queue, p.dst, p.src = q, t.Dst[pos:pos+n], t.Src[pos:pos+n]
 	if k == dmaWrite {
-		p.data = append(p.data, p.src...)
+		p.carry(p.src)
 	}
 	p.inject()
 }

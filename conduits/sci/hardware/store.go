@@ -23,9 +23,9 @@ func (n *Node) Store(to *Node, dst, src []byte, off int, acct *Account, told *vt
 		size := min(len(src), block-off&(block-1))
 		n.proc.Charge(m.profile.PIO.Word * vtime.Time((size+wordSize-1)/wordSize))
 		p := m.packet(store, n, to)
-		p.place = n.claim()
+		p.place = int32(n.claim())
 		p.dst, p.told = dst[:size], told
-		p.data = append(p.data, src[:size]...)
+		p.carry(src[:size])
 		if p.acct = acct; acct != nil {
 			acct.peer = to
 			acct.open++
@@ -61,6 +61,10 @@ func (n *Node) stall() {
 		n.proc.Charge(wait)
 	}
 }
+
+// deaf tells whether the proc waits for answers to stores: nothing that comes in ends that, so that
+// it need not be woken for it.
+func (n *Node) deaf() bool { return n.stalled || n.awaited != nil }
 
 // settle enters when a store is answered, or given up, and wakes the proc if it waits for that.
 func (n *Node) settle(place int, at vtime.Time, o Outcome, acct *Account) {
