@@ -191,53 +191,37 @@ func (d *Device) Service() (n int) {
 		return 0
 	}
 	d.serviced.Store(count)
+	// Whatever changes the lists meanwhile counts as an event, so that the next call looks again.
 	d.mu.Lock()
-	locals, remotes := d.withCallbacks()
+	for i := 0; i < len(d.locals); i++ {
+		if s := d.locals[i]; s != nil && s.callback != nil {
+			n += deliver(d, &s.closed, &s.cancelled, s.nextEvent, s.callback)
+		}
+	}
+	for i := 0; i < len(d.remotes); i++ {
+		if s := d.remotes[i]; s.callback != nil {
+			n += deliver(d, &s.closed, &s.cancelled, s.nextEvent, s.callback)
+		}
+	}
 	d.mu.Unlock()
-	for _, s := range locals {
-		n += deliver(d, &s.closed, &s.cancelled, s.nextEvent, s.callback)
-	}
-	for _, s := range remotes {
-		n += deliver(d, &s.closed, &s.cancelled, s.nextEvent, s.callback)
-	}
 	return n
 }
 
-// withCallbacks returns the handles that Service looks after. Preconditions: d.mu is held.
-func (d *Device) withCallbacks() (locals []*LocalSegment, remotes []*RemoteSegment) {
-	for _, s := range d.locals {
-		if s != nil && s.callback != nil {
-			locals = append(locals, s)
-		}
-	}
-	for _, s := range d.remotes {
-		if s.callback != nil {
-			remotes = append(remotes, s)
-		}
-	}
-	return locals, remotes
-}
-
 // deliver gives a handle's events to its callback until there are no more or the callback
-// cancels, and returns how many. The callback runs without the lock under which the rest
-// is looked at.
+// cancels, and returns how many. The callback runs without the lock. Preconditions: d.mu is held.
 func deliver[E any](d *Device, closed, cancelled *bool, next func() (E, bool), callback func(E) Action) (n int) {
-	for {
-		var ev E
-		d.mu.Lock()
-		ok := !*closed && !*cancelled
-		if ok {
-			ev, ok = next()
-		}
-		d.mu.Unlock()
+	for !*closed && !*cancelled {
+		ev, ok := next()
 		if !ok {
 			return n
 		}
 		n++
-		if callback(ev) == Cancel {
-			d.mu.Lock()
+		d.mu.Unlock()
+		action := callback(ev)
+		d.mu.Lock()
+		if action == Cancel {
 			*cancelled = true
-			d.mu.Unlock()
 		}
 	}
+	return n
 }
