@@ -47,7 +47,7 @@ func runSim(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	defer stop()
 	h := bench.Conditions()
 	h.Mode, h.Pinning = "modelled", "none"
-	h.Method = fmt.Sprintf("%d samples of about %d messages; the times are the host's", p.Samples, p.Messages)
+	h.Method = fmt.Sprintf("%d samples of about %d messages; times are CPU time of the host, user and system", p.Samples, p.Messages)
 	if h.Peers = sim.Missing(ctx); h.Peers == "" {
 		h.Peers = "x-simgrid SimGrid"
 	}
