@@ -72,7 +72,7 @@ func TestEventsOfAStore(t *testing.T) {
 		machine    string
 		nodes, to  int
 		want, hops uint64
-	}{{"scale", 512, 1, 8, 2}, {"scale", 65536, 65535, 8, 2}, {"d339", 8, 1, 8, 2}} {
+	}{{"scale", 512, 1, 7, 2}, {"scale", 65536, 65535, 7, 2}, {"d339", 8, 1, 8, 2}} {
 		t.Run(fmt.Sprintf("%s-%d", c.machine, c.nodes), func(t *testing.T) {
 			memory := make([]byte, 8)
 			var events uint64
