@@ -59,6 +59,8 @@ var rooms = []room{
 		[]string{"conduits/sci/hardware", "internal/..."}, nil},
 	{"conduits/sci/hardware", "hardware knows virtual time and machine files",
 		[]string{"internal/..."}, nil},
+	{"conduits/myrinet/fabric", "hardware knows virtual time and machine files",
+		[]string{"internal/..."}, nil},
 	{"conduits/mpi", "it stands on any library that can match messages",
 		[]string{"core", "core/settings", "internal/..."}, []string{"core/coretest", "conduits/mpi/mpitest"}},
 	{"conduits/mpi/matching", "a state machine: calls and messages in, messages and completions out", []string{"internal/fifo"}, nil},

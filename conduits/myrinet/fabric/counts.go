@@ -1,0 +1,104 @@
+package fabric
+
+import "github.com/aqueduct-go/aqueduct/internal/vtime"
+
+// Counts says what has become of packets. Those that were damaged are counted where that happened, and again
+// where they ended.
+type Counts struct {
+	Delivered uint64 // came to a NIC with a good CRC
+	BadCRC    uint64 // came to a NIC, corrupt or truncated
+	Absorbed  uint64 // came to a host without a NIC
+	NoRoute   uint64 // had no route byte where one was due
+	NoPort    uint64 // asked for a port that there is not, or that has no cable
+	Expired   uint64 // waited longer than the time limit
+	Lost      uint64 // on a cable, by chance or plan
+	Cut       uint64 // on a cable, by chance or plan
+	Corrupted uint64 // on a cable, by chance or plan
+	Failed    uint64 // were where a link or a switch failed
+}
+
+func (n *Counts) verdict(v Verdict) {
+	if v == Good {
+		n.Delivered++
+	} else {
+		n.BadCRC++
+	}
+}
+
+// Counts returns what has become of packets so far.
+func (f *Fabric) Counts() Counts { return f.counts }
+
+// Traffic is what a channel has done.
+type Traffic struct {
+	From, To End
+	Packets  uint64
+	Bytes    int64      // CRC bytes included, and what was planned to be sent of a packet under way
+	Busy     vtime.Time // what the bytes take at the link's rate
+	Held     vtime.Time // STOP was in force, a packet being there or not
+	Waited   vtime.Time // of all packets together, before they were given the channel
+	Stops    uint64     // STOPs that the buffer at the end has sent
+
+	heldSince vtime.Time
+}
+
+// traffic returns what a channel has done until now.
+func (c *channel) traffic() Traffic {
+	now := c.f.loop.Now()
+	c.obey(now)
+	l := c.stats
+	l.From, l.To = c.ends[0], c.ends[1]
+	l.Busy = vtime.Time(l.Bytes) * c.f.period
+	if c.held {
+		l.Held += now - l.heldSince
+	}
+	return l
+}
+
+// Traffic returns what the channels have done until now: of link i, in the direction from its first end, the one at
+// 2*i, and in the other that at 2*i+1.
+func (f *Fabric) Traffic() []Traffic {
+	all := make([]Traffic, len(f.channels))
+	for i, c := range f.channels {
+		all[i] = c.traffic()
+	}
+	return all
+}
+
+// Wait is a packet that waits in a switch, with its head.
+type Wait struct {
+	At    End  // the input port
+	For   End  // the output port
+	Owner End  // the input port, or the host, whose packet has that output
+	Owned bool // false: nobody has it
+	Since vtime.Time
+}
+
+// Waits returns all packets that wait for an output. In a fabric in which nothing more happens, they are the
+// packets of a deadlock, and what is stuck behind them.
+func (f *Fabric) Waits() (all []Wait) {
+	for _, c := range f.channels {
+		if c.port != nil || c.worms.Len() == 0 || (*c.worms.At(0)).state != waiting {
+			continue
+		}
+		out, _, _ := f.output(c, *c.worms.At(0))
+		w := Wait{At: c.ends[1], For: out.ends[0], Since: c.since}
+		if out.busy && out.near != nil {
+			w.Owner, w.Owned = out.near.ends[1], true
+		}
+		all = append(all, w)
+	}
+	return all
+}
+
+// InFlight returns how many packets are in slack buffers, or on the way to one; a packet that reaches through several
+// is counted in each.
+func (f *Fabric) InFlight() (n int) {
+	for _, c := range f.channels {
+		for i := range c.worms.Len() {
+			if !(*c.worms.At(i)).ghost {
+				n++
+			}
+		}
+	}
+	return n
+}

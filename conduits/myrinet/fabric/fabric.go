@@ -1,0 +1,223 @@
+package fabric
+
+import (
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// Fabric is a network at work. It belongs, with its loop, to one logical thread.
+type Fabric struct {
+	loop      *vtime.Loop
+	topology  *Topology
+	constants *Constants
+	period    vtime.Time // of a byte on a cable
+	memory    vtime.Time // for which streams are kept after they have passed
+	slack     struct{ stop, resume int64 }
+
+	channels []*channel
+	inputs   [][]*channel // of each switch, by port; nil without a cable
+	outputs  [][]*channel
+	ports    []*Port
+	chance   *rand.Rand
+	planned  map[crossing]Fault
+	free     []*worm
+	counts   Counts
+}
+
+// New returns a fabric of a topology, which must not change any more.
+func New(loop *vtime.Loop, t *Topology, c *Constants) (*Fabric, error) {
+	if err := t.Check(); err != nil {
+		return nil, fmt.Errorf("fabric: %w", err)
+	}
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	f := &Fabric{loop: loop, topology: t, constants: c, period: c.period(), chance: loop.Rand("myrinet/fabric: errors")}
+	f.slack.stop, f.slack.resume = int64(c.Slack.Stop), int64(c.Slack.Go)
+	for i := range t.Switches {
+		n := len(t.Switches[i].Ports)
+		f.inputs = append(f.inputs, make([]*channel, n))
+		f.outputs = append(f.outputs, make([]*channel, n))
+	}
+	for h := range t.Hosts {
+		f.ports = append(f.ports, &Port{f: f, host: h})
+	}
+	for i := range t.Links {
+		l := &t.Links[i]
+		if err := c.checkCable(l.Length); err != nil {
+			return nil, fmt.Errorf("fabric: link from %s to %s: %w", t.EndName(l.Ends[0]), t.EndName(l.Ends[1]), err)
+		}
+		f.addChannel(l.Ends[0], l.Ends[1], c.delay(l.Length))
+		f.addChannel(l.Ends[1], l.Ends[0], c.delay(l.Length))
+		f.memory = max(f.memory, 3*c.delay(l.Length)+8*f.period)
+	}
+	return f, nil
+}
+
+func (f *Fabric) addChannel(from, to End, delay vtime.Time) {
+	c := &channel{index: len(f.channels), ends: [2]End{from, to}, delay: delay, last: -1}
+	c.pump = pump{f: f, step: f.period, to: c}
+	c.timer = f.loop.NewTimer(f, uint64(c.index), senderEvent)
+	c.sink = &pump{f: f, step: f.period}
+	c.sink.timer = f.loop.NewTimer(f, uint64(c.index), sinkEvent)
+	c.head = f.loop.NewTimer(f, uint64(c.index), headEvent)
+	for i, e := range c.ends {
+		if !e.Host {
+			c.kinds[i] = f.topology.Switches[e.Index].Ports[e.Port]
+		}
+	}
+	f.channels = append(f.channels, c)
+	if from.Host {
+		p := f.ports[from.Index]
+		p.out = c
+		c.done, c.marked = p.gone, func() {
+			if n := p.sending.nic; n != nil {
+				n.Sent(&p.sending, p.sending.mark)
+			}
+		}
+	} else {
+		f.outputs[from.Index][from.Port] = c
+		c.done = func() { f.release(c) }
+	}
+	if to.Host {
+		p := f.ports[to.Index]
+		p.in, c.port = c, p
+		c.sink.marked = func() { p.arrival.nic.Received(&p.arrival, p.arrival.mark) }
+	} else {
+		f.inputs[to.Index][to.Port] = c
+	}
+}
+
+// Topology returns the topology, which is not to be changed.
+func (f *Fabric) Topology() *Topology { return f.topology }
+
+// Constants returns the constants, which are not to be changed.
+func (f *Fabric) Constants() *Constants { return f.constants }
+
+// Loop returns the loop that the fabric works on.
+func (f *Fabric) Loop() *vtime.Loop { return f.loop }
+
+// Port returns the port of a host.
+func (f *Fabric) Port(host int) *Port { return f.ports[host] }
+
+// The events of a channel.
+const (
+	senderEvent uint64 = iota // of the pump at its beginning
+	sinkEvent                 // of the pump that takes in, or absorbs, at its end
+	headEvent                 // the switch or host at its end looks at a packet
+)
+
+var events = [...]string{"sender", "sink", "head"}
+
+// Label names an event in traces.
+func (f *Fabric) Label(channel, event uint64) string {
+	c := f.channels[channel]
+	return fmt.Sprintf("%s>%s %s", f.topology.EndName(c.ends[0]), f.topology.EndName(c.ends[1]), events[event])
+}
+
+// Fire lets an event of a channel happen.
+func (f *Fabric) Fire(channel, event uint64) {
+	c := f.channels[channel]
+	switch event {
+	case senderEvent:
+		c.fire()
+	case sinkEvent:
+		c.sink.fire()
+	case headEvent:
+		f.look(c)
+	}
+}
+
+// look shows the first packet of a buffer to the switch or the host that it has come to, or ends its wait.
+func (f *Fabric) look(c *channel) {
+	w := *c.worms.At(0)
+	switch {
+	case w.state != coming:
+		f.expire(c, w)
+	case w.ghost || w.len() == 0:
+		c.absorb(w)
+	case c.port != nil:
+		c.port.offer(w)
+	default:
+		f.route(c, w)
+	}
+}
+
+// route gives the first packet of a buffer the output that it asks for, or has it wait for that.
+func (f *Fabric) route(c *channel, w *worm) {
+	out, _, count := f.output(c, w)
+	switch {
+	case out == nil:
+		*count++
+		c.absorb(w)
+	case w.len() == 1: // it was cut off behind the route byte
+		c.absorb(w)
+	case out.busy:
+		w.state = waiting
+		c.since = f.loop.Now()
+		out.queue |= 1 << c.ends[1].Port
+		c.limit()
+	default:
+		f.grant(out, c)
+	}
+}
+
+// output returns the channel that a packet at a switch asks for, and the kind of its port; or what to count.
+func (f *Fabric) output(c *channel, w *worm) (out *channel, k Kind, count *uint64) {
+	b, there := w.packet.at(0)
+	delta, ok := RouteDelta(b)
+	if !there || !ok {
+		return nil, 0, &f.counts.NoRoute
+	}
+	outputs := f.outputs[c.ends[1].Index]
+	port := c.ends[1].Port + delta
+	if port < 0 || port >= len(outputs) || outputs[port] == nil {
+		return nil, 0, &f.counts.NoPort
+	}
+	return outputs[port], outputs[port].kinds[0], nil
+}
+
+// grant gives an output to the first packet of a buffer.
+func (f *Fabric) grant(out, c *channel) {
+	now := f.loop.Now()
+	w := *c.worms.At(0)
+	if w.state == waiting {
+		out.stats.Waited += now - c.since
+		c.head.Stop()
+	}
+	w.state = passing
+	out.last = c.ends[1].Port
+	out.obey(now)
+	c.drain(&out.pump, w, 1)
+	out.send(f.worm(w.packet.Skip(1), w.verdict))
+	c.foresee(now)
+}
+
+// release gives an output, which is free again, to the next input that waits for it: round robin.
+func (f *Fabric) release(out *channel) {
+	if out.queue == 0 {
+		return
+	}
+	next := out.queue &^ (2<<out.last - 1)
+	if next == 0 {
+		next = out.queue
+	}
+	port := bits.TrailingZeros32(next)
+	out.queue &^= 1 << port
+	f.grant(out, f.inputs[out.ends[0].Index][port])
+}
+
+// worm returns a record for a packet.
+func (f *Fabric) worm(p Packet, v Verdict) *worm {
+	last := len(f.free) - 1
+	if last < 0 {
+		return &worm{packet: p, verdict: v}
+	}
+	w := f.free[last]
+	f.free = f.free[:last]
+	*w = worm{packet: p, verdict: v}
+	return w
+}

@@ -1,0 +1,94 @@
+package fabric
+
+// Packet is what a host sends: the bytes on the wire without the CRC byte that ends them. Both parts belong to the
+// fabric, and to whoever receives them, from Inject on: nobody writes to them any more.
+type Packet struct {
+	Head []byte // route bytes, type, and what else is not shared
+	Body []byte // follows; may be nil
+}
+
+// Len returns the length on the wire, with the CRC byte.
+func (p Packet) Len() int { return len(p.Head) + len(p.Body) + 1 }
+
+// at returns byte i; it reports false for the CRC byte.
+func (p Packet) at(i int) (byte, bool) {
+	if i < len(p.Head) {
+		return p.Head[i], true
+	}
+	if i -= len(p.Head); i < len(p.Body) {
+		return p.Body[i], true
+	}
+	return 0, false
+}
+
+// Skip returns the packet without its first n bytes, in the same memory.
+func (p Packet) Skip(n int) Packet {
+	if n <= len(p.Head) {
+		return Packet{p.Head[n:], p.Body}
+	}
+	return Packet{nil, p.Body[min(n-len(p.Head), len(p.Body)):]}
+}
+
+// changed returns a copy of the packet of which byte i is another; byte i may be the CRC byte, which is no part of it.
+func (p Packet) changed(i int, mask byte) Packet {
+	all := append(append(make([]byte, 0, p.Len()), p.Head...), p.Body...)
+	if i < len(all) {
+		all[i] ^= mask
+	}
+	return Packet{Head: all}
+}
+
+// routeFlag is the top bit of a byte, which route bytes have and the first byte of a type has not (Myricom, Packet
+// Types).
+const routeFlag = 0x80
+
+// RouteByte returns the route byte that sends a packet to the output port which is delta ports above the one that it
+// came in by; -MaxPorts < delta < MaxPorts.
+func RouteByte(delta int) byte { return routeFlag | byte(delta)&(2*MaxPorts-1) }
+
+// RouteDelta returns what RouteByte was given; it reports false for a byte that is no route byte.
+func RouteDelta(b byte) (delta int, ok bool) {
+	const unused = routeFlag ^ 0xff ^ (2*MaxPorts - 1)
+	if b&routeFlag == 0 || b&unused != 0 {
+		return 0, false
+	}
+	delta = int(b & (2*MaxPorts - 1))
+	if delta >= MaxPorts {
+		delta -= 2 * MaxPorts
+	}
+	return delta, true
+}
+
+// Verdict is what a port says of a packet that has ended.
+type Verdict uint8
+
+// Verdicts. Hardware knows one bit, that the CRC byte is not what it should be; the others are for counters.
+const (
+	Good      Verdict = iota
+	Corrupt           // the CRC is wrong: a byte was changed on the way
+	Truncated         // the CRC is wrong: the end is missing
+)
+
+var verdicts = [...]string{"good", "corrupt", "truncated"}
+
+// String returns the verdict in a word.
+func (v Verdict) String() string { return verdicts[v] }
+
+// worm is a packet in one slack buffer, or on its way there.
+type worm struct {
+	packet     Packet // as it arrives: without the route bytes consumed before
+	start, end int64  // bytes of the channel
+	verdict    Verdict
+	ghost      bool // noise, which the end of the cable absorbs
+	state      wormState
+}
+
+type wormState uint8
+
+const (
+	coming  wormState = iota // until its head has come, and the switch has looked at it
+	waiting                  // for its output, or for the host
+	passing                  // being drained
+)
+
+func (w *worm) len() int { return int(w.end - w.start) }

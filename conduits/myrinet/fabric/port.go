@@ -1,0 +1,318 @@
+package fabric
+
+import (
+	"fmt"
+
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// NIC is what is attached to a port. Its methods are called by events of the loop, and may call those of the
+// port, its arrivals and sendings.
+type NIC interface {
+	// Head says that the first byte of a packet is in the slack buffer of the port. There the packet stays, and
+	// holds up what it has come through, until a.Accept or a.Discard is called, at once or later.
+	Head(a *Arrival)
+	// Received says that the first n bytes are in, as a.Watch asked.
+	Received(a *Arrival, n int)
+	// Tail says that all of an arrival is in. The verdict is final, and the arrival is void when Tail returns.
+	Tail(a *Arrival)
+	// Sent says that the first n bytes have left, as s.Watch asked.
+	Sent(s *Sending, n int)
+	// Gone says that the last byte has left. The sending is void from now on, and the port is idle.
+	Gone(s *Sending)
+	// Reset says that the time limit has reset the port: what was in its slack buffer is lost. Tail has been
+	// called for the arrival that there was.
+	Reset(p *Port)
+}
+
+// Port is the end of a host's link, where its NIC is. Without a NIC it absorbs what comes, as an adapter without
+// a control program does (Myricom, link specification).
+type Port struct {
+	f       *Fabric
+	host    int
+	nic     NIC
+	in, out *channel // nil: no cable
+	arrival Arrival
+	sending Sending
+}
+
+// Attach gives the port its NIC, or takes it away with nil. What is being received goes on to the NIC before.
+func (p *Port) Attach(n NIC) { p.nic = n }
+
+// Host returns the number of the host.
+func (p *Port) Host() int { return p.host }
+
+// Idle reports whether a packet may be sent: no other is being sent, and there is a cable.
+func (p *Port) Idle() bool { return p.out != nil && !p.out.busy }
+
+// Held returns for how long STOP has kept the port from sending, a packet being there or not.
+func (p *Port) Held() vtime.Time {
+	if p.out == nil {
+		return 0
+	}
+	return p.out.traffic().Held
+}
+
+// Sending is a packet that a port sends: what the send DMA does. A port has one at a time.
+type Sending struct {
+	port   *Port
+	nic    NIC
+	supply stream // what the NIC has supplied
+	mark   int
+}
+
+// Inject sends a packet that is in the NIC's memory. The port must be idle.
+func (p *Port) Inject(packet Packet) *Sending {
+	s := p.InjectPaced(packet)
+	s.Supply(packet.Len()-1, 0)
+	return s
+}
+
+// InjectPaced sends a packet of which nothing is in the NIC's memory yet: Supply says when it is. The port must be
+// idle.
+func (p *Port) InjectPaced(packet Packet) *Sending {
+	s := p.start()
+	s.supply.known, s.supply.next = s.supply.known[:0], 0
+	p.out.begin(&s.supply, 0, 0, nil, int64(packet.Len()))
+	p.out.send(p.f.worm(packet, Good))
+	return s
+}
+
+// Forward sends a packet that is still arriving, or has arrived just now, without its first skip bytes: each
+// byte goes on as soon as it is in. What becomes of the arrival becomes of the packet too: a CRC that is wrong stays
+// wrong, and it ends where the arrival does. The arrival has been accepted, and is not void; the port is idle.
+func (p *Port) Forward(a *Arrival, skip int) *Sending {
+	sink := a.port.in.sink
+	if !a.accepted {
+		panic(fmt.Sprintf("fabric: host %s: Forward of an arrival that has not been accepted", p.name()))
+	}
+	if skip < 0 || skip >= a.Len() {
+		panic(fmt.Sprintf("fabric: host %s: Forward of a packet of %d bytes without its first %d", p.name(), a.Len(), skip))
+	}
+	s := p.start()
+	first := sink.begun + int64(skip)
+	p.out.begin(&sink.out, first, 0, nil, sink.end-first)
+	sink.follower = &p.out.pump
+	p.out.send(p.f.worm(a.packet.Skip(skip), a.Verdict()))
+	return s
+}
+
+func (p *Port) name() string { return p.f.topology.Hosts[p.host] }
+
+func (p *Port) start() *Sending {
+	if !p.Idle() {
+		panic(fmt.Sprintf("fabric: host %s: a packet is given to a port that is not idle", p.name()))
+	}
+	p.out.step = p.f.period
+	p.out.obey(p.f.loop.Now())
+	p.sending.port, p.sending.nic = p, p.nic
+	return &p.sending
+}
+
+// gone lets the NIC know that the port is idle.
+func (p *Port) gone() {
+	if sink := p.in.sink; sink.follower == &p.out.pump {
+		sink.follower = nil
+	}
+	p.out.watch = 0
+	if n := p.sending.nic; n != nil {
+		n.Gone(&p.sending)
+	}
+}
+
+// Supply says that n more bytes of an InjectPaced packet will be in the NIC's memory: all at once now if period is
+// 0, else one each period from now on, or from when what was said before is. The CRC byte is not supplied.
+func (s *Sending) Supply(n int, period vtime.Time) {
+	now := s.port.f.loop.Now()
+	p := &s.port.out.pump
+	end := s.supply.next + int64(n)
+	if p.supply != &s.supply || n < 0 || end >= p.end-p.begun {
+		panic(fmt.Sprintf("fabric: host %s: Supply of %d bytes, which the packet has not", s.port.name(), n))
+	}
+	at := now
+	if k := s.supply.known; len(k) > 0 {
+		at = max(at, k[len(k)-1].last())
+	}
+	if n > 0 {
+		s.supply.add(at+period, period, end)
+	}
+	if end == p.end-p.begun-1 {
+		if n > 0 {
+			at = s.supply.known[len(s.supply.known)-1].last()
+		}
+		s.supply.add(at, 0, end+1)
+	}
+	p.replan()
+}
+
+// SetPeriod sets the least time from byte to byte, as a send DMA that memory keeps waiting has; 0 is the link's rate.
+func (s *Sending) SetPeriod(period vtime.Time) {
+	s.port.out.step = max(period, s.port.f.period)
+	s.port.out.replan()
+}
+
+// Watch has the NIC told once when the first n bytes have left, the CRC byte counted as the last. It replaces a mark
+// that was set before.
+func (s *Sending) Watch(n int) {
+	s.mark = n
+	s.port.out.setWatch(n)
+}
+
+// Sent returns how many bytes have left.
+func (s *Sending) Sent() int { return s.port.out.moved() }
+
+// Len returns the length of the packet, CRC byte included.
+func (s *Sending) Len() int { return int(s.port.out.pump.end - s.port.out.begun) }
+
+// Stopped reports whether STOP keeps the port from sending.
+func (s *Sending) Stopped() bool {
+	s.port.out.obey(s.port.f.loop.Now())
+	return s.port.out.held
+}
+
+// Abort ends the packet after the byte that is being sent: it arrives truncated. Gone is called as ever.
+func (s *Sending) Abort() {
+	c := s.port.out
+	now := c.f.loop.Now()
+	c.settle(now)
+	c.cut(now)
+	c.trim(c.out.next)
+	c.pump.end = c.out.next
+	c.tell(now)
+	c.arm(now)
+}
+
+// Arrival is a packet that a port receives: what the receive DMA does. A port has one at a time.
+type Arrival struct {
+	port     *Port
+	nic      NIC
+	packet   Packet
+	length   int
+	verdict  Verdict
+	accepted bool
+	mark     int
+}
+
+// offer shows the first packet to the NIC.
+func (p *Port) offer(w *worm) {
+	w.state = waiting
+	if p.nic == nil {
+		p.f.counts.Absorbed++
+		p.in.absorb(w)
+		return
+	}
+	p.arrival = Arrival{port: p, nic: p.nic, packet: w.packet, length: w.len(), verdict: w.verdict}
+	p.in.limit()
+	p.nic.Head(&p.arrival)
+}
+
+// current returns the worm that the arrival is.
+func (a *Arrival) current() *worm { return *a.port.in.worms.At(0) }
+
+// Packet returns the bytes that arrive, without the route bytes that switches have consumed and without the CRC
+// byte. Those from Taken on have not come yet, and may never.
+func (a *Arrival) Packet() Packet { return a.packet }
+
+// Len returns the length of what arrives, CRC byte included. It is less than that of Packet if the packet
+// has been truncated.
+func (a *Arrival) Len() int {
+	if a.active() {
+		return a.current().len()
+	}
+	return a.length
+}
+
+func (a *Arrival) active() bool {
+	return a.port.in.worms.Len() > 0 && a.current().state != coming && !a.current().ghost
+}
+
+// Verdict returns what is known of the CRC. It is final in Tail; hardware knows nothing before.
+func (a *Arrival) Verdict() Verdict {
+	if a.active() {
+		return a.current().verdict
+	}
+	return a.verdict
+}
+
+// Accept has the packet taken in as fast as it comes, but at most a byte each period; 0 is the link's rate. Called
+// again it changes the pace, and goes on after Pause.
+func (a *Arrival) Accept(period vtime.Time) {
+	c := a.port.in
+	c.head.Stop()
+	c.sink.step, c.sink.held = max(period, a.port.f.period), false
+	if a.accepted {
+		c.sink.replan()
+		return
+	}
+	a.accepted = true
+	w := a.current()
+	w.state = passing
+	c.sink.done = a.port.taken
+	c.drain(c.sink, w, 0)
+	c.sink.replan()
+	c.foresee(c.f.loop.Now())
+}
+
+// Pause takes no more bytes in after the one under way, until Accept is called. The time limit runs meanwhile.
+func (a *Arrival) Pause() {
+	c := a.port.in
+	c.sink.held = true
+	c.sink.replan()
+	c.limit()
+}
+
+// Taken returns how many bytes are in.
+func (a *Arrival) Taken() int {
+	if !a.accepted {
+		return 0
+	}
+	return a.port.in.sink.moved()
+}
+
+// Watch has the NIC told once when the first n bytes are in, the CRC byte counted as the last. It replaces a mark that
+// was set before. The arrival has been accepted.
+func (a *Arrival) Watch(n int) {
+	a.mark = n
+	a.port.in.sink.setWatch(n)
+}
+
+// When returns when the first n bytes will be in, as far as is known now; it reports false if nothing is.
+func (a *Arrival) When(n int) (vtime.Time, bool) {
+	sink := a.port.in.sink
+	if !a.accepted || n < 1 {
+		return 0, a.accepted
+	}
+	return sink.out.when(sink.begun + int64(n) - 1)
+}
+
+// Discard takes the packet in and forgets it: there is no Tail, and the arrival is void.
+func (a *Arrival) Discard() {
+	c := a.port.in
+	c.head.Stop()
+	c.sink.watch = 0
+	if !a.accepted {
+		c.absorb(a.current())
+		return
+	}
+	c.sink.done = func() {}
+	c.sink.held, c.sink.step = false, c.f.period
+	c.sink.replan()
+}
+
+// taken tells the NIC that an arrival is in.
+func (p *Port) taken() {
+	p.in.sink.watch = 0
+	p.f.counts.verdict(p.arrival.verdict)
+	p.arrival.nic.Tail(&p.arrival)
+}
+
+// moved returns how many bytes of the packet have left a pump.
+func (p *pump) moved() int {
+	return int(min(p.out.count(p.f.loop.Now()), p.end) - p.begun)
+}
+
+// setWatch sets a mark behind the first n bytes of the packet.
+func (p *pump) setWatch(n int) {
+	p.watch = p.begun + int64(n)
+	p.arm(p.f.loop.Now())
+}

@@ -1,0 +1,218 @@
+package fabric
+
+import "github.com/aqueduct-go/aqueduct/internal/vtime"
+
+// pump moves the bytes of one packet after the other, as fast as they come but at most one each step: the
+// sender of a channel, the receive DMA of a port, or what absorbs a packet that cannot go on.
+type pump struct {
+	f     *Fabric
+	timer *vtime.Timer // for the next thing that happens here
+	step  vtime.Time   // time of a byte
+	out   stream       // bytes by when they have left the pump
+	clear vtime.Time   // when the last byte has left, or will
+	held  bool         // no byte may begin
+
+	// The packet that is being moved. Byte n of the pump is byte n+shift of the supply, and can leave from
+	// lag after that has passed.
+	busy   bool
+	begun  int64 // number of the packet's first byte
+	end    int64
+	supply *stream
+	shift  int64
+	lag    vtime.Time
+	near   *channel // the buffer that is drained; nil: a host's memory
+
+	to       *channel // whose sender this is; nil: none
+	follower *pump    // supplied by out, besides the receiver of a channel
+	watch    int64    // number of the first byte after a mark; 0: none
+	done     func()   // called when the packet has left
+	marked   func()   // called when all bytes before the mark have left
+}
+
+// begin takes up a packet of n bytes.
+func (p *pump) begin(supply *stream, first int64, lag vtime.Time, near *channel, n int64) {
+	p.busy = true
+	p.begun = p.out.next
+	p.end = p.begun + n
+	p.supply, p.shift, p.lag, p.near = supply, first-p.begun, lag, near
+}
+
+// replan works out anew what leaves, from now on, after something has changed, and tells those that it concerns.
+func (p *pump) replan() {
+	now := p.f.loop.Now()
+	if p.near != nil {
+		p.near.settle(now)
+	}
+	if p.to != nil {
+		p.to.settle(now)
+	}
+	if p.plan(now) {
+		p.tell(now)
+	}
+	p.arm(now)
+}
+
+// tell has those follow who depend on what leaves.
+func (p *pump) tell(now vtime.Time) {
+	if p.near != nil {
+		p.near.foresee(now)
+	}
+	if c := p.to; c != nil {
+		if c.reader != nil {
+			c.reader.replan()
+		} else {
+			c.await(now)
+		}
+		c.foresee(now)
+	}
+	if p.follower != nil {
+		p.follower.replan()
+	}
+}
+
+// plan works out what leaves from now on as far as the supply is known, and reports whether that is something else
+// than before.
+func (p *pump) plan(now vtime.Time) bool {
+	before, planned := p.out.next, stretch{}
+	if n := len(p.out.known); n > 0 {
+		planned = p.out.known[n-1]
+	}
+	p.cut(now)
+	if p.busy && !p.held && p.out.next < p.end {
+		p.extend(now)
+	}
+	if before != p.out.next {
+		return true
+	}
+	n := len(p.out.known)
+	return n > 0 && p.out.known[n-1] != planned
+}
+
+// cut takes back the bytes that have not begun.
+func (p *pump) cut(now vtime.Time) {
+	keep := p.out.count(now)
+	if t, ok := p.out.when(keep); ok && t-p.step < now {
+		keep++
+	}
+	p.out.cut(keep)
+	p.clear = 0
+	if n := len(p.out.known); n > 0 {
+		p.clear = p.out.known[n-1].last()
+	}
+	p.out.forget(now - p.f.memory)
+}
+
+// extend adds the bytes that leave at equal distances from now on.
+func (p *pump) extend(now vtime.Time) {
+	n := p.out.next
+	from, ok := p.supply.when(n + p.shift)
+	if !ok {
+		return
+	}
+	ready := from + p.lag
+	start := max(now, p.clear)
+	if ready > start {
+		start = ready
+	}
+	at := start + p.step
+	step, end := p.step, n
+	i := p.supply.find(n + p.shift)
+	if i < 0 { // all that is forgotten is there
+		end = p.supply.next
+		if len(p.supply.known) > 0 {
+			end = p.supply.known[0].first
+		}
+		end -= p.shift
+		i = 0
+	} else if s := &p.supply.known[i]; s.step > step && ready == start {
+		p.out.add(at, s.step, min(p.end, s.end-p.shift))
+		return
+	}
+	for ; i < len(p.supply.known) && end < p.end; i++ {
+		s := &p.supply.known[i]
+		late := s.time(end+p.shift) + p.lag - (start + vtime.Time(end-n)*step)
+		if late > 0 {
+			break
+		}
+		if s.step <= step {
+			end = s.end - p.shift
+			continue
+		}
+		// Each byte is by the difference of the steps less in time than the one before.
+		end += int64(-late/(s.step-step)) + 1
+		if end < s.end-p.shift {
+			break
+		}
+		end = s.end - p.shift
+	}
+	p.out.add(at, step, min(p.end, end))
+}
+
+// arm sets the timer to what happens next.
+func (p *pump) arm(now vtime.Time) {
+	at, ok := p.nextTime(now)
+	if !ok {
+		p.timer.Stop()
+		return
+	}
+	at = max(at, now)
+	if set, is := p.timer.Set(); !is || set != at {
+		p.timer.Reset(at)
+	}
+}
+
+func (p *pump) nextTime(now vtime.Time) (at vtime.Time, ok bool) {
+	if !p.busy {
+		return 0, false
+	}
+	if n := p.out.next; n == p.end { // the tail
+		at, ok = now, true
+		if len(p.out.known) > 0 {
+			at = p.out.known[len(p.out.known)-1].last()
+		}
+	} else if n > p.begun {
+		if t, known := p.out.when(n - 1); known && t > now {
+			at, ok = t, true
+		}
+	}
+	if p.to != nil {
+		if t, pending := p.to.signalled(); pending && (!ok || t < at) {
+			at, ok = t, true
+		}
+	}
+	if p.watch > 0 {
+		if t, known := p.out.when(p.watch - 1); known && (!ok || t < at) {
+			at, ok = t, true
+		}
+	}
+	return at, ok
+}
+
+// fire does what the timer was set for.
+func (p *pump) fire() {
+	now := p.f.loop.Now()
+	if p.to != nil {
+		p.to.obey(now)
+	}
+	if p.watch > 0 && p.out.count(now) >= p.watch {
+		p.watch = 0
+		p.marked()
+	}
+	if p.busy && p.out.count(now) >= p.end {
+		p.finish()
+		return
+	}
+	p.replan()
+}
+
+// finish lets go of the packet, whose last byte has left.
+func (p *pump) finish() {
+	p.busy = false
+	p.timer.Stop()
+	near := p.near
+	p.near = nil
+	if near != nil {
+		near.drainedAll(p)
+	}
+	p.done()
+}
