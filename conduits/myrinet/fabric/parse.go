@@ -1,0 +1,234 @@
+package fabric
+
+import (
+	"fmt"
+	"io"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// maxFile bounds the text of a topology, in bytes: enough for maxSwitches.
+const maxFile = 4 << 20
+
+// Read reads a topology from a text; name is what errors call it. Its lines are:
+//
+//	about  the testbed of two switches    # what it is, and a comment
+//	switch s0 4 LAN 4 SAN                 # its ports, from 0 on
+//	switch s1 8 SAN
+//	host   h0 s0:0 10 m                   # the port that its cable leads to; 10 m if nothing is said
+//	host   h1                             # without a cable
+//	link   s0:4 s1:0 1.5 m                # a cable between two ports
+//
+// A name stands for what a line before has called so. Errors say line and reason.
+func Read(name string, r io.Reader) (*Topology, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("topology: %s: %w", name, err)
+	}
+	if len(text) > maxFile {
+		return nil, fmt.Errorf("topology: %s has more than %d bytes", name, maxFile)
+	}
+	return Parse(name, string(text))
+}
+
+// Parse is Read of a string.
+func Parse(name, text string) (*Topology, error) {
+	p := parser{names: make(map[string]bool), ends: make(map[string]End), taken: make(map[End]bool)}
+	for i, line := range strings.Split(text, "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		if err := p.line(words); err != nil {
+			return nil, fmt.Errorf("topology: %s:%d: %w", name, i+1, err)
+		}
+	}
+	if len(p.t.Hosts) == 0 {
+		return nil, fmt.Errorf("topology: %s has no host; a line such as 'host h0 s0:0' makes one", name)
+	}
+	return &p.t, nil
+}
+
+type parser struct {
+	t     Topology
+	names map[string]bool
+	ends  map[string]End // of hosts and switches by name
+	taken map[End]bool
+}
+
+func (p *parser) line(words []string) error {
+	switch words[0] {
+	case "about":
+		if p.t.About != "" || len(words) == 1 {
+			return fmt.Errorf("one line says: about <what the topology is>")
+		}
+		p.t.About = strings.Join(words[1:], " ")
+		return nil
+	case "switch":
+		return p.addSwitch(words[1:])
+	case "host":
+		return p.addHost(words[1:])
+	case "link":
+		return p.addLink(words[1:])
+	}
+	return fmt.Errorf("%q begins no line; about, switch, host and link do", words[0])
+}
+
+func (p *parser) addSwitch(words []string) error {
+	if len(words) < 3 || len(words)%2 == 0 {
+		return fmt.Errorf("the line is: switch <name> <number> SAN|LAN ..., such as: switch s0 4 LAN 4 SAN")
+	}
+	if len(p.t.Switches) == maxSwitches {
+		return fmt.Errorf("more than %d switches", maxSwitches)
+	}
+	s := Switch{Name: words[0]}
+	for i := 1; i < len(words); i += 2 {
+		n, err := strconv.Atoi(words[i])
+		if err != nil || n < 1 || n > MaxPorts {
+			return fmt.Errorf("%q is no number of ports; a switch has 1 to %d", words[i], MaxPorts)
+		}
+		kind := SAN
+		switch words[i+1] {
+		case "LAN":
+			kind = LAN
+		case "SAN":
+		default:
+			return fmt.Errorf("%q is no kind of port; there are SAN and LAN", words[i+1])
+		}
+		for range n {
+			s.Ports = append(s.Ports, kind)
+		}
+	}
+	if err := checkPorts(&s); err != nil {
+		return err
+	}
+	if err := checkName(s.Name, p.names); err != nil {
+		return err
+	}
+	p.ends[s.Name] = SwitchEnd(p.t.AddSwitch(s.Name, s.Ports...), 0)
+	return nil
+}
+
+func (p *parser) addHost(words []string) error {
+	if len(words) == 0 {
+		return fmt.Errorf("the line is: host <name> <switch>:<port> [<length> m]")
+	}
+	if err := checkName(words[0], p.names); err != nil {
+		return err
+	}
+	h := HostEnd(p.t.AddHost(words[0]))
+	p.ends[words[0]] = h
+	if len(words) == 1 {
+		return nil
+	}
+	e, err := p.end(words[1])
+	if err != nil {
+		return err
+	}
+	return p.connect(h, e, words[2:])
+}
+
+func (p *parser) addLink(words []string) error {
+	if len(words) < 2 {
+		return fmt.Errorf("the line is: link <switch>:<port> <switch>:<port> [<length> m]")
+	}
+	a, err := p.end(words[0])
+	if err != nil {
+		return err
+	}
+	b, err := p.end(words[1])
+	if err != nil {
+		return err
+	}
+	return p.connect(a, b, words[2:])
+}
+
+func (p *parser) connect(a, b End, words []string) error {
+	length := DefaultLength
+	if len(words) > 0 {
+		var err error
+		if length, err = centimetres(words); err != nil {
+			return err
+		}
+	}
+	l := Link{[2]End{a, b}, length}
+	if err := p.t.checkLink(&l, p.taken); err != nil {
+		return err
+	}
+	p.t.Links = append(p.t.Links, l)
+	return nil
+}
+
+// end reads the port of a switch, or the name of a host.
+func (p *parser) end(word string) (End, error) {
+	name, port, isPort := strings.Cut(word, ":")
+	e, ok := p.ends[name]
+	switch {
+	case !ok:
+		return e, fmt.Errorf("no host or switch before this line is called %q", name)
+	case e.Host && isPort:
+		return e, fmt.Errorf("%s is a host, which has one port: write %s alone", name, name)
+	case !e.Host && !isPort:
+		return e, fmt.Errorf("%s is a switch: write %s:<port>", name, name)
+	case e.Host:
+		return e, nil
+	}
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		return e, fmt.Errorf("%q is no number of a port", port)
+	}
+	e.Port = n
+	return e, nil
+}
+
+// centimetres reads a length: a number and the unit m.
+func centimetres(words []string) (int, error) {
+	if len(words) != 2 || words[1] != "m" {
+		return 0, fmt.Errorf("%q is no length; it is a number and the unit, such as: 10 m", strings.Join(words, " "))
+	}
+	text := words[0]
+	for _, c := range text {
+		if (c < '0' || c > '9') && c != '.' {
+			return 0, fmt.Errorf("%q is no length in metres", text)
+		}
+	}
+	r, ok := new(big.Rat).SetString(text)
+	if !ok || len(text) > 12 {
+		return 0, fmt.Errorf("%q is no length in metres", text)
+	}
+	if r.Mul(r, big.NewRat(100, 1)); !r.IsInt() || r.Cmp(big.NewRat(MaxLength, 1)) > 0 {
+		return 0, fmt.Errorf("%q is no length of whole centimetres up to %d m", text, MaxLength/100)
+	}
+	return int(r.Num().Int64()), nil
+}
+
+// String returns the topology as Read reads it.
+func (t *Topology) String() string {
+	var b strings.Builder
+	if t.About != "" {
+		fmt.Fprintf(&b, "about %s\n", t.About)
+	}
+	for i := range t.Switches {
+		s := &t.Switches[i]
+		fmt.Fprintf(&b, "switch %s", s.Name)
+		for from := 0; from < len(s.Ports); {
+			to := from
+			for to < len(s.Ports) && s.Ports[to] == s.Ports[from] {
+				to++
+			}
+			fmt.Fprintf(&b, " %d %v", to-from, s.Ports[from])
+			from = to
+		}
+		b.WriteByte('\n')
+	}
+	for _, h := range t.Hosts {
+		fmt.Fprintf(&b, "host %s\n", h)
+	}
+	for i := range t.Links {
+		l := &t.Links[i]
+		fmt.Fprintf(&b, "link %s %s %d.%02d m\n", t.EndName(l.Ends[0]), t.EndName(l.Ends[1]), l.Length/100, l.Length%100)
+	}
+	return b.String()
+}
