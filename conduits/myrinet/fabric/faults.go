@@ -251,11 +251,12 @@ func (f *Fabric) expire(c *channel, w *worm) {
 		w.ghost = true
 		c.absorb(w)
 		p.arrival.nic.Tail(&p.arrival)
-	} else {
-		c.sink.held = false
-		c.split(w, w.start+int64(p.arrival.Taken()))
+		if reset {
+			p.arrival.nic.Reset(p)
+		}
+		return
 	}
-	if reset {
-		p.arrival.nic.Reset(p)
-	}
+	p.resetting = reset
+	c.sink.held = false
+	c.split(w, w.start+int64(p.arrival.Taken()))
 }

@@ -34,6 +34,8 @@ type Port struct {
 	in, out *channel // nil: no cable
 	arrival Arrival
 	sending Sending
+
+	resetting bool // the arrival is being ended by a reset
 }
 
 // Attach gives the port its NIC, or takes it away with nil. What is being received goes on to the NIC before.
@@ -304,6 +306,10 @@ func (p *Port) taken() {
 	p.in.sink.watch = 0
 	p.f.counts.verdict(p.arrival.verdict)
 	p.arrival.nic.Tail(&p.arrival)
+	if p.resetting {
+		p.resetting = false
+		p.arrival.nic.Reset(p)
+	}
 }
 
 // moved returns how many bytes of the packet have left a pump.

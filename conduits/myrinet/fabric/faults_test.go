@@ -1,0 +1,287 @@
+package fabric_test
+
+import (
+	"testing"
+
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
+	"github.com/aqueduct-go/aqueduct/internal/machine"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// TestRouteErrors sends packets that switches refuse: they are dropped and counted, and the next one comes.
+func TestRouteErrors(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, chain(2), constants(t))
+	sends := []fabric.Packet{
+		packet(100),                          // no route byte at all
+		packet(100, 2),                       // none at the second switch
+		packet(100, 3),                       // a port without a cable
+		packet(100, 4),                       // a port that there is not
+		packet(100, -1),                      //
+		{Head: []byte{0xc0 | 0x3f&^0x40, 0}}, // bits that no route byte has
+		{},                                   // nothing but the CRC
+		packet(0, 2, -1),                     // nothing but route and CRC: fine
+		packet(100, 2, -1),                   // good
+	}
+	next := func() {
+		if len(sends) > 0 {
+			p := sends[0]
+			sends = sends[1:]
+			b.f.Port(0).Inject(p)
+		}
+	}
+	b.nics[0].gone = next
+	next()
+	b.run(t)
+	got, want := b.f.Counts(), fabric.Counts{Delivered: 2, NoRoute: 4, NoPort: 3}
+	if got != want || b.f.InFlight() != 0 {
+		t.Errorf("%+v, want %+v; %d are left", got, want, b.f.InFlight())
+	}
+}
+
+// TestAbsorb has a host without a control program: it absorbs what comes (Myricom, link specification).
+func TestAbsorb(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, chain(2), constants(t))
+	b.f.Port(1).Attach(nil)
+	b.f.Port(0).Inject(packet(1000, 2, -1))
+	b.run(t)
+	if got := b.f.Counts(); got != (fabric.Counts{Absorbed: 1}) || b.f.InFlight() != 0 {
+		t.Errorf("%+v, %d left", got, b.f.InFlight())
+	}
+}
+
+// TestFaults has packets damaged by plan: each is counted where that happens and where it ends.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, chain(2), constants(t))
+	b.f.Plan(fabric.HostEnd(0), 0, fabric.Fault{Harm: fabric.Lost})
+	b.f.Plan(fabric.HostEnd(0), 1, fabric.Fault{Harm: fabric.Corrupted, Byte: 0, Mask: 0x80}) // no route byte any more
+	b.f.Plan(fabric.HostEnd(0), 2, fabric.Fault{Harm: fabric.Corrupted, Byte: 1, Mask: 0x02}) // another way
+	b.f.Plan(fabric.HostEnd(0), 3, fabric.Fault{Harm: fabric.Cut, Byte: 1})                   // a route byte alone
+	b.f.Plan(fabric.HostEnd(0), 4, fabric.Fault{Harm: fabric.Cut, Byte: 2})                   // without a type
+	b.f.Plan(fabric.SwitchEnd(0, 2), 3, fabric.Fault{Harm: fabric.Lost})
+	n := 0
+	b.nics[0].gone = func() {
+		if n++; n < 7 {
+			b.f.Port(0).Inject(packet(100, 2, -1))
+		}
+	}
+	b.f.Port(0).Inject(packet(100, 2, -1))
+	b.run(t)
+	got := b.f.Counts()
+	want := fabric.Counts{Delivered: 1, Lost: 2, Corrupted: 2, Cut: 2, NoRoute: 1, NoPort: 1}
+	// Packet 4 ends at the second switch: its CRC byte is missing, and so is all behind the route.
+	if got != want || b.f.InFlight() != 0 {
+		t.Errorf("%+v, want %+v; %d are left", got, want, b.f.InFlight())
+	}
+}
+
+// TestErrorRates has packets damaged by chance, which depends on the seed alone.
+func TestErrorRates(t *testing.T) {
+	t.Parallel()
+	run := func() (fabric.Counts, uint64) {
+		c := constants(t)
+		c.Error.Corrupt, c.Error.Lose, c.Error.Truncate = machine.Certain/20, machine.Certain/30, machine.Certain/40
+		b := newBed(t, chain(3), c)
+		var d vtime.Digest
+		b.Trace(&d)
+		n := 0
+		b.nics[0].gone = func() {
+			if n++; n < 1000 {
+				b.f.Port(0).Inject(packet(100, 2, 1, -1))
+			}
+		}
+		b.f.Port(0).Inject(packet(100, 2, 1, -1))
+		b.run(t)
+		return b.f.Counts(), d.Sum()
+	}
+	got, sum := run()
+	if again, same := run(); again != got || same != sum {
+		t.Errorf("%+v, then %+v", got, again)
+	}
+	// Four cables; a packet that is lost or cut does not reach the later ones.
+	if got.Corrupted < 120 || got.Corrupted > 250 || got.Lost < 80 || got.Lost > 180 || got.Cut < 60 || got.Cut > 150 {
+		t.Errorf("%+v", got)
+	}
+	if ended := got.Delivered + got.BadCRC + got.NoRoute + got.NoPort + got.Lost; ended > 1000 || ended < 950 {
+		t.Errorf("%d of 1000 packets have ended: %+v", ended, got) // others were cut within their route
+	}
+}
+
+// TestLinkFails has a link fail under a packet that reaches through it, and be repaired.
+func TestLinkFails(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, chain(3), constants(t))
+	size := 0
+	b.nics[2].tail = func(a *fabric.Arrival) { size = a.Len() }
+	b.f.Port(0).Inject(packet(1000, 2, 1, -1))
+	link := fabric.SwitchEnd(1, 1)
+	b.at(3000*ns, func() { b.f.FailLink(link) })
+	b.nics[0].gone = func() {
+		b.nics[0].gone = nil
+		b.f.Port(0).Inject(packet(1000, 2, 1, -1)) // lost
+	}
+	b.at(15_000*ns, func() { b.f.RepairLink(link); b.f.Port(0).Inject(packet(1000, 2, 1, -1)) })
+	b.run(t)
+	log := b.nics[2].log
+	if len(log) != 4 || log[1].what != "tail truncated" || log[3].what != "tail good" || size != 1001 {
+		t.Errorf("%v, the last of %d bytes", log, size)
+	}
+	// The first byte that did not reach the end of the link would have been there at 3000 ns or later; what was beyond
+	// has gone on.
+	if first := log[1].at; first < 3000*ns || first > 3000*ns+2*(cableTime+byteTime)+2*150*ns {
+		t.Errorf("the packet cut off ended at %v", first)
+	}
+	if got, want := b.f.Counts(), (fabric.Counts{Delivered: 1, BadCRC: 1, Failed: 1}); got != want || b.f.InFlight() != 0 {
+		t.Errorf("%+v, want %+v; %d are left", got, want, b.f.InFlight())
+	}
+}
+
+// TestSwitchFails has a switch fail with a packet that passes it and one that waits in it.
+func TestSwitchFails(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, chain(3), constants(t))
+	b.f.Port(0).Inject(packet(1000, 2, 1, -1))
+	b.at(100*ns, func() { b.f.Port(1).Inject(packet(1000, 2, -1)) }) // wants the same way
+	b.at(3000*ns, func() {
+		if w := b.f.Waits(); len(w) != 1 || w[0].At != fabric.SwitchEnd(1, 0) && w[0].At != fabric.SwitchEnd(1, 1) || !w[0].Owned {
+			t.Errorf("waiting: %+v", w)
+		}
+		b.f.FailSwitch(1)
+	})
+	b.at(20_000*ns, func() {
+		if b.f.InFlight() != 0 || !b.f.Port(0).Idle() || !b.f.Port(1).Idle() {
+			t.Errorf("%d packets are left", b.f.InFlight())
+		}
+		b.f.RepairSwitch(1)
+		b.f.Port(0).Inject(packet(1000, 2, 1, -1))
+	})
+	b.run(t)
+	if got := b.f.Counts(); got.Delivered != 1 || got.BadCRC != 1 || got.Failed < 2 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestLimit has receivers that do not drain: one that never accepts, one that pauses. The time limit
+// ends the packet, or all that the port holds.
+func TestLimit(t *testing.T) {
+	t.Parallel()
+	for _, reset := range []bool{false, true} {
+		for _, paused := range []bool{false, true} {
+			c := constants(t)
+			c.Limit.Time, c.Limit.Reset = 100*vtime.Microsecond, reset
+			b := newBed(t, chain(2), c)
+			n := b.nics[1]
+			first := true
+			n.head = func(a *fabric.Arrival) {
+				if paused || !first {
+					a.Accept(0)
+				}
+				if paused && first {
+					a.Watch(10)
+				}
+				first = false
+			}
+			n.in = func(a *fabric.Arrival, _ int) { a.Pause() }
+			size := -1
+			n.tail = func(a *fabric.Arrival) {
+				if size < 0 {
+					size = a.Len()
+				}
+			}
+			sent := 0
+			again := func() {
+				if sent++; sent < 4 {
+					b.f.Port(0).Inject(packet([]int{20, 20, 200, 200}[sent], 2, -1))
+				}
+			}
+			b.nics[0].gone = again
+			b.f.Port(0).Inject(packet(20, 2, -1))
+			b.run(t)
+			want := fabric.Counts{Expired: 1, Delivered: 3}
+			if reset {
+				want.Delivered = 1 // the second, and the third, whose head is in the slack buffer, are lost
+			}
+			if paused {
+				want.BadCRC = 1
+			}
+			got := b.f.Counts()
+			if wantSize := map[bool]int{false: 0, true: 10}[paused]; got != want || size != wantSize || b.f.InFlight() != 0 {
+				t.Errorf("reset %v, paused %v: %+v, want %+v; %d bytes, %d packets left; %v", reset, paused, got, want, size, b.f.InFlight(), n.log)
+			}
+			resets := 0
+			for i, e := range n.log {
+				if e.what == "reset" && n.log[i-1].what == "tail truncated" {
+					resets++
+				}
+			}
+			if resets != map[bool]int{false: 0, true: 1}[reset] {
+				t.Errorf("%d resets: %v", resets, n.log)
+			}
+		}
+	}
+}
+
+// ring3 is a circle of three switches, with a host at port 0 of each: port 1 leads on, port 2 back.
+func ring3() *fabric.Topology {
+	t := new(fabric.Topology)
+	for i := range 3 {
+		t.AddSwitch("s"+string(rune('0'+i)), fabric.SAN, fabric.SAN, fabric.SAN)
+		t.AddHost("h" + string(rune('0'+i)))
+		t.Connect(fabric.HostEnd(i), fabric.SwitchEnd(i, 0), 1000)
+	}
+	for i := range 3 {
+		t.Connect(fabric.SwitchEnd(i, 1), fabric.SwitchEnd((i+1)%3, 2), 1000)
+	}
+	return t
+}
+
+// TestDeadlock has each host of a circle send to the one before by way of the others. Each packet holds the channel that
+// another waits for: nothing moves any more, and the fabric says so. The time limit resolves it.
+func TestDeadlock(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []vtime.Time{0, vtime.Millisecond} {
+		c := constants(t)
+		c.Limit.Time = limit
+		b := newBed(t, ring3(), c)
+		for h := range 3 {
+			b.f.Port(h).Inject(packet(1000, 1, -1, -2))
+		}
+		b.run(t)
+		waits := b.f.Waits()
+		if limit > 0 {
+			if got := b.f.Counts(); got.Expired < 1 || got.Delivered+got.Expired != 3 || b.f.InFlight() > 0 {
+				t.Errorf("with a limit: %+v, %d left", got, b.f.InFlight())
+			}
+			continue
+		}
+		if len(waits) != 3 || b.f.Counts().Delivered != 0 {
+			t.Fatalf("%+v, %+v", waits, b.f.Counts())
+		}
+		for _, w := range waits {
+			if !w.Owned || w.Owner.Port != 0 || w.At.Port != 2 || w.For.Port != 1 {
+				t.Errorf("%+v", w)
+			}
+		}
+	}
+}
+
+// TestHeadOfLine has a packet wait behind another whose output is taken, though its own is free.
+func TestHeadOfLine(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, chain(3), constants(t))
+	b.nics[2].head = func(a *fabric.Arrival) {} // h2 takes nothing in, so that the way to it is blocked
+	b.f.Port(0).Inject(packet(20, 2, 1, -1))
+	b.nics[0].gone = func() {
+		b.nics[0].gone = func() {
+			b.nics[0].gone = func() { b.nics[0].gone = nil; b.f.Port(0).Inject(packet(20, 2, -1)) }
+			b.f.Port(0).Inject(packet(200, 2, 1, -1))
+		}
+		b.f.Port(0).Inject(packet(200, 2, 1, -1))
+	}
+	b.run(t)
+	if b.nics[1].packets != 0 || b.f.InFlight() == 0 {
+		t.Errorf("%d packets have passed the one that waits", b.nics[1].packets)
+	}
+}

@@ -1,0 +1,418 @@
+package fabric_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// naive is the model written down once more, as simply as can be: an event for each byte, and no arithmetic of streams.
+// What happens at one time happens in the order of the phases.
+type naive struct {
+	c        *fabric.Constants
+	topo     *fabric.Topology
+	queue    vtime.Queue[naiveEvent]
+	now      vtime.Time
+	pumps    []*naivePump // senders of channels, in the order of the fabric's channels; then sinks
+	channels int
+	log      [][]event // of each host
+	tied     bool      // two packets asked for a port at once: who gets it is not said
+}
+
+type naiveEvent struct {
+	phase int
+	p     *naivePump
+}
+
+const (
+	naiveLeave  = iota // a byte has left a pump
+	naiveArrive        // it is at the end of the cable
+	naiveSignal        // STOP or GO is at the sender
+	naiveHead          // the switch or the host looks
+	naiveStart         // a host starts its next packet
+)
+
+type naiveWorm struct {
+	route  []int // ports that are still to be asked for
+	length int
+	come   int // bytes that have come to this buffer
+	gone   int // bytes that have left it
+	state  int // 0: coming, 1: looked at soon, 2: waiting, 3: passing
+}
+
+// naivePump is a channel and the pump at its beginning, or a sink, which is no channel.
+type naivePump struct {
+	id          int
+	from, to    fabric.End
+	delay, step vtime.Time
+	sink        *naivePump // at the end of the channel; for a sink nil
+	near        *naivePump // channel whose buffer is drained; nil: memory
+	worm        *naiveWorm // that is drained
+	left        int        // bytes of the packet that have not begun
+	under       bool       // a byte is under way
+	busy, held  bool
+	copy        *naiveWorm // in the buffer at the end
+
+	buffer  []*naiveWorm
+	level   int
+	stopped bool
+	signals []bool
+	queue   []*naivePump // channels whose first worm waits
+	asked   vtime.Time
+	freed   vtime.Time
+	last    int
+	stops   uint64
+
+	packets []naivePacket // of a host, to be sent
+}
+
+type naivePacket struct {
+	wait   vtime.Time // after the one before has left
+	route  []int
+	length int
+}
+
+func newNaive(topo *fabric.Topology, c *fabric.Constants, take []vtime.Time) *naive {
+	n := &naive{c: c, topo: topo, log: make([][]event, len(topo.Hosts))}
+	for _, l := range topo.Links {
+		for d := range 2 {
+			p := &naivePump{id: len(n.pumps), from: l.Ends[d], to: l.Ends[1-d], step: c.Link.Rate.Time(1),
+				delay: vtime.Time(l.Length) * c.Link.Metre / 100, asked: -1, freed: -1, last: -1}
+			p.sink = &naivePump{step: p.step, near: p}
+			if p.to.Host {
+				p.sink.step = take[p.to.Index]
+			}
+			n.pumps = append(n.pumps, p)
+		}
+	}
+	n.channels = len(n.pumps)
+	for _, p := range n.pumps[:n.channels] {
+		p.sink.id = len(n.pumps)
+		n.pumps = append(n.pumps, p.sink)
+	}
+	return n
+}
+
+func (n *naive) at(t vtime.Time, phase int, p *naivePump) { n.queue.Push(t, naiveEvent{phase, p}) }
+
+func (n *naive) note(host int, what string) {
+	n.log[host] = append(n.log[host], event{n.now, what})
+}
+
+// run runs until nothing more happens.
+func (n *naive) run() {
+	for n.queue.Len() > 0 {
+		n.now, _ = n.queue.First()
+		var all []naiveEvent
+		for n.queue.Len() > 0 {
+			if t, _ := n.queue.First(); t != n.now {
+				break
+			}
+			_, e := n.queue.Pop()
+			all = append(all, e)
+		}
+		slices.SortStableFunc(all, func(a, b naiveEvent) int { return a.phase - b.phase })
+		var finished []*naivePump
+		for _, e := range all {
+			if e.phase == naiveLeave {
+				if n.leave(e.p) {
+					finished = append(finished, e.p)
+				}
+			} else if e.phase == naiveArrive {
+				n.arrive(e.p)
+			}
+		}
+		n.thresholds()
+		for _, e := range all {
+			if e.phase == naiveSignal {
+				e.p.held, e.p.signals = e.p.signals[0], e.p.signals[1:]
+			}
+		}
+		for _, p := range finished {
+			n.finish(p)
+		}
+		for _, e := range all {
+			if e.phase == naiveHead {
+				n.look(e.p)
+			} else if e.phase == naiveStart {
+				n.inject(e.p)
+			}
+		}
+		n.thresholds()
+		for _, p := range n.pumps {
+			n.begin(p)
+		}
+		for _, p := range n.pumps[:n.channels] {
+			n.head(p)
+		}
+	}
+}
+
+func (n *naive) leave(p *naivePump) (last bool) {
+	p.under = false
+	if p.near != nil {
+		p.near.level--
+		p.worm.gone++
+	}
+	if p.sink != nil {
+		n.at(n.now+p.delay, naiveArrive, p)
+	}
+	return p.left == 0
+}
+
+func (n *naive) arrive(p *naivePump) {
+	p.level++
+	for _, w := range p.buffer {
+		if w.come < w.length {
+			w.come++
+			return
+		}
+	}
+}
+
+func (n *naive) thresholds() {
+	for _, p := range n.pumps[:n.channels] {
+		if !p.stopped && p.level >= n.c.Slack.Stop || p.stopped && p.level <= n.c.Slack.Go {
+			p.stopped = !p.stopped
+			if p.stopped {
+				p.stops++
+			}
+			p.signals = append(p.signals, p.stopped)
+			n.at(n.now+p.delay+n.c.Link.Rate.Time(1), naiveSignal, p)
+		}
+		if p.level > n.c.Slack.Size {
+			panic(fmt.Sprintf("naive: %d bytes in a slack buffer", p.level))
+		}
+	}
+}
+
+func (n *naive) begin(p *naivePump) {
+	if !p.busy || p.under || p.left == 0 || p.held || p.near != nil && p.worm.come == p.worm.gone {
+		return
+	}
+	p.under = true
+	p.left--
+	n.at(n.now+p.step, naiveLeave, p)
+}
+
+// head notices that the first worm of a buffer has come.
+func (n *naive) head(p *naivePump) {
+	if len(p.buffer) == 0 || p.buffer[0].state != 0 || p.buffer[0].come == 0 {
+		return
+	}
+	w := p.buffer[0]
+	w.state = 1
+	var look vtime.Time
+	if !p.to.Host {
+		look = n.c.Switch.SAN
+	}
+	n.at(n.now+look, naiveHead, p)
+}
+
+func (n *naive) look(p *naivePump) {
+	w := p.buffer[0]
+	if p.to.Host {
+		n.note(p.to.Index, "head")
+		n.take(p.sink, p, w, 0)
+		return
+	}
+	out := n.output(p.to.Index, w.route[0])
+	if out.asked == n.now || out.freed == n.now {
+		n.tied = true
+	}
+	out.asked = n.now
+	if out.busy {
+		w.state = 2
+		out.queue = append(out.queue, p)
+		return
+	}
+	n.grant(out, p)
+}
+
+func (n *naive) output(s, port int) *naivePump {
+	for _, p := range n.pumps[:n.channels] {
+		if p.from == fabric.SwitchEnd(s, port) {
+			return p
+		}
+	}
+	panic("naive: no such port")
+}
+
+func (n *naive) grant(out, p *naivePump) {
+	w := p.buffer[0]
+	p.level--
+	w.gone++
+	out.last = p.to.Port
+	n.take(out, p, w, 1)
+	out.copy = &naiveWorm{route: w.route[1:], length: w.length - 1}
+	out.buffer = append(out.buffer, out.copy)
+}
+
+func (n *naive) take(p, near *naivePump, w *naiveWorm, skip int) {
+	w.state = 3
+	p.near, p.worm, p.left, p.busy = near, w, w.length-skip, true
+}
+
+func (n *naive) inject(p *naivePump) {
+	k := p.packets[0]
+	p.packets = p.packets[1:]
+	p.copy = &naiveWorm{route: k.route, length: k.length}
+	p.left, p.busy = k.length, true
+	p.buffer = append(p.buffer, p.copy)
+}
+
+func (n *naive) finish(p *naivePump) {
+	p.busy = false
+	p.freed = n.now
+	if p.near != nil {
+		p.near.buffer = p.near.buffer[1:]
+	}
+	switch {
+	case p.sink == nil:
+		if p.near.to.Host {
+			n.note(p.near.to.Index, "tail good")
+		}
+	case p.from.Host:
+		n.note(p.from.Index, "gone")
+		if len(p.packets) > 0 {
+			n.at(n.now+p.packets[0].wait, naiveStart, p)
+		}
+	case len(p.queue) > 0:
+		best := 0
+		turn := func(q *naivePump) int { return (q.to.Port - p.last - 1 + 64) % 64 }
+		for i, q := range p.queue {
+			if turn(q) < turn(p.queue[best]) {
+				best = i
+			}
+		}
+		q := p.queue[best]
+		p.queue = slices.Delete(p.queue, best, best+1)
+		if p.asked == n.now {
+			n.tied = true
+		}
+		n.grant(p, q)
+	}
+}
+
+// walks returns packets for each host along random ways, which may well be stuck for ever.
+func walks(topo *fabric.Topology, chance *rand.Rand, each, longest int) [][]naivePacket {
+	cabling := topo.Cabling()
+	all := make([][]naivePacket, len(topo.Hosts))
+	for h := range topo.Hosts {
+		for range each {
+			var k naivePacket
+			k.wait = vtime.Time(chance.IntN(2000)) * ns
+			at := topo.Links[cabling.Link(fabric.HostEnd(h))].Other(fabric.HostEnd(h))
+			for steps := chance.IntN(6); !at.Host; steps-- {
+				var ends []fabric.End // of where it can go from here
+				for port := range topo.Switches[at.Index].Ports {
+					e := fabric.SwitchEnd(at.Index, port)
+					if l := cabling.Link(e); l >= 0 && (steps > 0) != topo.Links[l].Other(e).Host {
+						ends = append(ends, e)
+					}
+				}
+				e := ends[chance.IntN(len(ends))]
+				k.route = append(k.route, e.Port)
+				at = topo.Links[cabling.Link(e)].Other(e)
+			}
+			k.length = len(k.route) + 5 + chance.IntN(longest)
+			all[h] = append(all[h], k)
+		}
+	}
+	return all
+}
+
+// TestNaive compares the fabric with the naive one on random topologies with cables of random lengths, and random
+// traffic: when heads and tails come, when packets have left, and how many STOPs are sent. Some hosts are slow.
+func TestNaive(t *testing.T) {
+	t.Parallel()
+	tied, stops := 0, uint64(0)
+	const runs = 20
+	for seed := range uint64(runs) {
+		chance := rand.New(rand.NewPCG(seed, 1))
+		topo, err := fabric.Shape{Hosts: 1 + int(seed%3)}.Random(3+int(seed%5), seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range topo.Links {
+			topo.Links[i].Length = 1 + chance.IntN(1000)
+		}
+		c := constants(t)
+		if seed%4 == 0 {
+			c.Slack.Stop, c.Slack.Go = 20, 3 // senders run dry
+		}
+		take := make([]vtime.Time, len(topo.Hosts))
+		for i := range take {
+			take[i] = c.Link.Rate.Time(1)
+			if chance.IntN(3) == 0 {
+				take[i] += vtime.Time(chance.IntN(20_000))
+			}
+		}
+		packets := walks(topo, chance, 12, []int{30, 300, 2000}[seed%3])
+
+		n := newNaive(topo, c, take)
+		b := newBed(t, topo, c)
+		for h, nic := range b.nics {
+			p := n.pumps[slices.IndexFunc(n.pumps, func(p *naivePump) bool { return p.from == fabric.HostEnd(h) })]
+			p.packets = packets[h]
+			n.at(p.packets[0].wait, naiveStart, p)
+			nic.head = func(a *fabric.Arrival) { a.Accept(take[h]) }
+			s := &source{bed: b, nic: nic, packets: packets[h]}
+			nic.gone = s.again
+			s.again()
+		}
+		n.run()
+		if n.tied {
+			tied++
+			continue
+		}
+		b.RunUntil(n.now)
+		for h, nic := range b.nics {
+			if !slices.Equal(nic.log, n.log[h]) {
+				t.Fatalf("seed %d, %s, host %d:\n%v\nwant\n%v", seed, topo.About, h, nic.log, n.log[h])
+			}
+		}
+		for i, load := range b.f.Traffic() {
+			stops += load.Stops
+			if load.Stops != n.pumps[i].stops {
+				t.Errorf("seed %d: %d STOPs along %s, want %d", seed, load.Stops, topo.EndName(load.From), n.pumps[i].stops)
+			}
+		}
+	}
+	if tied > runs/4 || stops < 200 {
+		t.Errorf("%d of %d runs say nothing, as packets were tied; %d STOPs in the others", tied, runs, stops)
+	}
+}
+
+// source sends packets one after the other.
+type source struct {
+	*bed
+	nic     *nic
+	packets []naivePacket
+}
+
+func (s *source) again() {
+	if len(s.packets) > 0 {
+		s.At(s.Now()+s.packets[0].wait, s, 0, 0)
+	}
+}
+
+func (s *source) Fire(_, _ uint64) {
+	k := s.packets[0]
+	s.packets = s.packets[1:]
+	topo := s.f.Topology()
+	cabling := topo.Cabling()
+	e := fabric.HostEnd(s.nic.port.Host())
+	var p fabric.Packet
+	for _, port := range k.route {
+		e = topo.Links[cabling.Link(e)].Other(e)
+		p.Head = append(p.Head, fabric.RouteByte(port-e.Port))
+		e.Port = port
+	}
+	p.Body = make([]byte, k.length-1-len(k.route))
+	s.nic.port.Inject(p)
+}
