@@ -1,0 +1,161 @@
+package routing
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// MappingType is the type of mapping packets (Myricom, gm_types.h): the two bytes behind the route.
+const MappingType = 0x700f
+
+// MessageKind is what a mapping packet is for; the two bytes behind the type.
+type MessageKind uint16
+
+// Kinds of mapping packets.
+const (
+	Probe  MessageKind = 1 + iota // comes back to its sender if there are the switches that its route leads through
+	Scout                         // asks a host for its name
+	Reply                         // answers a Scout
+	Routes                        // tells a host its routes
+	Taken                         // answers Routes
+)
+
+// Message is a mapping packet behind its route.
+type Message struct {
+	Kind    MessageKind
+	Serial  uint32  // of the question, which its answer repeats
+	From    string  // name of the host that sends it
+	Back    []byte  // Scout, Routes: the route of the answer
+	Entries []Entry // Routes
+}
+
+// Entry is the way from a host to another one: the route bytes of its legs, and the hosts between them.
+type Entry struct {
+	To      string
+	Legs    [][]byte
+	Transit []string // one less than legs
+}
+
+// maxEntries bounds a list of routes.
+const maxEntries = 1<<16 - 1
+
+// Append appends the bytes of m to b. Names and routes are of up to 255 bytes, and so is the number of legs.
+func (m *Message) Append(b []byte) []byte {
+	b = binary.BigEndian.AppendUint16(b, MappingType)
+	b = binary.BigEndian.AppendUint16(b, uint16(m.Kind))
+	b = binary.BigEndian.AppendUint32(b, m.Serial)
+	b = appendShort(b, m.From)
+	b = appendShort(b, m.Back)
+	b = binary.BigEndian.AppendUint16(b, uint16(len(m.Entries)))
+	for i := range m.Entries {
+		e := &m.Entries[i]
+		b = appendShort(b, e.To)
+		b = append(b, byte(len(e.Legs)))
+		for j, leg := range e.Legs {
+			if j > 0 {
+				b = appendShort(b, e.Transit[j-1])
+			}
+			b = appendShort(b, leg)
+		}
+	}
+	return b
+}
+
+func appendShort[T string | []byte](b []byte, s T) []byte {
+	return append(append(b, byte(len(s))), s...)
+}
+
+// errForeign says that a packet is of a type for others.
+var errForeign = errors.New("routing: no mapping packet")
+
+// Decode reads a mapping packet, behind its route. What it returns lies in the same memory. A packet of another type is an error too.
+func Decode(b []byte) (Message, error) {
+	d := decoder{rest: b}
+	if d.uint16() != MappingType || d.short {
+		return Message{}, errForeign
+	}
+	m := Message{Kind: MessageKind(d.uint16()), Serial: uint32(d.uint16())<<16 | uint32(d.uint16())}
+	m.From = string(d.bytes())
+	m.Back = d.bytes()
+	n := int(d.uint16())
+	for range n {
+		if d.short {
+			break
+		}
+		m.Entries = append(m.Entries, d.entry())
+	}
+	switch {
+	case d.short:
+		return Message{}, fmt.Errorf("routing: a mapping packet of %d bytes ends too early", len(b))
+	case len(d.rest) > 0:
+		return Message{}, fmt.Errorf("routing: a mapping packet of %d bytes has %d too many", len(b), len(d.rest))
+	case m.Kind < Probe || m.Kind > Taken:
+		return Message{}, fmt.Errorf("routing: a mapping packet of unknown kind %d", m.Kind)
+	case n > 0 && m.Kind != Routes:
+		return Message{}, fmt.Errorf("routing: a mapping packet of kind %d with routes", m.Kind)
+	}
+	if err := spelled(m.From); err != nil {
+		return Message{}, err
+	}
+	return m, nil
+}
+
+// spelled reports whether a name from the network may be one.
+func spelled(name string) error {
+	if name == "" {
+		return errors.New("routing: a mapping packet without a name")
+	}
+	for _, c := range []byte(name) {
+		if c <= ' ' || c > '~' {
+			return fmt.Errorf("routing: a mapping packet with the name %q", name)
+		}
+	}
+	return nil
+}
+
+// decoder takes a packet apart.
+type decoder struct {
+	rest  []byte
+	short bool // something was missing
+}
+
+func (d *decoder) take(n int) []byte {
+	if d.short || n > len(d.rest) {
+		d.short = true
+		return nil
+	}
+	b := d.rest[:n]
+	d.rest = d.rest[n:]
+	return b
+}
+
+func (d *decoder) uint16() uint16 {
+	if b := d.take(2); b != nil {
+		return binary.BigEndian.Uint16(b)
+	}
+	return 0
+}
+
+func (d *decoder) byte() int {
+	if b := d.take(1); b != nil {
+		return int(b[0])
+	}
+	return 0
+}
+
+func (d *decoder) bytes() []byte { return d.take(d.byte()) }
+
+func (d *decoder) entry() (e Entry) {
+	e.To = string(d.bytes())
+	for i := range d.byte() {
+		if d.short {
+			break
+		}
+		if i > 0 {
+			e.Transit = append(e.Transit, string(d.bytes()))
+		}
+		e.Legs = append(e.Legs, d.bytes())
+	}
+	return e
+}
