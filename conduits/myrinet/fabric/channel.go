@@ -52,6 +52,12 @@ func (c *channel) drainedAt(t vtime.Time) int64 {
 
 // settle notes the signals that the buffer has sent until now.
 func (c *channel) settle(now vtime.Time) {
+	if c.nextSet && c.next <= now {
+		c.note(now)
+	}
+}
+
+func (c *channel) note(now vtime.Time) {
 	for c.nextSet && c.next <= now {
 		c.stopping = !c.stopping
 		if c.stopping {
@@ -64,8 +70,12 @@ func (c *channel) settle(now vtime.Time) {
 
 // foresee works out when the buffer sends its next signal.
 func (c *channel) foresee(now vtime.Time) {
-	c.next, c.nextSet = c.crossing(now)
-	if c.busy {
+	next, set := c.crossing(now)
+	if next == c.next && set == c.nextSet {
+		return
+	}
+	c.next, c.nextSet = next, set
+	if c.busy && c.signals.Len() == 0 {
 		c.arm(now)
 	}
 }
@@ -161,16 +171,14 @@ func (c *channel) crossingGo(from vtime.Time) (vtime.Time, bool) {
 func (c *channel) send(w *worm) {
 	w.start, w.end = c.begun, c.pump.end
 	w.ghost = w.ghost || c.dead > 0
-	first := c.worms.Len() == 0
+	if c.worms.Len() == 0 {
+		c.since = c.f.loop.Now()
+	}
 	c.worms.Push(w)
 	c.stats.Packets++
 	c.stats.Bytes += int64(w.len())
 	c.f.damage(c, w)
 	c.replan()
-	if first {
-		c.since = c.f.loop.Now()
-		c.await(c.since)
-	}
 }
 
 // await sets the timer for when the switch or the host looks at the first packet.
@@ -198,9 +206,9 @@ func (c *channel) look(w *worm) vtime.Time {
 	if c.port != nil || w.ghost || w.len() == 0 {
 		return 0
 	}
-	out, kind, _ := c.f.output(c, w)
-	if out == nil {
-		kind = c.kinds[1]
+	kind := c.kinds[1]
+	if out := c.f.output(c, w); out != nil {
+		kind = out.kinds[0]
 	}
 	return c.f.constants.through(c.kinds[1], kind)
 }
@@ -212,7 +220,6 @@ func (c *channel) absorb(w *worm) {
 	c.sink.done = func() {}
 	c.drain(c.sink, w, 0)
 	c.sink.replan()
-	c.foresee(c.f.loop.Now())
 }
 
 // drain gives the first packet to a pump, without its first bytes.

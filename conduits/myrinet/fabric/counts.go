@@ -80,7 +80,7 @@ func (f *Fabric) Waits() (all []Wait) {
 		if c.port != nil || c.worms.Len() == 0 || (*c.worms.At(0)).state != waiting {
 			continue
 		}
-		out, _, _ := f.output(c, *c.worms.At(0))
+		out := f.output(c, *c.worms.At(0))
 		w := Wait{At: c.ends[1], For: out.ends[0], Since: c.since}
 		if out.busy && out.near != nil {
 			w.Owner, w.Owned = out.near.ends[1], true

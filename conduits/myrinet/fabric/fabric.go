@@ -60,8 +60,10 @@ func New(loop *vtime.Loop, t *Topology, c *Constants) (*Fabric, error) {
 func (f *Fabric) addChannel(from, to End, delay vtime.Time) {
 	c := &channel{index: len(f.channels), ends: [2]End{from, to}, delay: delay, last: -1}
 	c.pump = pump{f: f, step: f.period, to: c}
+	c.out.known = c.store[:0]
 	c.timer = f.loop.NewTimer(f, uint64(c.index), senderEvent)
 	c.sink = &pump{f: f, step: f.period}
+	c.sink.out.known = c.sink.store[:0]
 	c.sink.timer = f.loop.NewTimer(f, uint64(c.index), sinkEvent)
 	c.head = f.loop.NewTimer(f, uint64(c.index), headEvent)
 	for i, e := range c.ends {
@@ -148,10 +150,10 @@ func (f *Fabric) look(c *channel) {
 
 // route gives the first packet of a buffer the output that it asks for, or has it wait for that.
 func (f *Fabric) route(c *channel, w *worm) {
-	out, _, count := f.output(c, w)
+	out := f.output(c, w)
 	switch {
 	case out == nil:
-		*count++
+		*w.fault++
 		c.absorb(w)
 	case w.len() == 1: // it was cut off behind the route byte
 		c.absorb(w)
@@ -165,19 +167,27 @@ func (f *Fabric) route(c *channel, w *worm) {
 	}
 }
 
-// output returns the channel that a packet at a switch asks for, and the kind of its port; or what to count.
-func (f *Fabric) output(c *channel, w *worm) (out *channel, k Kind, count *uint64) {
-	b, there := w.packet.at(0)
+// output returns the channel that a packet at a switch asks for, or nil: w.fault then counts such packets.
+func (f *Fabric) output(c *channel, w *worm) *channel {
+	if !w.looked {
+		w.looked = true
+		w.out, w.fault = f.choose(c.ends[1], w.packet)
+	}
+	return w.out
+}
+
+func (f *Fabric) choose(in End, p Packet) (out *channel, fault *uint64) {
+	b, there := p.at(0)
 	delta, ok := RouteDelta(b)
 	if !there || !ok {
-		return nil, 0, &f.counts.NoRoute
+		return nil, &f.counts.NoRoute
 	}
-	outputs := f.outputs[c.ends[1].Index]
-	port := c.ends[1].Port + delta
+	outputs := f.outputs[in.Index]
+	port := in.Port + delta
 	if port < 0 || port >= len(outputs) || outputs[port] == nil {
-		return nil, 0, &f.counts.NoPort
+		return nil, &f.counts.NoPort
 	}
-	return outputs[port], outputs[port].kinds[0], nil
+	return outputs[port], nil
 }
 
 // grant gives an output to the first packet of a buffer.
@@ -193,7 +203,6 @@ func (f *Fabric) grant(out, c *channel) {
 	out.obey(now)
 	c.drain(&out.pump, w, 1)
 	out.send(f.worm(w.packet.Skip(1), w.verdict))
-	c.foresee(now)
 }
 
 // release gives an output, which is free again, to the next input that waits for it: round robin.

@@ -217,7 +217,7 @@ func (f *Fabric) empty(c *channel) {
 
 // withdraw takes a packet out of the queue of its output, and has it absorbed.
 func (f *Fabric) withdraw(c *channel, w *worm) {
-	if out, _, _ := f.output(c, w); out != nil {
+	if out := f.output(c, w); out != nil {
 		out.queue &^= 1 << c.ends[1].Port
 		out.stats.Waited += f.loop.Now() - c.since
 	}

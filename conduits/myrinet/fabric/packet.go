@@ -81,6 +81,9 @@ type worm struct {
 	verdict    Verdict
 	ghost      bool // noise, which the end of the cable absorbs
 	state      wormState
+	looked     bool     // out and fault say where it goes at the switch that it comes to
+	out        *channel // nil: nowhere
+	fault      *uint64  // what counts that
 }
 
 type wormState uint8

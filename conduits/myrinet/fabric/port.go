@@ -180,8 +180,8 @@ func (s *Sending) Abort() {
 	c.cut(now)
 	c.trim(c.out.next)
 	c.pump.end = c.out.next
-	c.tell(now)
-	c.arm(now)
+	c.fresh = true
+	c.replan()
 }
 
 // Arrival is a packet that a port receives: what the receive DMA does. A port has one at a time.
@@ -252,7 +252,6 @@ func (a *Arrival) Accept(period vtime.Time) {
 	c.sink.done = a.port.taken
 	c.drain(c.sink, w, 0)
 	c.sink.replan()
-	c.foresee(c.f.loop.Now())
 }
 
 // Pause takes no more bytes in after the one under way, until Accept is called. The time limit runs meanwhile.

@@ -9,12 +9,14 @@ type pump struct {
 	timer *vtime.Timer // for the next thing that happens here
 	step  vtime.Time   // time of a byte
 	out   stream       // bytes by when they have left the pump
+	store [4]stretch   // of out, as long as that is enough
 	clear vtime.Time   // when the last byte has left, or will
 	held  bool         // no byte may begin
 
 	// The packet that is being moved. Byte n of the pump is byte n+shift of the supply, and can leave from
 	// lag after that has passed.
 	busy   bool
+	fresh  bool  // nobody has been told of the packet yet
 	begun  int64 // number of the packet's first byte
 	end    int64
 	supply *stream
@@ -31,7 +33,7 @@ type pump struct {
 
 // begin takes up a packet of n bytes.
 func (p *pump) begin(supply *stream, first int64, lag vtime.Time, near *channel, n int64) {
-	p.busy = true
+	p.busy, p.fresh = true, true
 	p.begun = p.out.next
 	p.end = p.begun + n
 	p.supply, p.shift, p.lag, p.near = supply, first-p.begun, lag, near
@@ -73,22 +75,23 @@ func (p *pump) tell(now vtime.Time) {
 // plan works out what leaves from now on as far as the supply is known, and reports whether that is something else
 // than before.
 func (p *pump) plan(now vtime.Time) bool {
-	before, planned := p.out.next, stretch{}
-	if n := len(p.out.known); n > 0 {
-		planned = p.out.known[n-1]
+	before, last, clear := p.out.next, stretch{}, p.clear
+	if clear > now {
+		last = p.out.known[len(p.out.known)-1]
+		p.cut(now)
 	}
-	p.cut(now)
+	p.out.forget(now - p.f.memory)
 	if p.busy && !p.held && p.out.next < p.end {
 		p.extend(now)
 	}
-	if before != p.out.next {
+	if p.fresh || before != p.out.next || clear != p.clear {
+		p.fresh = false
 		return true
 	}
-	n := len(p.out.known)
-	return n > 0 && p.out.known[n-1] != planned
+	return clear > now && p.out.known[len(p.out.known)-1] != last
 }
 
-// cut takes back the bytes that have not begun.
+// cut takes back the bytes that have not begun, some of which there are, or one that has.
 func (p *pump) cut(now vtime.Time) {
 	keep := p.out.count(now)
 	if t, ok := p.out.when(keep); ok && t-p.step < now {
@@ -99,7 +102,6 @@ func (p *pump) cut(now vtime.Time) {
 	if n := len(p.out.known); n > 0 {
 		p.clear = p.out.known[n-1].last()
 	}
-	p.out.forget(now - p.f.memory)
 }
 
 // extend adds the bytes that leave at equal distances from now on.
@@ -125,7 +127,7 @@ func (p *pump) extend(now vtime.Time) {
 		end -= p.shift
 		i = 0
 	} else if s := &p.supply.known[i]; s.step > step && ready == start {
-		p.out.add(at, s.step, min(p.end, s.end-p.shift))
+		p.add(at, s.step, min(p.end, s.end-p.shift))
 		return
 	}
 	for ; i < len(p.supply.known) && end < p.end; i++ {
@@ -145,7 +147,12 @@ func (p *pump) extend(now vtime.Time) {
 		}
 		end = s.end - p.shift
 	}
-	p.out.add(at, step, min(p.end, end))
+	p.add(at, step, min(p.end, end))
+}
+
+func (p *pump) add(at, step vtime.Time, end int64) {
+	p.clear = at + vtime.Time(end-1-p.out.next)*step
+	p.out.add(at, step, end)
 }
 
 // arm sets the timer to what happens next.
@@ -165,15 +172,11 @@ func (p *pump) nextTime(now vtime.Time) (at vtime.Time, ok bool) {
 	if !p.busy {
 		return 0, false
 	}
-	if n := p.out.next; n == p.end { // the tail
-		at, ok = now, true
-		if len(p.out.known) > 0 {
-			at = p.out.known[len(p.out.known)-1].last()
-		}
-	} else if n > p.begun {
-		if t, known := p.out.when(n - 1); known && t > now {
-			at, ok = t, true
-		}
+	switch {
+	case p.out.next == p.end: // the tail
+		at, ok = max(p.clear, now), true
+	case p.clear > now: // more may have come until then
+		at, ok = p.clear, true
 	}
 	if p.to != nil {
 		if t, pending := p.to.signalled(); pending && (!ok || t < at) {
@@ -191,6 +194,7 @@ func (p *pump) nextTime(now vtime.Time) (at vtime.Time, ok bool) {
 // fire does what the timer was set for.
 func (p *pump) fire() {
 	now := p.f.loop.Now()
+	held := p.held
 	if p.to != nil {
 		p.to.obey(now)
 	}
@@ -198,11 +202,15 @@ func (p *pump) fire() {
 		p.watch = 0
 		p.marked()
 	}
-	if p.busy && p.out.count(now) >= p.end {
+	switch {
+	case !p.busy:
+	case p.clear > now && held == p.held:
+		p.arm(now)
+	case p.clear <= now && p.out.next == p.end:
 		p.finish()
-		return
+	default:
+		p.replan()
 	}
-	p.replan()
 }
 
 // finish lets go of the packet, whose last byte has left.
