@@ -5,13 +5,14 @@ import "github.com/aqueduct-go/aqueduct/internal/vtime"
 // pump moves the bytes of one packet after the other, as fast as they come but at most one each step: the
 // sender of a channel, the receive DMA of a port, or what absorbs a packet that cannot go on.
 type pump struct {
-	f     *Fabric
-	timer *vtime.Timer // for the next thing that happens here
-	step  vtime.Time   // time of a byte
-	out   stream       // bytes by when they have left the pump
-	store [4]stretch   // of out, as long as that is enough
-	clear vtime.Time   // when the last byte has left, or will
-	held  bool         // no byte may begin
+	f      *Fabric
+	timer  *vtime.Timer // for the next thing that happens here
+	step   vtime.Time   // time of a byte
+	out    stream       // bytes by when they have left the pump
+	store  [4]stretch   // of out, as long as that is enough
+	before []stretch    // what was planned before
+	clear  vtime.Time   // when the last byte has left, or will
+	held   bool         // no byte may begin
 
 	// The packet that is being moved. Byte n of the pump is byte n+shift of the supply, and can leave from
 	// lag after that has passed.
@@ -39,8 +40,20 @@ func (p *pump) begin(supply *stream, first int64, lag vtime.Time, near *channel,
 	p.supply, p.shift, p.lag, p.near = supply, first-p.begun, lag, near
 }
 
+// change is what has become of a stream since it was looked at before.
+type change uint8
+
+const (
+	same   change = iota
+	longer        // bytes have been added
+	other
+)
+
 // replan works out anew what leaves, from now on, after something has changed, and tells those that it concerns.
-func (p *pump) replan() {
+func (p *pump) replan() { p.follow(other) }
+
+// follow is replan after the supply has changed. It reports what has become of what leaves.
+func (p *pump) follow(supply change) change {
 	now := p.f.loop.Now()
 	if p.near != nil {
 		p.near.settle(now)
@@ -48,47 +61,55 @@ func (p *pump) replan() {
 	if p.to != nil {
 		p.to.settle(now)
 	}
-	if p.plan(now) {
-		p.tell(now)
+	how := p.plan(now, supply)
+	if how != same {
+		p.tell(now, how)
 	}
 	p.arm(now)
+	return how
 }
 
 // tell has those follow who depend on what leaves.
-func (p *pump) tell(now vtime.Time) {
+func (p *pump) tell(now vtime.Time, how change) {
 	if p.near != nil {
 		p.near.foresee(now)
 	}
 	if c := p.to; c != nil {
-		if c.reader != nil {
-			c.reader.replan()
-		} else {
+		switch {
+		case c.reader == nil:
 			c.await(now)
+			c.foresee(now)
+		case c.reader.follow(how) == same: // else it has told the channel
+			c.foresee(now)
 		}
-		c.foresee(now)
 	}
 	if p.follower != nil {
-		p.follower.replan()
+		p.follower.follow(how)
 	}
 }
 
 // plan works out what leaves from now on as far as the supply is known, and reports whether that is something else
 // than before.
-func (p *pump) plan(now vtime.Time) bool {
-	before, last, clear := p.out.next, stretch{}, p.clear
-	if clear > now {
-		last = p.out.known[len(p.out.known)-1]
+func (p *pump) plan(now vtime.Time, supply change) change {
+	before, taken := p.out.next, false
+	if p.clear > now && supply == other {
+		p.before = append(p.before[:0], p.out.known...)
 		p.cut(now)
+		taken = p.out.next < before
 	}
-	p.out.forget(now - p.f.memory)
 	if p.busy && !p.held && p.out.next < p.end {
 		p.extend(now)
 	}
-	if p.fresh || before != p.out.next || clear != p.clear {
-		p.fresh = false
-		return true
+	how := same
+	switch {
+	case p.fresh, taken && !p.out.continues(p.before):
+		how = other
+	case p.out.next > before:
+		how = longer
 	}
-	return clear > now && p.out.known[len(p.out.known)-1] != last
+	p.fresh = false
+	p.out.forget(now - p.f.memory)
+	return how
 }
 
 // cut takes back the bytes that have not begun, some of which there are, or one that has.
@@ -175,7 +196,7 @@ func (p *pump) nextTime(now vtime.Time) (at vtime.Time, ok bool) {
 	switch {
 	case p.out.next == p.end: // the tail
 		at, ok = max(p.clear, now), true
-	case p.clear > now: // more may have come until then
+	case p.clear > now && p.supply.next > p.out.next+p.shift: // what comes late
 		at, ok = p.clear, true
 	}
 	if p.to != nil {

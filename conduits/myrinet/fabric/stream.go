@@ -112,3 +112,18 @@ func (s *stream) add(at, step vtime.Time, end int64) {
 	}
 	s.known = append(s.known, stretch{at, step, first, end})
 }
+
+// continues reports whether a stream has all the bytes that it had when these stretches were known, at the same times.
+func (s *stream) continues(before []stretch) bool {
+	last := len(before) - 1
+	if len(s.known) <= last {
+		return false
+	}
+	for i := range before {
+		k, b := &s.known[i], &before[i]
+		if k.at != b.at || k.first != b.first || k.end != b.end && (i < last || k.end < b.end) || k.step != b.step && b.end > b.first+1 {
+			return false
+		}
+	}
+	return true
+}
