@@ -42,6 +42,8 @@ var rooms = []room{
 	{"bench/paper", "it repeats experiments below the library too: on the adapter alone, and on its hardware",
 		[]string{"bench/plot", "core", "extended", "extended/coll/...", "conduits/sci/sisci", "conduits/sci/hardware", "internal/machine", "internal/vtime"},
 		[]string{".", "internal/shm"}},
+	{"bench/topology", "it draws networks, and what of them is busy",
+		[]string{"conduits/myrinet/fabric", "conduits/myrinet/routing", "internal/vtime"}, nil},
 
 	{".", "the front door alone wires conduits, bootstrap and core together",
 		[]string{"core", "spawner", "conduits/loopback", "conduits/mpi/libmpi", "conduits/mpi/scampi", "conduits/nbrhd", "conduits/sci", "conduits/udp", "internal/stacks", "internal/vtime"}, nil},
@@ -62,7 +64,7 @@ var rooms = []room{
 	{"conduits/myrinet/fabric", "hardware knows virtual time and machine files",
 		[]string{"internal/..."}, nil},
 	{"conduits/myrinet/routing", "it finds ways through the fabric, and its mapper is a program of hosts there",
-		[]string{"conduits/myrinet/fabric", "internal/vtime"}, []string{"internal/fifo", "internal/machine"}},
+		[]string{"conduits/myrinet/fabric", "internal/fifo", "internal/vtime"}, []string{"internal/machine"}},
 	{"conduits/mpi", "it stands on any library that can match messages",
 		[]string{"core", "core/settings", "internal/..."}, []string{"core/coretest", "conduits/mpi/mpitest"}},
 	{"conduits/mpi/matching", "a state machine: calls and messages in, messages and completions out", []string{"internal/fifo"}, nil},

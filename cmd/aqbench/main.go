@@ -6,6 +6,7 @@
 //	aqbench tune [options]    algorithms of collectives, and the table that chooses among them
 //	aqbench sim [options]     the speed of simulation, beside SimGrid
 //	aqbench schedule [options]  a collective of many ranks by its schedule, on a cost model
+//	aqbench topology SHAPE    a picture of a Myrinet
 //	aqbench paper EXPERIMENT  published experiments, repeated on models of their machines
 //
 // aqbench VERB --help lists the options of a verb; docs/benchmarks.md says how to read the

@@ -87,6 +87,7 @@ var verbs = []verb{
 	},
 	{name: "sim", about: "the speed of simulation: kernel, bare network beside SimGrid, the whole library", own: runSim},
 	{name: "schedule", about: "a collective of up to millions of ranks by its schedule, on a cost model", own: runSchedule},
+	{name: "topology", about: "a picture of a Myrinet: tree, a route with its in-transit hosts, load of the channels", own: runTopology},
 }
 
 // tools describes the tools that measure a conduit's network.

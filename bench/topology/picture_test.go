@@ -1,0 +1,126 @@
+package topology_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aqueduct-go/aqueduct/bench/topology"
+)
+
+// figure1 is the ring of figure 1 of Coll et al.
+const figure1 = `about figure 1
+switch 0 8 SAN
+switch 1 8 SAN
+switch 2 8 SAN
+switch 4 8 SAN
+switch 6 8 SAN
+link 0:1 4:0
+link 4:1 6:0
+link 6:1 1:0
+link 1:1 2:0
+link 2:1 0:0
+host h0 0:7
+host h1 1:7
+host h2 2:7
+host h4 4:7
+host h6 6:7
+host alone
+`
+
+func draw(t *testing.T, p topology.Plan) string {
+	t.Helper()
+	picture, err := p.Make()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := picture(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestPicture draws the route of figure 1 and the traffic beside it: a document that is well-formed, with all that
+// there is.
+func TestPicture(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "figure1")
+	if err := os.WriteFile(file, []byte(figure1), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	p := topology.Plan{Topology: file, Scheme: "in-transit", Root: "0", Route: "h4,h1", Size: 256, Machine: "myrinet"}
+	got := draw(t, p)
+	if again := draw(t, p); again != got {
+		t.Error("drawn twice, it differs")
+	}
+	d := xml.NewDecoder(strings.NewReader(got))
+	for {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for what, n := range map[string]int{
+		`class="route"`:             6, // two cables of hosts twice, and two between switches
+		`class="transit"`:           1,
+		`class="up"`:                5, // one for each link between switches
+		`stroke-width="2.6"`:        8, // both channels of four links of the tree
+		"in transit":                1,
+		"busy ":                     2*10 + 1,
+		"h6, in transit":            1,
+		"through 4 switches, by h6": 1,
+	} {
+		// The note and the title of the host in transit say more of the route.
+		if got := strings.Count(got, what); got < n {
+			t.Errorf("%q is there %d times, want %d", what, got, n)
+		}
+	}
+	p.Scheme = "up*/down*"
+	if got := draw(t, p); strings.Contains(got, `class="transit"`) || !strings.Contains(got, "from h4 to h1 through 4 switches. ") {
+		t.Error("up*/down* has a host in transit, or another way")
+	}
+}
+
+// TestShapes draws a topology of each shape, and writes one as text.
+func TestShapes(t *testing.T) {
+	t.Parallel()
+	for _, shape := range []string{"line:3", "ring:4", "mesh:3x2", "torus:3x3", "fat-tree:2x3", "random:12"} {
+		if got := draw(t, topology.Plan{Topology: shape, Hosts: 2, Scheme: "up*/down*"}); !strings.HasSuffix(got, "</svg>\n") {
+			t.Errorf("%s: %s", shape, got)
+		}
+	}
+	if got := draw(t, topology.Plan{Topology: "line:1", Hosts: 1, Text: true}); !strings.Contains(got, "switch s0 8 SAN\nhost h0\nlink h0 s0:0 10.00 m") {
+		t.Error(got)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	good := topology.Plan{Topology: "ring:4", Hosts: 1, Scheme: "up*/down*", Machine: "myrinet"}
+	for want, change := range map[string]func(*topology.Plan){
+		"no such file":                    func(p *topology.Plan) { p.Topology = "nothing" },
+		`"star:4" is no shape`:            func(p *topology.Plan) { p.Topology = "star:4" },
+		`"a" is no number`:                func(p *topology.Plan) { p.Topology = "mesh:a" },
+		"of 0 switches":                   func(p *topology.Plan) { p.Topology = "random:0" },
+		`no routes are called "best"`:     func(p *topology.Plan) { p.Scheme = "best" },
+		`no switch is called "s9"`:        func(p *topology.Plan) { p.Root = "s9" },
+		`no host is called "x"`:           func(p *topology.Plan) { p.Route = "x,h1" },
+		`no host is called ""`:            func(p *topology.Plan) { p.Route = "h1" },
+		"no route leads from h1 to h1":    func(p *topology.Plan) { p.Route = "h1,h1" },
+		"packets of -1 bytes":             func(p *topology.Plan) { p.Size = -1 },
+		`no machine is called "ethernet"`: func(p *topology.Plan) { p.Size, p.Machine = 1, "ethernet" },
+	} {
+		p := good
+		change(&p)
+		if _, err := p.Make(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package topology
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/routing"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// Plan says what is to be drawn.
+type Plan struct {
+	Topology string // a shape with its sizes, such as mesh:4x3, or the path of a file
+	Hosts    int    // of each switch of a shape
+	Seed     uint64
+	Scheme   string // of routes; one of Schemes
+	Root     string // switch; "": the one in the middle
+	Route    string // "from,to"; "": none
+	Size     int    // payload of packets of a saturated network; 0: no traffic
+	Machine  string // constants of the fabric
+	Text     bool   // the topology as text, no picture
+}
+
+// Shapes are what Plan.Topology can be besides a file.
+var Shapes = []string{"line:N", "ring:N", "mesh:NxM...", "torus:NxM...", "fat-tree:LEVELSxARITY", "random:N"}
+
+// Schemes are the names of schemes of routes.
+func Schemes() []string {
+	return []string{routing.UpDown.String(), routing.InTransit.String(), routing.Shortest.String()}
+}
+
+// warmUp and window are for how long traffic runs before it is looked at, and for how long it is.
+const (
+	warmUp = 200 * vtime.Microsecond
+	window = 800 * vtime.Microsecond
+)
+
+// Make returns a function that writes what the plan is for. All that can be wrong with the plan is an error here.
+func (p *Plan) Make() (func(io.Writer) error, error) {
+	t, err := p.topology()
+	if err != nil {
+		return nil, err
+	}
+	if p.Text {
+		return func(w io.Writer) error { _, err := io.WriteString(w, t.String()); return err }, nil
+	}
+	if len(t.Switches) == 0 {
+		return nil, fmt.Errorf("topology: %s has no switch to draw", p.Topology)
+	}
+	options := routing.Options{Spread: routing.Balanced, Seed: p.Seed, Root: routing.Center(t)}
+	if options.Scheme, err = p.scheme(); err != nil {
+		return nil, err
+	}
+	if p.Root != "" {
+		var ok bool
+		if options.Root, ok = t.Switch(p.Root); !ok {
+			return nil, fmt.Errorf("topology: no switch is called %q", p.Root)
+		}
+	}
+	picture := &Picture{}
+	if picture.Table, err = routing.NewTable(t, options); err != nil {
+		return nil, err
+	}
+	if p.Route != "" {
+		if err := picture.route(t, p.Route); err != nil {
+			return nil, err
+		}
+	}
+	if p.Size != 0 {
+		if err := p.traffic(picture); err != nil {
+			return nil, err
+		}
+	}
+	return picture.WriteSVG, nil
+}
+
+func (p *Plan) scheme() (routing.Scheme, error) {
+	for i, name := range Schemes() {
+		if name == p.Scheme {
+			return routing.Scheme(i), nil
+		}
+	}
+	return 0, fmt.Errorf("topology: no routes are called %q; there are %s", p.Scheme, strings.Join(Schemes(), ", "))
+}
+
+// topology makes a shape, or reads a file.
+func (p *Plan) topology() (*fabric.Topology, error) {
+	shape, sizes, isShape := strings.Cut(p.Topology, ":")
+	if !isShape {
+		f, err := os.Open(p.Topology)
+		if err != nil {
+			return nil, fmt.Errorf("topology: %w; shapes are %s", err, strings.Join(Shapes, ", "))
+		}
+		defer f.Close()
+		return fabric.Read(p.Topology, f)
+	}
+	var n []int
+	for word := range strings.SplitSeq(sizes, "x") {
+		size, err := strconv.Atoi(word)
+		if err != nil {
+			return nil, fmt.Errorf("topology: %q is no number of switches", word)
+		}
+		n = append(n, size)
+	}
+	s := fabric.Shape{Hosts: p.Hosts}
+	switch {
+	case shape == "line" && len(n) == 1:
+		return s.Line(n[0])
+	case shape == "ring" && len(n) == 1:
+		return s.Ring(n[0])
+	case shape == "mesh":
+		return s.Mesh(n...)
+	case shape == "torus":
+		return s.Torus(n...)
+	case shape == "fat-tree" && len(n) == 2:
+		return s.FatTree(n[0], n[1])
+	case shape == "random" && len(n) == 1:
+		return s.Random(n[0], p.Seed)
+	}
+	return nil, fmt.Errorf("topology: %q is no shape; there are %s", p.Topology, strings.Join(Shapes, ", "))
+}
+
+// route finds the route between two hosts.
+func (d *Picture) route(t *fabric.Topology, hosts string) error {
+	from, to, _ := strings.Cut(hosts, ",")
+	var ok bool
+	if d.From, ok = t.Host(from); !ok {
+		return fmt.Errorf("topology: no host is called %q; a route is given as two hosts: h0,h7", from)
+	}
+	if d.To, ok = t.Host(to); !ok {
+		return fmt.Errorf("topology: no host is called %q; a route is given as two hosts: h0,h7", to)
+	}
+	if d.Route = d.Table.Route(d.From, d.To); d.Route == nil {
+		return fmt.Errorf("topology: no route leads from %s to %s", from, to)
+	}
+	transit := d.Table.Transit(d.Route)
+	d.Note = fmt.Sprintf("from %s to %s through %d switches", from, to, d.Route.Switches())
+	for _, h := range transit {
+		d.Note += ", by " + t.Hosts[h]
+	}
+	d.Note += ". "
+	return nil
+}
+
+// traffic saturates the network and notes how busy its channels are.
+func (p *Plan) traffic(d *Picture) error {
+	if p.Size < 0 || p.Size > 1<<20 {
+		return fmt.Errorf("topology: packets of %d bytes; they can have up to %d", p.Size, 1<<20)
+	}
+	constants, err := fabric.Load(p.Machine)
+	if err != nil {
+		return err
+	}
+	s := vtime.NewSimulation(p.Seed)
+	f, err := fabric.New(&s.Loop, d.Table.Topology(), constants)
+	if err != nil {
+		return err
+	}
+	hosts := routing.NewHosts(f, d.Table, p.Size)
+	hosts.Saturate()
+	s.RunUntil(warmUp)
+	before, arrived := f.Traffic(), hosts.Arrived()
+	s.RunUntil(warmUp + window)
+	for i, t := range f.Traffic() {
+		d.Load = append(d.Load, min(1, float64(t.Busy-before[i].Busy)/float64(window)))
+	}
+	d.Note += fmt.Sprintf("All hosts send packets of %d bytes to random others: %.2f GB/s arrive.", p.Size,
+		float64(hosts.Arrived()-arrived)*float64(p.Size)/float64(window)*1e3)
+	return nil
+}
