@@ -35,6 +35,9 @@ const (
 	wide    = 5.0 // of a route
 	bend    = 34.0
 	heading = 40.0
+	least   = 820.0 // width of the drawing, for its text
+	small   = 8.0   // letters of hosts
+	apart   = 21.0  // hosts of a switch
 )
 
 // point is a place in the drawing.
@@ -89,7 +92,7 @@ func (d *drawing) layOut() {
 	for _, r := range rows {
 		widest = max(widest, len(r))
 	}
-	d.width = 2*margin + float64(widest)*column
+	d.width = max(least, 2*margin+float64(widest)*column)
 	d.height = heading + 2*margin + float64(len(rows))*row
 	d.switches = make([]point, len(d.t.Switches))
 	for i, r := range rows {
@@ -117,7 +120,7 @@ func (d *drawing) layOut() {
 	for h := range d.t.Hosts {
 		if s := d.switchOf(h); s >= 0 {
 			n := d.hostsOf(s)
-			d.hosts[h] = point{d.switches[s].x + (float64(below[s])-float64(n-1)/2)*3.6*dot, d.switches[s].y + box/2 + 26}
+			d.hosts[h] = point{d.switches[s].x + (float64(below[s])-float64(n-1)/2)*apart, d.switches[s].y + box/2 + 26}
 			below[s]++
 			continue
 		}
@@ -317,6 +320,6 @@ func (d *drawing) host(h int, p point) {
 	}
 	d.printf(`<circle cx="%s" cy="%s" r="%s" fill="%s" stroke="#222222"><title>%s%s</title></circle>`+"\n", num(p.x), num(p.y), num(dot), fill, html.EscapeString(d.t.Hosts[h]), ring)
 	if len(d.t.Hosts) <= 40 || fill != "#ffffff" {
-		d.text(p.x, p.y+2*dot+letter, "middle", d.t.Hosts[h])
+		d.printf(`<text x="%s" y="%s" text-anchor="middle" font-size="%s">%s</text>`+"\n", num(p.x), num(p.y+2*dot+small), num(small), html.EscapeString(d.t.Hosts[h]))
 	}
 }

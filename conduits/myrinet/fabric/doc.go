@@ -14,8 +14,8 @@
 //
 // All of that is exact to the byte, but there is no event per byte. What passes a point is a stream: stretches
 // of bytes at equal distances. The times of heads and tails, of thresholds that are crossed, and of senders
-// that run dry follow from the streams by arithmetic. An event happens only where a stream changes. Package
-// documentation of the routing room and docs/myrinet-model.md say what is left out.
+// that run dry follow from the streams by arithmetic. An event happens only where a stream changes.
+// docs/myrinet-model.md says what is left out.
 //
 // # Units
 //
