@@ -64,7 +64,7 @@ var rooms = []room{
 	{"conduits/myrinet/fabric", "hardware knows virtual time and machine files",
 		[]string{"internal/..."}, nil},
 	{"conduits/myrinet/routing", "it finds ways through the fabric, and its mapper is a program of hosts there",
-		[]string{"conduits/myrinet/fabric", "internal/fifo", "internal/vtime"}, []string{"internal/machine"}},
+		[]string{"conduits/myrinet/fabric", "internal/fifo", "internal/vtime", "internal/wire"}, []string{"internal/machine"}},
 	{"conduits/mpi", "it stands on any library that can match messages",
 		[]string{"core", "core/settings", "internal/..."}, []string{"core/coretest", "conduits/mpi/mpitest"}},
 	{"conduits/mpi/matching", "a state machine: calls and messages in, messages and completions out", []string{"internal/fifo"}, nil},

@@ -233,6 +233,7 @@ func (c *channel) drain(p *pump, w *worm, skip int64) {
 func (c *channel) drainedAll(p *pump) {
 	now := c.f.loop.Now()
 	c.settle(now)
+	c.head.Stop()
 	w, _ := c.worms.Pop()
 	if c.port != nil {
 		c.port.arrival.verdict, c.port.arrival.length = w.verdict, w.len()

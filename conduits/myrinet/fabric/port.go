@@ -47,6 +47,14 @@ func (p *Port) Host() int { return p.host }
 // Idle reports whether a packet may be sent: no other is being sent, and there is a cable.
 func (p *Port) Idle() bool { return p.out != nil && !p.out.busy }
 
+// Sending returns the packet that is being sent, or nil.
+func (p *Port) Sending() *Sending {
+	if p.out == nil || !p.out.busy {
+		return nil
+	}
+	return &p.sending
+}
+
 // Held returns for how long STOP has kept the port from sending, a packet being there or not.
 func (p *Port) Held() vtime.Time {
 	if p.out == nil {

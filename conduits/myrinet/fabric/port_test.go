@@ -225,3 +225,18 @@ func TestMisuse(t *testing.T) {
 		}()
 	}
 }
+
+// TestPauseAtEnd pauses an arrival of which everything is in: it ends, and the time limit has nothing to end.
+func TestPauseAtEnd(t *testing.T) {
+	t.Parallel()
+	c := constants(t)
+	c.Limit.Time = 10 * vtime.Microsecond
+	b := newBed(t, chain(2), c)
+	b.nics[1].head = func(a *fabric.Arrival) { a.Accept(0); a.Watch(a.Len()) }
+	b.nics[1].in = func(a *fabric.Arrival, _ int) { a.Pause() }
+	b.f.Port(0).Inject(packet(100, 2, -1))
+	b.run(t)
+	if got, want := b.f.Counts(), (fabric.Counts{Delivered: 1}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}

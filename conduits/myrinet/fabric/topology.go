@@ -183,7 +183,7 @@ func checkName(name string, names map[string]bool) error {
 func spelled(name string) error {
 	for _, c := range name {
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.' {
-			return fmt.Errorf("%q is no name; names are of letters, digits and - _ .", name)
+			return fmt.Errorf("%q is no name; names are of letters, digits, and any of '-', '_', '.'", name)
 		}
 	}
 	if name == "" || len(name) > 64 {

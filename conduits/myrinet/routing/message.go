@@ -4,6 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
+
+	"github.com/aqueduct-go/aqueduct/internal/wire"
 )
 
 // MappingType is the type of mapping packets (Myricom, gm_types.h): the two bytes behind the route.
@@ -37,9 +40,6 @@ type Entry struct {
 	Transit []string // one less than legs
 }
 
-// maxEntries bounds a list of routes.
-const maxEntries = 1<<16 - 1
-
 // Append appends the bytes of m to b. Names and routes are of up to 255 bytes, and so is the number of legs.
 func (m *Message) Append(b []byte) []byte {
 	b = binary.BigEndian.AppendUint16(b, MappingType)
@@ -71,8 +71,8 @@ var errForeign = errors.New("routing: no mapping packet")
 
 // Decode reads a mapping packet, behind its route. What it returns lies in the same memory. A packet of another type is an error too.
 func Decode(b []byte) (Message, error) {
-	d := decoder{rest: b}
-	if d.uint16() != MappingType || d.short {
+	d := decoder{wire.NewReader(b)}
+	if d.uint16() != MappingType || d.Err() != nil {
 		return Message{}, errForeign
 	}
 	m := Message{Kind: MessageKind(d.uint16()), Serial: uint32(d.uint16())<<16 | uint32(d.uint16())}
@@ -80,16 +80,14 @@ func Decode(b []byte) (Message, error) {
 	m.Back = d.bytes()
 	n := int(d.uint16())
 	for range n {
-		if d.short {
+		if d.Err() != nil {
 			break
 		}
 		m.Entries = append(m.Entries, d.entry())
 	}
 	switch {
-	case d.short:
-		return Message{}, fmt.Errorf("routing: a mapping packet of %d bytes ends too early", len(b))
-	case len(d.rest) > 0:
-		return Message{}, fmt.Errorf("routing: a mapping packet of %d bytes has %d too many", len(b), len(d.rest))
+	case d.End() != nil:
+		return Message{}, fmt.Errorf("routing: a mapping packet of %d bytes: %w", len(b), d.End())
 	case m.Kind < Probe || m.Kind > Taken:
 		return Message{}, fmt.Errorf("routing: a mapping packet of unknown kind %d", m.Kind)
 	case n > 0 && m.Kind != Routes:
@@ -114,42 +112,16 @@ func spelled(name string) error {
 	return nil
 }
 
-// decoder takes a packet apart.
-type decoder struct {
-	rest  []byte
-	short bool // something was missing
-}
+// decoder takes a packet apart: its numbers have their high bytes first, and lengths are a byte.
+type decoder struct{ *wire.Reader }
 
-func (d *decoder) take(n int) []byte {
-	if d.short || n > len(d.rest) {
-		d.short = true
-		return nil
-	}
-	b := d.rest[:n]
-	d.rest = d.rest[n:]
-	return b
-}
+func (d decoder) uint16() uint16 { return bits.ReverseBytes16(d.Uint16()) }
+func (d decoder) bytes() []byte  { return d.Next(int(d.Uint8())) }
 
-func (d *decoder) uint16() uint16 {
-	if b := d.take(2); b != nil {
-		return binary.BigEndian.Uint16(b)
-	}
-	return 0
-}
-
-func (d *decoder) byte() int {
-	if b := d.take(1); b != nil {
-		return int(b[0])
-	}
-	return 0
-}
-
-func (d *decoder) bytes() []byte { return d.take(d.byte()) }
-
-func (d *decoder) entry() (e Entry) {
+func (d decoder) entry() (e Entry) {
 	e.To = string(d.bytes())
-	for i := range d.byte() {
-		if d.short {
+	for i := range d.Uint8() {
+		if d.Err() != nil {
 			break
 		}
 		if i > 0 {
