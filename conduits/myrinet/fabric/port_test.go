@@ -2,6 +2,7 @@ package fabric_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
@@ -238,5 +239,51 @@ func TestPauseAtEnd(t *testing.T) {
 	b.run(t)
 	if got, want := b.f.Counts(), (fabric.Counts{Delivered: 1}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// TestForwardFails has a link fail under a packet that reaches through it, through a host that sends it on, and beyond: it
+// ends everywhere.
+func TestForwardFails(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, chain(3), constants(t))
+	b.nics[1].head = func(a *fabric.Arrival) { a.Accept(0); a.Watch(4) }
+	b.nics[1].in = func(a *fabric.Arrival, _ int) { b.f.Port(1).Forward(a, 1) }
+	size := 0
+	b.nics[2].tail = func(a *fabric.Arrival) { size = a.Len() }
+	p := packet(0, 2, -1)
+	p.Head = append(append(p.Head, 1), packet(2000, 2, -1).Head...)
+	b.f.Port(0).Inject(p)
+	b.at(6000*ns, func() { b.f.FailLink(fabric.SwitchEnd(0, 2)) })
+	b.run(t)
+	log := b.nics[2].log
+	if len(log) != 2 || log[1].what != "tail truncated" || size < 500 || size > 1000 || !b.f.Port(1).Idle() || b.f.InFlight() != 0 {
+		t.Errorf("%v, %d bytes, %d packets left", log, size, b.f.InFlight())
+	}
+	if in, out := b.nics[1].log, b.nics[1].log[len(b.nics[1].log)-1]; out.what != "gone" || out.at > 7000*ns {
+		t.Errorf("the host in transit: %v", in)
+	}
+}
+
+// TestCable has cables that slack buffers are too small for, and constants that make no sense.
+func TestCable(t *testing.T) {
+	t.Parallel()
+	for want, change := range map[string]func(*fabric.Topology, *fabric.Constants){
+		"link from h0 to s0:0: a cable of 1400 cm needs slack buffers of 81 bytes": func(t *fabric.Topology, _ *fabric.Constants) { t.Links[0].Length = 1400 },
+		"stops at 56 and goes on at 56":                                            func(_ *fabric.Topology, c *fabric.Constants) { c.Slack.Go = 56 },
+		"more than a byte in a picosecond":                                         func(_ *fabric.Topology, c *fabric.Constants) { c.Link.Rate = 999 },
+		"h1 has a cable already": func(t *fabric.Topology, _ *fabric.Constants) {
+			t.Links = append(t.Links, t.Links[1:2]...)
+			t.Connect(fabric.SwitchEnd(0, 2), fabric.SwitchEnd(0, 3), 1)
+		},
+	} {
+		topo, c := chain(2), constants(t)
+		change(topo, c)
+		if _, err := fabric.New(&vtime.NewSimulation(1).Loop, topo, c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if c, err := fabric.Load("myrinet-2000"); err != nil || c.Link.Rate.Time(1) != 4000 {
+		t.Errorf("%+v, %v", c, err)
 	}
 }
