@@ -113,6 +113,9 @@ func (c *channel) crossing(from vtime.Time) (vtime.Time, bool) {
 func (c *channel) crossingStop(from vtime.Time) (vtime.Time, bool) {
 	limit := c.f.slack.stop
 	r := c.reader
+	if r != nil && c.flows(from) {
+		return 0, false
+	}
 	drained := c.drainedAt(from)
 	for n := drained + limit - 1; ; {
 		at, ok := c.out.when(n)
@@ -135,6 +138,17 @@ func (c *channel) crossingStop(from vtime.Time) (vtime.Time, bool) {
 			}
 		}
 	}
+}
+
+// flows reports whether, as far as is known, all that comes leaves without a break, and no slower than it comes: then
+// the level does not rise, so that it does not reach a threshold that it is below.
+func (c *channel) flows(from vtime.Time) bool {
+	i, j := len(c.out.known)-1, len(c.reader.out.known)-1
+	if i < 0 || j < 0 {
+		return false
+	}
+	in, out := &c.out.known[i], &c.reader.out.known[j]
+	return out.end+c.reader.shift == in.end && out.at <= from && in.at+c.delay <= from && out.step <= in.step
 }
 
 func (c *channel) crossingGo(from vtime.Time) (vtime.Time, bool) {

@@ -86,7 +86,7 @@ func (f *Fabric) addChannel(from, to End, delay vtime.Time) {
 	}
 	if to.Host {
 		p := f.ports[to.Index]
-		p.in, c.port = c, p
+		p.in, c.port, p.ended = c, p, p.taken
 		c.sink.marked = func() { p.arrival.nic.Received(&p.arrival, p.arrival.mark) }
 	} else {
 		f.inputs[to.Index][to.Port] = c

@@ -35,7 +35,8 @@ type Port struct {
 	arrival Arrival
 	sending Sending
 
-	resetting bool // the arrival is being ended by a reset
+	resetting bool   // the arrival is being ended by a reset
+	ended     func() // taken
 }
 
 // Attach gives the port its NIC, or takes it away with nil. What is being received goes on to the NIC before.
@@ -257,7 +258,7 @@ func (a *Arrival) Accept(period vtime.Time) {
 	a.accepted = true
 	w := a.current()
 	w.state = passing
-	c.sink.done = a.port.taken
+	c.sink.done = a.port.ended
 	c.drain(c.sink, w, 0)
 	c.sink.replan()
 }

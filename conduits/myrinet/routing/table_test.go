@@ -113,8 +113,8 @@ func shapes(t testing.TB) (all []*fabric.Topology) {
 	add(s.Torus(3, 3, 2))
 	add(s.FatTree(2, 4))
 	add(s.FatTree(3, 3))
-	for seed := range uint64(12) {
-		add(fabric.Shape{Hosts: 1 + int(seed%4)}.Random(2+3*int(seed), seed))
+	for seed := range uint64(10) {
+		add(fabric.Shape{Hosts: 1 + int(seed%4)}.Random(2+2*int(seed), seed))
 	}
 	add(fabric.Shape{Hosts: 0}.Random(9, 5)) // no host at all
 	loops, err := fabric.Parse("loops", `
