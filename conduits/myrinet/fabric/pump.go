@@ -245,3 +245,14 @@ func (p *pump) finish() {
 	}
 	p.done()
 }
+
+// moved returns how many bytes of the packet have left a pump.
+func (p *pump) moved() int {
+	return int(min(p.out.count(p.f.loop.Now()), p.end) - p.begun)
+}
+
+// setWatch sets a mark behind the first n bytes of the packet.
+func (p *pump) setWatch(n int) {
+	p.watch = p.begun + int64(n)
+	p.arm(p.f.loop.Now())
+}
