@@ -107,7 +107,7 @@ var rooms = []room{
 	{"core", "the contract stands on nothing but internals", []string{"core/settings", "internal/..."}, nil},
 	{"core/settings", "tables of settings, below the contract that states them", []string{"internal/size"}, nil},
 	{"core/coretest", "the conformance suite", []string{"core", "core/settings", "internal/..."}, nil},
-	{"internal/hw", "hardware knows virtual time, machine files and queues", []string{"internal/fifo", "internal/machine", "internal/vtime"}, nil},
+	{"internal/hw", "hardware knows virtual time and machine files", []string{"internal/machine", "internal/vtime"}, nil},
 	{"internal/...", "shared mechanisms know each other at most", []string{"internal/..."}, nil},
 }
 

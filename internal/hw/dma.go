@@ -1,7 +1,8 @@
 package hw
 
 import (
-	"github.com/aqueduct-go/aqueduct/internal/fifo"
+	"slices"
+
 	"github.com/aqueduct-go/aqueduct/internal/machine"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
@@ -15,11 +16,38 @@ type DMA struct {
 	Complete    vtime.Time    `machine:"complete"`    // from the last answer until the state says so
 }
 
-// Channel is a channel of a DMA engine: it works on one chain at a time, first come, first served.
-// The zero value is idle.
+// Channel is a channel of a DMA engine: it works on one chain at a time, that of the highest priority
+// first, and first come, first served among equals. A chain of a higher priority is taken up when the
+// block that is at work has been finished; the other chain goes on afterwards. The zero value is idle.
 type Channel struct {
 	active  *Chain
-	waiting fifo.Queue[*Chain]
+	waiting []*Chain // in the order in which they will be taken up
+}
+
+// wait puts a chain among those that wait: behind its equals, or, if it was at work, before them.
+func (ch *Channel) wait(c *Chain, wasAtWork bool) {
+	i := slices.IndexFunc(ch.waiting, func(w *Chain) bool {
+		return w.Priority < c.Priority || wasAtWork && w.Priority == c.Priority
+	})
+	if i < 0 {
+		i = len(ch.waiting)
+	}
+	ch.waiting = slices.Insert(ch.waiting, i, c)
+}
+
+// prefers tells whether a chain waits that has a higher priority than the one at work.
+func (ch *Channel) prefers(c *Chain) bool {
+	return len(ch.waiting) > 0 && ch.waiting[0].Priority > c.Priority
+}
+
+// next takes up the first chain that waits.
+func (ch *Channel) next() {
+	ch.active = nil
+	if len(ch.waiting) > 0 {
+		c := ch.waiting[0]
+		ch.waiting = slices.Delete(ch.waiting, 0, 1)
+		c.begin()
+	}
 }
 
 // Work is what the descriptors of a chain stand for. Its methods are called by events.
@@ -44,6 +72,8 @@ type Work interface {
 // Chain is a list of descriptors that a channel carries out in order, burst by burst: as fast as the
 // bus gives them, and as long as not too many answers are missing. Whoever has one is the Work of it.
 type Chain struct {
+	Priority int // among the chains of its channel, the greatest first; not to be changed at work
+
 	loop    *vtime.Loop
 	dma     *DMA
 	channel *Channel
@@ -56,6 +86,7 @@ type Chain struct {
 	posted   bool // until Done is called
 	stepping bool // an event will go on
 	held     bool // an answer must come before it goes on
+	yielding bool // the channel is another chain's when no answer is missing any more
 	abort    bool
 	aborted  bool // before its end
 }
@@ -105,7 +136,7 @@ func (c *Chain) at(t vtime.Time, event uint64) { c.loop.At(t, c.work, event, 0) 
 // begin starts the chain if its channel is idle.
 func (c *Chain) begin() {
 	if c.channel.active != nil {
-		c.channel.waiting.Push(c)
+		c.channel.wait(c, false)
 		return
 	}
 	c.channel.active = c
@@ -131,12 +162,26 @@ func (c *Chain) Sent(at vtime.Time) {
 	c.at(at, step)
 }
 
-// step sends the next burst, or waits for answers if too many are missing.
+// yield leaves the channel to a chain of a higher priority when the block at work has been finished.
+func (c *Chain) yield() {
+	if c.flying > 0 {
+		return
+	}
+	c.yielding = false
+	c.channel.wait(c, true)
+	c.channel.next()
+}
+
+// step sends the next burst, or waits for answers if too many are missing. Before the first burst of a
+// block it yields to a chain of a higher priority; the descriptor is then read again.
 func (c *Chain) step() {
 	c.stepping = false
 	switch {
 	case c.abort || c.work.Halted():
 		c.end()
+	case c.pos == 0 && c.channel.prefers(c):
+		c.yielding = true
+		c.yield()
 	case c.flying == c.dma.Outstanding:
 		c.held = true
 	default:
@@ -164,6 +209,8 @@ func (c *Chain) Answered() {
 	case c.held:
 		c.held = false
 		c.step()
+	case c.yielding:
+		c.yield()
 	case !c.stepping:
 		c.end()
 	}
@@ -181,10 +228,7 @@ func (c *Chain) end() {
 
 // finish hands the channel to the next chain and reports.
 func (c *Chain) finish() {
-	c.channel.active = nil
 	c.posted = false
-	if next, ok := c.channel.waiting.Pop(); ok {
-		next.begin()
-	}
+	c.channel.next()
 	c.work.Done(c.aborted)
 }

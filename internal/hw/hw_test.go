@@ -119,6 +119,47 @@ func TestChains(t *testing.T) {
 	}
 }
 
+// TestPriorities posts a chain of a higher priority while a block of another is at work: the block is
+// finished, then the higher chain is carried out, and then the rest of the other, before its equals.
+func TestPriorities(t *testing.T) {
+	t.Parallel()
+	for _, outstanding := range []int{1, 2} {
+		s := vtime.NewSimulation(1)
+		d := &hw.DMA{Burst: 64, Outstanding: outstanding}
+		var channel hw.Channel
+		var log []string
+		put := func(name string, priority, blocks int) *work {
+			w := &work{name: name, sizes: slices.Repeat([]int{128}, blocks), loop: &s.Loop, log: &log}
+			w.chain = hw.NewChain(&s.Loop, d, &channel, w)
+			w.chain.Priority = priority
+			return w
+		}
+		low, equal, high := put("low", 1, 2), put("equal", 1, 1), put("high", 2, 1)
+		low.chain.Post(0)
+		equal.chain.Post(1)
+		high.chain.Post(5) // the first burst of low is on the bus
+		if err := s.Run(); err != nil {
+			t.Fatal(err)
+		}
+		var order []string
+		for _, line := range log {
+			var at int
+			var name, what string
+			fmt.Sscan(line, &at, &name, &what)
+			order = append(order, name+" "+what)
+		}
+		want := []string{
+			"low sends", "low sends", // the block is finished
+			"high sends", "high sends", "high done,",
+			"low sends", "low sends", "low done,",
+			"equal sends", "equal sends", "equal done,",
+		}
+		if !slices.Equal(order, want) {
+			t.Errorf("%d outstanding:\n%q\nwant\n%q", outstanding, log, want)
+		}
+	}
+}
+
 // TestAbortAtEmpty stops chains of which only empty descriptors are left: nothing is kept from being sent, so they
 // are not aborted. The times are before the burst has left the bus, while its answer is missing, and after that.
 func TestAbortAtEmpty(t *testing.T) {
