@@ -9,10 +9,11 @@ import (
 
 // Decode fills the struct that into points to. A field with the tag `machine:"link.hop"`
 // gets the constant of that name; a struct with a tag holds the names that begin with the tag
-// and a dot; a field without a tag is left alone. Types of fields are vtime.Time, Bytes, Rate,
-// Period, Chance, int, bool (the words yes and no) and string (a word), and a constant's unit
-// must be one of its field's type. Every constant must have a field and every field a
-// constant; all that is wrong is reported at once.
+// and a dot. The fields of an embedded struct without a tag count as the outer's own; any other
+// field without a tag is left alone. Types of fields are vtime.Time, Bytes, Rate, Period, Chance,
+// int, bool (the words yes and no) and string (a word), and a constant's unit must be one of its
+// field's type. Every constant must have a field and every field a constant; all that is wrong is
+// reported at once.
 func (f *File) Decode(into any) error {
 	d := decoder{file: f, used: map[string]bool{}}
 	d.fields("", reflect.ValueOf(into).Elem())
@@ -69,8 +70,12 @@ func (d *decoder) fail(format string, args ...any) {
 
 func (d *decoder) fields(prefix string, v reflect.Value) {
 	for i := range v.NumField() {
-		tag, ok := v.Type().Field(i).Tag.Lookup("machine")
+		in := v.Type().Field(i)
+		tag, ok := in.Tag.Lookup("machine")
 		if !ok {
+			if in.Anonymous && in.Type.Kind() == reflect.Struct {
+				d.fields(prefix, v.Field(i))
+			}
 			continue
 		}
 		if field := v.Field(i); field.Kind() == reflect.Struct {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,6 +28,32 @@ func Built(files fs.FS, dir string, aliases map[string]string) *Library {
 		panic(err)
 	}
 	return &Library{Builtin: builtin, Aliases: aliases}
+}
+
+// Over returns the library with the machines of another one below, which its own can be based on. Names lists
+// those of l alone.
+func (l *Library) Over(below *Library) *Library {
+	aliases := maps.Clone(below.Aliases)
+	if aliases == nil {
+		aliases = map[string]string{}
+	}
+	maps.Copy(aliases, l.Aliases)
+	return &Library{Builtin: overlay{l.Builtin, below.Builtin}, Aliases: aliases}
+}
+
+// overlay is a file system that has the files of another one, too.
+type overlay struct {
+	fs.FS
+	below fs.FS
+}
+
+// Open implements fs.FS.
+func (o overlay) Open(name string) (fs.File, error) {
+	f, err := o.FS.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return o.below.Open(name)
+	}
+	return f, err
 }
 
 // Names returns the names of the built-in machines, sorted, without aliases.

@@ -23,8 +23,13 @@ type all struct {
 	Clock  machine.Period `machine:"clock"`
 	Error  machine.Chance `machine:"error"`
 	Ports  int            `machine:"ports"`
-	Shape  string         `machine:"shape"`
 	Atomic bool           `machine:"atomic"`
+	shaped
+}
+
+// shaped is embedded: its names are the outer's own.
+type shaped struct {
+	Shape string `machine:"shape"`
 }
 
 const complete = `about a machine for tests # and a comment
@@ -59,7 +64,7 @@ func TestDecode(t *testing.T) {
 	if err := f.Decode(&got); err != nil {
 		t.Fatal(err)
 	}
-	want := all{Ignored: 7, Room: 4096, Clock: 15152, Error: 2500, Ports: 8, Shape: "ring", Atomic: true}
+	want := all{Ignored: 7, Room: 4096, Clock: 15152, Error: 2500, Ports: 8, Atomic: true, shaped: shaped{"ring"}}
 	want.Link.Hop, want.Link.Rate = 1500*vtime.Nanosecond, 1_500_000
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)

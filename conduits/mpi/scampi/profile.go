@@ -4,7 +4,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"github.com/aqueduct-go/aqueduct/conduits/sci/hardware"
@@ -46,24 +45,7 @@ const prefix = "scampi."
 
 // library returns the machines of this package, which are based on those of the hardware.
 func library() *machine.Library {
-	l := machine.Built(files, "machines", hardware.Library().Aliases)
-	l.Builtin = overlay{l.Builtin, hardware.Library().Builtin}
-	return l
-}
-
-// overlay is a file system that has the files of another one, too.
-type overlay struct {
-	fs.FS
-	below fs.FS
-}
-
-// Open implements fs.FS.
-func (o overlay) Open(name string) (fs.File, error) {
-	f, err := o.FS.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return o.below.Open(name)
-	}
-	return f, err
+	return machine.Built(files, "machines", nil).Over(hardware.Library())
 }
 
 // Load reads a machine with the library on it: a built-in one by name, or a user's own by path.
