@@ -73,19 +73,24 @@ type Sending struct {
 }
 
 // Inject sends a packet that is in the NIC's memory. The port must be idle.
-func (p *Port) Inject(packet Packet) *Sending {
-	s := p.InjectPaced(packet)
+func (p *Port) Inject(packet Packet) *Sending { return p.InjectAs(packet, Good) }
+
+// InjectAs is Inject of a packet that has come before with a verdict, and keeps it: a CRC that is wrong stays wrong.
+func (p *Port) InjectAs(packet Packet, v Verdict) *Sending {
+	s := p.inject(packet, v)
 	s.Supply(packet.Len()-1, 0)
 	return s
 }
 
 // InjectPaced sends a packet of which nothing is in the NIC's memory yet: Supply says when it is. The port must be
 // idle.
-func (p *Port) InjectPaced(packet Packet) *Sending {
+func (p *Port) InjectPaced(packet Packet) *Sending { return p.inject(packet, Good) }
+
+func (p *Port) inject(packet Packet, v Verdict) *Sending {
 	s := p.start()
 	s.supply.known, s.supply.next = s.supply.known[:0], 0
 	p.out.begin(&s.supply, 0, 0, nil, int64(packet.Len()))
-	p.out.send(p.f.worm(packet, Good))
+	p.out.send(p.f.worm(packet, v))
 	return s
 }
 

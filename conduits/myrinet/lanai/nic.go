@@ -36,10 +36,12 @@ func (n *NIC) Profile() *Profile { return n.profile }
 // meanwhile.
 func (n *NIC) Works(e Engine, works bool) { n.CPU.works(e, works) }
 
-// HostWrite has the host write so many bytes to the NIC by its processor, and then calls to.Fire(a, b). The host's
-// accesses to the memory are always granted.
+// HostWrite has the host write so many bytes to the NIC by its processor, and then calls to.Fire(a, b), unless to is nil. The
+// host's accesses to the memory are always granted.
 func (n *NIC) HostWrite(bytes int, to vtime.Target, a, b uint64) {
-	n.loop.At(n.hostWrite(bytes), to, a, b)
+	if t := n.hostWrite(bytes); to != nil {
+		n.loop.At(t, to, a, b)
+	}
 }
 
 // hostWrite returns when a write of the host's processor that begins now is in the SRAM.

@@ -1,0 +1,126 @@
+package gm
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
+	"github.com/aqueduct-go/aqueduct/internal/machine"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// Profile holds the constants of hosts with GM on their NICs, and of the fabric between them. Values and their sources are in
+// the machine file. Steps of the control program are in instructions of the LANai.
+type Profile struct {
+	File *machine.File // what the profile was read from
+
+	lanai.Profile
+	Fabric fabric.Constants `machine:"fabric"`
+
+	GM struct {
+		MTU     machine.Bytes `machine:"mtu"`            // payload of a packet, at most
+		Fast    machine.Bytes `machine:"fast"`           // messages up to this size come with their event, in one DMA
+		Ports   int           `machine:"ports"`          // of a node
+		Sends   int           `machine:"send-tokens"`    // of a port
+		Accepts int           `machine:"receive-tokens"` // of a port
+		Queue   int           `machine:"queue"`          // buffers of the send queue, and of the receive queue
+		Window  int           `machine:"window"`         // packets to a node that are not acknowledged, at most
+
+		Resend vtime.Time `machine:"resend"` // until what is not acknowledged is sent again
+		Wait   vtime.Time `machine:"wait"`   // until a packet is sent again that found no receive buffer
+		Tries  int        `machine:"tries"`  // without any progress, until a node counts as unreachable
+
+		Code  machine.Bytes `machine:"code"`  // of the program and its data, in SRAM
+		Route machine.Bytes `machine:"route"` // of an entry of the table of routes, in SRAM
+	} `machine:"gm"`
+
+	// Steps are those of the four machines, besides the dispatcher.
+	Steps struct {
+		Token    int `machine:"token"`    // SDMA: a token out of the doorbell FIFO, checked and queued
+		Fragment int `machine:"fragment"` // SDMA: to choose a message, make a header with the route, and start the DMA
+		Loaded   int `machine:"loaded"`   // SDMA: the fragment is in the send queue
+		Send     int `machine:"send"`     // Send: to program the send DMA
+		Sent     int `machine:"sent"`     // Send: to free what has left
+		Control  int `machine:"control"`  // Send: to make an ACK or NACK
+		Arm      int `machine:"arm"`      // Recv: to program the next reception
+		Receive  int `machine:"receive"`  // Recv: status, type, header
+		Accept   int `machine:"accept"`   // Recv: session, sequence, receive token
+		Answered int `machine:"answered"` // Recv: an ACK or NACK that has come
+		Store    int `machine:"store"`    // RDMA: to make an event, and start the DMA
+		Stored   int `machine:"stored"`   // RDMA: to free the buffer
+		Resend   int `machine:"resend"`   // Send: a time-out
+	} `machine:"steps"`
+
+	// ITB are the steps that a program with in-transit support has besides.
+	ITB struct {
+		Early   int `machine:"early"`   // Recv: Early Recv Packet, the type is looked at
+		Test    int `machine:"test"`    // Send: whether an in-transit packet is pending, each time that the send DMA is free
+		Program int `machine:"program"` // Recv or Send: length of the route, addresses, and the send DMA
+		Done    int `machine:"done"`    // Recv: the end of an in-transit packet
+	} `machine:"itb"`
+
+	Host struct {
+		Send     vtime.Time   `machine:"send"`     // the library's call
+		Provide  vtime.Time   `machine:"provide"`  // of a receive buffer, likewise
+		Receive  vtime.Time   `machine:"receive"`  // an event is found, decoded, and handed to the program
+		Visible  vtime.Time   `machine:"visible"`  // from the end of a DMA until a program that polls has it
+		Copy     machine.Rate `machine:"copy"`     // out of an event into the receive buffer
+		Register vtime.Time   `machine:"register"` // of memory: a system call that pins it
+	} `machine:"host"`
+}
+
+//go:embed machines/*.machine
+var files embed.FS
+
+// Library returns the machines that come with the package, which are based on those of package lanai.
+func Library() *machine.Library { return machine.Built(files, "machines", nil).Over(lanai.Library()) }
+
+// Load reads a machine: a built-in one by name, or a user's own by path.
+func Load(name string) (*Profile, error) {
+	f, err := Library().Load(name)
+	if err != nil {
+		return nil, err
+	}
+	return NewProfile(f)
+}
+
+// NewProfile returns the profile of a machine file that has been read.
+func NewProfile(f *machine.File) (*Profile, error) {
+	p := &Profile{File: f}
+	if err := f.Decode(p); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(p.Profile.Check(), p.check()); err != nil {
+		return nil, fmt.Errorf("gm: machine %s: %w", f.Name, err)
+	}
+	return p, nil
+}
+
+// check refuses values for which the program has no meaning. The fabric checks its own.
+func (p *Profile) check() error {
+	var errs []error
+	in := func(name string, n, least, most int) {
+		if n < least || n > most {
+			errs = append(errs, fmt.Errorf("%s is %d, but must be from %d to %d", name, n, least, most))
+		}
+	}
+	g := &p.GM
+	in("gm.mtu", int(g.MTU), 64, 32<<10)
+	in("gm.fast", int(g.Fast), 0, int(g.MTU))
+	in("gm.ports", g.Ports, 1, 128)
+	in("gm.send-tokens", g.Sends, 1, 4096)
+	in("gm.receive-tokens", g.Accepts, 1, 4096)
+	in("gm.queue", g.Queue, 1, 1024)
+	in("gm.window", g.Window, 1, 1<<14)
+	in("gm.tries", g.Tries, 1, 1<<20)
+	in("gm.route", int(g.Route), 1, 4096)
+	if g.Resend < 1 || g.Wait < 1 {
+		errs = append(errs, errors.New("gm.resend and gm.wait must take time"))
+	}
+	if p.Host.Visible < 1 {
+		errs = append(errs, errors.New("host.visible must take time"))
+	}
+	return errors.Join(errs...)
+}

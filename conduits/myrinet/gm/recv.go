@@ -1,0 +1,376 @@
+package gm
+
+import (
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
+)
+
+// arm programs the receive DMA for the next packet, if there is a free buffer.
+func (g *Program) arm() {
+	if g.current != nil || g.queue == 0 {
+		return
+	}
+	g.queue--
+	b := g.idle
+	if b == nil {
+		b = new(buffer)
+	} else {
+		g.idle = b.next
+		*b = buffer{}
+	}
+	g.current = b
+	if a := g.waiting; a != nil {
+		g.waiting = nil
+		g.take(a)
+	}
+}
+
+// release frees a receive buffer, and has the receive DMA programmed if it is not.
+func (g *Program) release(b *buffer) {
+	if b.pooled {
+		g.pool++
+	} else {
+		g.queue++
+	}
+	b.next, g.idle = g.idle, b
+	g.arm()
+}
+
+// Head implements fabric.NIC. The receive DMA takes the packet in if it is programmed; else the packet waits in the network.
+func (g *Program) Head(a *fabric.Arrival) {
+	if g.current == nil || g.current.taken {
+		g.counts.Held++
+		g.waiting = a
+		return
+	}
+	g.take(a)
+}
+
+// take has the receive DMA take a packet in.
+func (g *Program) take(a *fabric.Arrival) {
+	b := g.current
+	b.arrival, b.packet, b.taken = a, a.Packet(), true
+	g.nic.Works(lanai.Receive, true)
+	a.Accept(0)
+	if g.image.ITB {
+		a.Watch(typeSize)
+	}
+}
+
+// typeSize is how many bytes raise Early Recv Packet: the type and the subtype, or the length of a route (Coll, 3.4).
+const typeSize = 4
+
+// Received implements fabric.NIC: Early Recv Packet.
+func (g *Program) Received(*fabric.Arrival, int) { g.nic.CPU.Raise(evEarly) }
+
+// Tail implements fabric.NIC: the receive DMA is through.
+func (g *Program) Tail(a *fabric.Arrival) {
+	if g.waiting == a { // the time limit has ended it before it was taken in
+		g.waiting = nil
+		return
+	}
+	b := g.current
+	b.arrival, b.verdict = nil, a.Verdict()
+	b.packet = cut(b.packet, a.Len()-1)
+	g.nic.Works(lanai.Receive, false)
+	g.nic.CPU.Raise(evRecv)
+}
+
+// cut returns the first n bytes of a packet.
+func cut(p fabric.Packet, n int) fabric.Packet {
+	n = max(n, 0)
+	if n < len(p.Head) {
+		return fabric.Packet{Head: p.Head[:n]}
+	}
+	if n -= len(p.Head); n < len(p.Body) {
+		p.Body = p.Body[:n]
+	}
+	return p
+}
+
+// Reset implements fabric.NIC. The port has called Tail for what there was.
+func (g *Program) Reset(*fabric.Port) {}
+
+// look looks at the type of the packet whose first bytes have come. Recv, at Early Recv Packet.
+func (g *Program) look() {
+	b := g.current
+	t, ok := PacketType(first(b.packet, typeSize))
+	if !ok || t != TypeITB {
+		return
+	}
+	leg, err := DecodeITB(first(b.packet, typeSize))
+	if err != nil || ITBHeaderSize+leg >= b.packet.Len()-1 {
+		b.dropped = true
+		g.counts.Malformed++
+		return
+	}
+	atOnce := !g.busy && g.port.Idle() && g.pending.Len() == 0
+	switch {
+	case g.pool > 0: // the pool gives a buffer, so that the queue has another one
+		g.pool--
+		g.queue++
+		b.pooled = true
+	case g.image.Drop && !atOnce:
+		b.dropped = true
+		g.counts.Overflow++
+		return
+	}
+	b.transit = true
+	if !atOnce {
+		g.counts.Pending++
+	}
+	if atOnce && !g.image.BySend {
+		g.sending = b
+		g.spend(g.profile.ITB.Program, g.step.transit)
+		return
+	}
+	g.pending.Push(b)
+	g.nic.CPU.Raise(evSend)
+}
+
+// first returns the first n bytes of a packet, or what there is.
+func first(p fabric.Packet, n int) []byte {
+	if len(p.Head) >= n || len(p.Body) == 0 {
+		return p.Head[:min(n, len(p.Head))]
+	}
+	all := append(append(make([]byte, 0, p.Len()), p.Head...), p.Body...)
+	return all[:min(n, len(all))]
+}
+
+// forward sends an in-transit packet on: one that is still coming as it comes. Nothing is known of its CRC, which stays what it
+// is. Recv or Send.
+func (g *Program) forward() {
+	b := g.sending
+	g.counts.InTransit++
+	b.leaving = true
+	switch {
+	case b.arrival != nil && b.arrival.Len() > ITBHeaderSize+1:
+		g.counts.CutThrough++
+		g.starts()
+		g.port.Forward(b.arrival, ITBHeaderSize)
+	case b.arrival == nil && b.packet.Len() > ITBHeaderSize+1:
+		g.starts()
+		g.port.InjectAs(b.packet.Skip(ITBHeaderSize), b.verdict)
+	default: // it has been cut off within the type
+		g.sending = nil
+		b.left = true
+		g.mayRelease(b)
+		g.choose()
+	}
+}
+
+// received programs the next reception, and then looks at the packet that has come. Recv.
+func (g *Program) received() {
+	g.done, g.current = g.current, nil
+	if g.queue > 0 {
+		g.spend(g.profile.Steps.Arm, g.step.rearm)
+		return
+	}
+	g.process()
+}
+
+func (g *Program) rearm() {
+	g.arm()
+	g.process()
+}
+
+func (g *Program) process() {
+	if g.done.transit {
+		g.spend(g.profile.ITB.Done, g.step.finished)
+	} else {
+		g.spend(g.profile.Steps.Receive, g.step.classify)
+	}
+}
+
+// transitEnds is through with an in-transit packet; its buffer is free when it has left, too.
+func (g *Program) transitEnds() {
+	b := g.done
+	b.came = true
+	g.mayRelease(b)
+}
+
+// mayRelease frees the buffer of an in-transit packet that has come and has left.
+func (g *Program) mayRelease(b *buffer) {
+	if b.came && b.left {
+		g.release(b)
+	}
+}
+
+// classify drops what is not for GM, and does what GM's packets ask for.
+func (g *Program) classify() {
+	b := g.done
+	if g.refused(b) {
+		g.release(b)
+		return
+	}
+	if g.header.Kind == Data {
+		g.spend(g.profile.Steps.Accept, g.step.accept)
+	} else {
+		g.spend(g.profile.Steps.Answered, g.step.answered)
+	}
+}
+
+// refused counts a packet that is none of GM, or bad, and tells whether it is. Otherwise its header has been read.
+func (g *Program) refused(b *buffer) bool {
+	if b.dropped {
+		return true
+	}
+	n := &g.counts
+	switch b.verdict {
+	case fabric.Corrupt:
+		n.Corrupt++
+		return true
+	case fabric.Truncated:
+		n.Truncated++
+		return true
+	}
+	head := first(b.packet, HeaderSize)
+	t, ok := PacketType(head)
+	switch {
+	case !ok && len(head) > 0 && head[0]&routeBit != 0:
+		n.Stray++
+		return true
+	case !ok:
+		n.Malformed++
+		return true
+	case t == TypeMapping && g.mapping != nil:
+		g.mapping(b.packet)
+		return true
+	case t != TypeGM:
+		n.Foreign++
+		return true
+	}
+	h, err := DecodeHeader(head, b.packet.Len()-1-HeaderSize)
+	switch {
+	case err != nil || int(h.Sender) >= len(g.conns):
+		n.Malformed++
+		return true
+	case int(h.Target) != g.id:
+		n.Stray++
+		return true
+	}
+	g.header = h
+	return false
+}
+
+// acceptData takes a packet of a message in, if it is the next one.
+func (g *Program) acceptData() {
+	b, h := g.done, &g.header
+	c := g.connection(int(h.Sender))
+	n := &g.counts
+	refuse := func(counter *uint64, k Kind, wait bool) {
+		*counter++
+		if k != 0 {
+			c.answer(k, h.Session, wait)
+		}
+		g.release(b)
+	}
+	switch c.judge(h) {
+	case stale:
+		refuse(&n.Duplicate, 0, false)
+		return
+	case unknown:
+		refuse(&n.Gap, NACKOpen, false)
+		return
+	case duplicate:
+		refuse(&n.Duplicate, ACK, false)
+		return
+	case gap:
+		if c.nacked {
+			refuse(&n.Gap, 0, false)
+		} else {
+			c.nacked = true
+			refuse(&n.Gap, NACK, false)
+		}
+		return
+	}
+	c.nacked = false
+	payload := g.payload(b)
+	switch port := g.openPort(h.TargetPort); {
+	case port == nil || c.in.buffer != nil && c.in.port != port:
+		c.drop()
+		refuse(&n.NoBuffer, NACKDown, false)
+	case h.First && !c.start(port, h):
+		refuse(&n.NoBuffer, NACK, true)
+	case c.in.buffer == nil || c.in.length+len(payload) > len(c.in.buffer.bytes):
+		c.drop()
+		refuse(&n.Malformed, NACKReject, false)
+	default:
+		n.Received++
+		c.expected++
+		g.storePacket(c, b, payload)
+		c.answer(ACK, h.Session, false)
+	}
+}
+
+// payload returns the bytes behind the header.
+func (g *Program) payload(b *buffer) []byte {
+	rest := b.packet.Skip(HeaderSize)
+	switch {
+	case len(rest.Body) == 0:
+		return rest.Head
+	case len(rest.Head) == 0:
+		return rest.Body
+	}
+	return append(append(make([]byte, 0, rest.Len()), rest.Head...), rest.Body...)
+}
+
+// openPort returns the port of a subport, or nil if that is closed.
+func (g *Program) openPort(subport uint8) *Port {
+	if n := int(subport >> 1); n < len(g.host.ports) {
+		return g.host.ports[n]
+	}
+	return nil
+}
+
+// start begins with a message, if the port has a receive buffer for it.
+func (c *connection) start(port *Port, h *Header) bool {
+	c.drop() // of a message that its sender has begun anew
+	t := port.takeBuffer(h.Class, h.TargetPort&1)
+	if t == nil {
+		return false
+	}
+	c.in = assembly{port: port, buffer: t}
+	return true
+}
+
+// answered does what an ACK or a NACK asks for.
+func (g *Program) answered() {
+	b, h := g.done, &g.header
+	defer g.release(b)
+	c := g.conns[h.Sender]
+	if c == nil {
+		g.counts.Unknown++
+		return
+	}
+	if h.Kind == NACKClose {
+		c.drop()
+		c.open = false
+		return
+	}
+	if h.Session != c.session || c.tokens.Len() == 0 {
+		g.counts.Unknown++
+		return
+	}
+	if h.Kind == NACKOpen {
+		c.renew()
+		g.offer(c)
+		return
+	}
+	if !c.acknowledge(h.Sequence) {
+		g.counts.Unknown++
+		return
+	}
+	switch {
+	case h.Kind == NACK && h.Last:
+		c.waits = true
+		c.restart(g.profile.GM.Wait)
+	case h.Kind == NACK:
+		c.seek(c.acked)
+	case h.Kind == NACKDown:
+		c.fail(1, ErrPortClosed)
+	case h.Kind == NACKReject:
+		c.fail(1, ErrRejected)
+	}
+	g.offer(c)
+}
