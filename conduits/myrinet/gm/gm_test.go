@@ -68,58 +68,43 @@ func starRoutes(t testing.TB, b *bed) {
 	}
 }
 
-func TestPingPong(t *testing.T) {
-	b := newBed(t, star(2), profile(t, nil), gm.Image{})
-	starRoutes(t, b)
-	for _, size := range []int{1, 8, 128, 129, 1024, 4096, 8192} {
-		t.Log(size, pingPong(t, b, size, 20))
-	}
-	t.Log(b.hosts[0].Counts(), b.hosts[0].NIC().SRAM.Report())
-}
-
-func pingPong(t testing.TB, b *bed, size, n int) vtime.Time {
-	const port = 2
-	var ports [2]*gm.Port
-	var mem [2]*gm.Memory
-	left := 2 * n
-	var start, end vtime.Time
-	for i := range 2 {
-		h := b.hosts[i]
-		mem[i] = h.Register(make([]byte, 1<<17))
+func TestFit(t *testing.T) {
+	var plain, itb [2]*gm.Testbed
+	for i := range plain {
 		var err error
-		send := func() {
-			if err := ports[i].Send(mem[i], 0, size, gm.Low, 1-i, port, nil); err != nil {
-				t.Error(err)
-			}
+		if plain[i], err = gm.NewTestbed(profile(t, nil), gm.Image{}, 1); err != nil {
+			t.Fatal(err)
 		}
-		ports[i], err = h.Open(port, func(m *gm.Message) {
-			if err := ports[i].Provide(mem[i], 1<<16, gm.Class(size), gm.Low); err != nil {
-				t.Error(err)
-			}
-			if left--; left > 0 {
-				send()
-			} else {
-				end = b.Now()
-			}
-		})
+		if itb[i], err = gm.NewTestbed(profile(t, nil), gm.Image{ITB: true}, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bySend, err := gm.NewTestbed(profile(t, nil), gm.Image{ITB: true, BySend: true}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bySend.InTransit()
+	plain[1].Looped()
+	itb[1].InTransit()
+	get := func(b *gm.Testbed, size int) vtime.Time {
+		d, err := b.HalfRoundTrip(size, 10)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := ports[i].Provide(mem[i], 1<<16, gm.Class(size), gm.Low); err != nil {
-			t.Error(err)
-		}
+		return d
 	}
-	b.RunUntil(b.Now() + vtime.Millisecond)
-	start = b.Now()
-	if err := ports[0].Send(mem[0], 0, size, gm.Low, 1, port, nil); err != nil {
-		t.Fatal(err)
+	sum := vtime.Time(0)
+	n := 0
+	for size := 1; size <= 4096; size *= 2 {
+		itb[0].UpDown()
+		a, b := get(plain[0], size), get(itb[0], size)
+		itb[0].Looped()
+		c, d := get(itb[0], size), get(itb[1], size)
+		e := get(bySend, size)
+		sum += b - a
+		n++
+		t.Log(size, a, b-a, float64(b-a)/float64(a), c, 2*(d-c), float64(2*(d-c))/float64(c), 2*(e-c))
 	}
-	b.RunUntil(b.Now() + vtime.Second)
-	if left != 0 {
-		t.Fatalf("%d messages missing", left)
-	}
-	for i := range ports {
-		ports[i].Close()
-	}
-	return (end - start) / vtime.Time(2*n)
+	t.Log(sum / vtime.Time(n))
+	t.Log(itb[1].Hosts[2].Counts())
 }
