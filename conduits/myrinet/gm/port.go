@@ -63,6 +63,7 @@ type pendingSend struct {
 type receiveToken struct {
 	slot     int
 	memory   *Memory
+	offset   int
 	bytes    []byte
 	class    uint8
 	priority Priority
@@ -75,6 +76,7 @@ type Message struct {
 	Priority Priority
 	Data     []byte
 	Memory   *Memory // that the buffer is in
+	Offset   int     // of the buffer, as given to Provide
 }
 
 // Open opens a port. receive is called by an event for each message. It fails if the port is open or there is none of
@@ -179,7 +181,7 @@ func (p *Port) Provide(m *Memory, offset int, class uint8, priority Priority) er
 	slot := p.unused[len(p.unused)-1]
 	p.unused = p.unused[:len(p.unused)-1]
 	m.users++
-	p.buffers[slot] = receiveToken{slot: slot, memory: m, bytes: b, class: class, priority: priority}
+	p.buffers[slot] = receiveToken{slot: slot, memory: m, offset: offset, bytes: b, class: class, priority: priority}
 	h.loop.At(h.cpu.Use(h.loop.Now(), h.profile.Host.Provide), p, uint64(slot)|provided, tokenWritten)
 	return nil
 }
@@ -336,7 +338,7 @@ func (p *Port) handle(e []byte) {
 	}
 	p.got = Message{
 		From: int(binary.BigEndian.Uint32(e[8:])), FromPort: int(e[2] >> 1), Priority: t.priority,
-		Data: t.bytes[:n], Memory: t.memory,
+		Data: t.bytes[:n], Memory: t.memory, Offset: t.offset,
 	}
 	p.receive(&p.got)
 }

@@ -60,7 +60,7 @@ type DMAChain struct {
 	done   uint64            // blocks that have been
 	ends   int               // terminal blocks among them
 	coming int               // starts by the host that are on the bus
-	runs   int               // times that the chain has been started and has not come to a terminal block
+	due    int               // times that the chain has been started and has not come to a terminal block
 	first  uint64            // number of the block that the run at work began with
 	stop   uint64            // number of the block after its terminal one
 
@@ -116,15 +116,15 @@ func (c *DMAChain) Room() int { return c.room - c.blocks.Len() }
 func (c *DMAChain) Finished() uint64 { return c.done }
 
 // Active tells whether the chain has been started, and has not come to its terminal block.
-func (c *DMAChain) Active() bool { return c.runs > 0 }
+func (c *DMAChain) Active() bool { return c.chain.Posted() }
 
 // Start has the engine carry the chain out, up to the first terminal block; there must be one for each start. The LANai
 // calls it, or the host by HostStart. A chain that is started while it is active goes on behind its terminal block.
 func (c *DMAChain) Start() error {
-	if c.ends <= c.runs {
+	if c.ends <= c.due {
 		return fmt.Errorf("lanai: chain %q is started with no terminal block in it", c.name)
 	}
-	if c.runs++; c.runs == 1 {
+	if c.due++; !c.chain.Posted() {
 		c.post()
 	}
 	return nil
@@ -132,7 +132,7 @@ func (c *DMAChain) Start() error {
 
 // HostStart is Start by the host: a write to the engine's register through the bus.
 func (c *DMAChain) HostStart() error {
-	if c.ends <= c.runs+c.coming {
+	if c.ends <= c.due+c.coming {
 		return fmt.Errorf("lanai: chain %q is started with no terminal block in it", c.name)
 	}
 	c.coming++
@@ -246,6 +246,7 @@ func (c *DMAChain) crossed() {
 		c.done++
 		if was.Terminal {
 			c.ends--
+			c.due--
 		}
 		if was.Signal {
 			c.dma.nic.CPU.Raise(c.event)
@@ -259,7 +260,7 @@ func (c *DMAChain) crossed() {
 
 // Done implements hw.Work.
 func (w *chainWork) Done(bool) {
-	if w.runs--; w.runs > 0 {
+	if w.due > 0 {
 		(*DMAChain)(w).post()
 	}
 }
