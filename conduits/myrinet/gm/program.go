@@ -2,6 +2,7 @@ package gm
 
 import (
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
@@ -111,8 +112,9 @@ type Program struct {
 	conns  []*connection // by node; nil: never spoken to
 	routes [][]byte      // by node, as they are stamped; nil: none
 	counts Counts
+	chance *rand.Rand
 
-	// Mapping, if not nil, is called with packets of the mapper, which are foreign otherwise.
+	// mapping, if not nil, is called with packets of the mapper, which are foreign otherwise.
 	mapping func(fabric.Packet)
 
 	sdma, rdma *lanai.DMAChain
@@ -159,7 +161,8 @@ func load(nic *lanai.NIC, port *fabric.Port, p *Profile, image Image, id, nodes 
 	g := &Program{
 		loop: nic.Loop(), nic: nic, port: port, profile: p, image: image, id: id,
 		conns: make([]*connection, nodes), routes: make([][]byte, nodes),
-		slots: p.GM.Queue, queue: p.GM.Queue, pool: image.Pool,
+		chance: nic.Loop().Rand(fmt.Sprint("myrinet/gm: time-outs of node ", id)),
+		slots:  p.GM.Queue, queue: p.GM.Queue, pool: image.Pool,
 	}
 	if image.Pool < 0 || !image.ITB && (image.Pool > 0 || image.BySend || image.Drop) {
 		return nil, fmt.Errorf("gm: an image %+v: a pool is not negative, and BySend, Pool and Drop are for in-transit support", image)

@@ -3,6 +3,7 @@ package gm
 import (
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
 // choose looks for something to send if the send DMA is free. A program with in-transit support first tests whether an
@@ -114,7 +115,8 @@ func (g *Program) resend() {
 			continue
 		}
 		c.waits = false
-		c.restart(g.profile.GM.Resend)
+		// Nodes whose packets have collided must not try again at equal times for ever.
+		c.restart(g.profile.GM.Resend + vtime.Time(g.chance.Int64N(int64(g.profile.GM.Resend))))
 		c.seek(c.acked)
 		g.offer(c)
 	}
