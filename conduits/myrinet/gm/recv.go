@@ -284,7 +284,7 @@ func (g *Program) acceptData() {
 		}
 		return
 	}
-	c.nacked = false
+	c.nacked = true // if it is refused: what follows is not NACKed besides
 	payload := g.payload(b)
 	switch port := g.openPort(h.TargetPort); {
 	case port == nil || c.in.buffer != nil && c.in.port != port:
@@ -297,6 +297,7 @@ func (g *Program) acceptData() {
 		refuse(&n.Malformed, NACKReject, false)
 	default:
 		n.Received++
+		c.nacked = false
 		c.expected++
 		g.storePacket(c, b, payload)
 		c.answer(ACK, h.Session, false)

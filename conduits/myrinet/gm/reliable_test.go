@@ -49,11 +49,11 @@ func faulty(t testing.TB, chance machine.Chance) *gm.Profile {
 	})
 }
 
-// TestLoss has one in ten packets damaged or lost on each cable, ACKs among them: messages arrive all the same, once and in order, and
+// TestLoss has an eighth of all packets damaged or lost on each cable, ACKs among them: messages arrive all the same, once and in order, and
 // what is damaged is counted.
 func TestLoss(t *testing.T) {
 	t.Parallel()
-	b := star(t, 3, faulty(t, machine.Certain/60), gm.Image{ITB: true, Pool: 2})
+	b := star(t, 3, faulty(t, machine.Certain/25), gm.Image{ITB: true, Pool: 2})
 	flows := []*flow{
 		newFlow(t, b.hosts[0], b.hosts[1], 2, 150, 1, 200, 5000),
 		newFlow(t, b.hosts[1], b.hosts[0], 3, 150, 1, 200, 5000),
