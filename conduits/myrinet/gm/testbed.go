@@ -1,8 +1,6 @@
 package gm
 
 import (
-	"fmt"
-
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
@@ -104,79 +102,4 @@ func (t *Testbed) routes(there ...[]byte) error {
 // mean.
 func (t *Testbed) HalfRoundTrip(size, n int) (vtime.Time, error) {
 	return HalfRoundTrip(t.Simulation, t.Hosts[0], t.Hosts[1], size, n)
-}
-
-// allsizePort is the port that allsize uses: the first that is nobody else's.
-const allsizePort = 2
-
-// HalfRoundTrip is GM's allsize test between two hosts of a simulation: see [Testbed.HalfRoundTrip].
-func HalfRoundTrip(s *vtime.Simulation, a, b *Host, size, n int) (vtime.Time, error) {
-	if size < 0 || n < 1 {
-		return 0, fmt.Errorf("gm: %d round trips of %d B", n, size)
-	}
-	r := &roundTrips{s: s, size: size, left: 2*n + 2}
-	for i, h := range [2]*Host{a, b} {
-		e := &r.ends[i]
-		e.memory = h.Register(make([]byte, size+1<<Class(size)))
-		var err error
-		if e.port, err = h.Open(allsizePort, func(*Message) { r.received(i) }); err != nil {
-			return 0, err
-		}
-		e.peer = [2]*Host{b, a}[i].ID()
-		r.provide(i)
-	}
-	s.RunUntil(s.Now() + vtime.Millisecond) // the buffers are there
-	r.send(0)
-	s.RunUntil(s.Now() + vtime.Second)
-	for i := range r.ends {
-		r.ends[i].port.Close()
-	}
-	if r.err == nil && r.left > 0 {
-		r.err = fmt.Errorf("gm: %d of %d messages of %d B have not come within a second", r.left, 2*n+2, size)
-	}
-	return (r.end - r.begin) / vtime.Time(2*n), r.err
-}
-
-// roundTrips is a run of allsize.
-type roundTrips struct {
-	s    *vtime.Simulation
-	size int
-	left int // messages that have not come
-	ends [2]struct {
-		port   *Port
-		memory *Memory
-		peer   int
-	}
-	begin, end vtime.Time
-	err        error
-}
-
-func (r *roundTrips) note(err error) {
-	if err != nil && r.err == nil {
-		r.err = err
-	}
-}
-
-func (r *roundTrips) provide(i int) {
-	e := &r.ends[i]
-	r.note(e.port.Provide(e.memory, r.size, Class(r.size), Low))
-}
-
-func (r *roundTrips) send(i int) {
-	e := &r.ends[i]
-	r.note(e.port.Send(e.memory, 0, r.size, Low, e.peer, allsizePort, r.note))
-}
-
-// received answers a message: a new buffer first, as allsize does.
-func (r *roundTrips) received(i int) {
-	total := r.left
-	r.left--
-	r.end = r.s.Now()
-	r.provide(i)
-	if i == 0 && r.begin == 0 {
-		r.begin = r.end // the first round trip is over
-	}
-	if total > 1 {
-		r.send(i)
-	}
 }
