@@ -13,9 +13,11 @@ import (
 
 // An Experiment repeats something that was published.
 type Experiment struct {
-	Name  string // on the command line
-	About string // one line for people
-	Run   func(*Setting) (*Outcome, error)
+	Name     string   // on the command line
+	About    string   // one line for people
+	Family   *Family  // the machines that it can run on
+	Machines []string // those that it is about: it runs on each, unless another one is given
+	Run      func(*Setting) (*Outcome, error)
 }
 
 // A Setting is what an experiment runs with.
@@ -69,14 +71,24 @@ type Cost struct {
 	Bytes   uint64 // the most memory that was resident in the process until then
 }
 
+// What the experiments are about.
+var (
+	suMachines   = []string{"d339-2003"}
+	collMachines = []string{"gm-pci64a"}
+	gmMachines   = []string{"gm-pci64a", "gm-pci64b", "gm-pci64c"}
+)
+
 // all are the experiments in the order of a report.
 var all = []*Experiment{
-	{"sci-pio-dma", "raw SISCI: PIO against DMA, stores against loads", pioDMA},
-	{"sci-short", "half round trip of Short active messages, over raw stores and over MPI", short},
-	{"sci-medium", "Medium active messages: two transfers against a copy, and against MPI", medium},
-	{"sci-long", "Long active messages against raw DMA and against MPI", long},
-	{"sci-room", "a command segment for each sender against one segment for all", room},
-	{"sci-scaling", "barrier, broadcast, all-reduce and random updates, by the number of ranks", scaling},
+	{"sci-pio-dma", "raw SISCI: PIO against DMA, stores against loads", SCI, suMachines, pioDMA},
+	{"sci-short", "half round trip of Short active messages, over raw stores and over MPI", SCI, suMachines, short},
+	{"sci-medium", "Medium active messages: two transfers against a copy, and against MPI", SCI, suMachines, medium},
+	{"sci-long", "Long active messages against raw DMA and against MPI", SCI, suMachines, long},
+	{"sci-room", "a command segment for each sender against one segment for all", SCI, suMachines, room},
+	{"sci-scaling", "barrier, broadcast, all-reduce and random updates, by the number of ranks", SCI, suMachines, scaling},
+	{"gm-latency", "GM on Myrinet: half round trips, and streams one way and both ways", Myrinet, gmMachines, gmLatency},
+	{"itb-overhead", "what in-transit support costs packets that are not in transit", Myrinet, collMachines, itbOverhead},
+	{"itb-cost", "what an in-transit buffer costs a packet", Myrinet, collMachines, itbCost},
 }
 
 // All returns the experiments, in the order of a report.

@@ -58,7 +58,7 @@ func layouts(s *Setting, dir string) (list []layout, err error) {
 
 // load reads the machine. The rest of the setting is s's.
 func (l *layout) load(s *Setting) error {
-	loaded, err := SCI(l.Profile)
+	loaded, err := SCI.Setting(l.Profile)
 	if err != nil {
 		return err
 	}

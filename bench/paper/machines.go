@@ -3,22 +3,46 @@ package paper
 import (
 	"slices"
 
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/gm"
 	"github.com/aqueduct-go/aqueduct/conduits/sci/hardware"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/machine"
 )
 
-// SCI returns the setting for a modelled SCI machine: a built-in one by its name, or a user's
+// A Family is machines that the same experiments run on.
+type Family struct {
+	Name    string // of the conduit whose model runs
+	library func() *machine.Library
+	check   func(*machine.File) error // whether a file is a machine of the family
+}
+
+// The families.
+var (
+	SCI = &Family{"sci", hardware.Library, func(f *machine.File) error {
+		_, err := hardware.NewProfile(f)
+		return err
+	}}
+	Myrinet = &Family{"myrinet", gm.Library, func(f *machine.File) error {
+		_, err := gm.NewProfile(f)
+		return err
+	}}
+)
+
+// Setting returns the setting for a machine of the family: a built-in one by its name, or a user's
 // own by the path of its file. Seed and Full are the caller's to set.
-func SCI(name string) (*Setting, error) {
-	p, err := hardware.Load(name)
+func (f *Family) Setting(name string) (*Setting, error) {
+	file, err := f.library().Load(name)
 	if err != nil {
 		return nil, err
 	}
-	return &Setting{Conduit: "sci", Profile: name, Machine: p.File}, nil
+	if err := f.check(file); err != nil {
+		return nil, err
+	}
+	return &Setting{Conduit: f.Name, Profile: name, Machine: file}, nil
 }
 
-// SCIMachines returns the names of the built-in SCI machines, sorted.
-func SCIMachines() []string { return hardware.Library().Names() }
+// Machines returns the names of the family's built-in machines, sorted.
+func (f *Family) Machines() []string { return f.library().Names() }
 
 // The MPI conduit over the modelled ScaMPI is what the paper compares with.
 const (

@@ -177,7 +177,7 @@ func TestFlatAgainstSummaryFlags(t *testing.T) {
 	if shm.RaceEnabled {
 		t.Skip("the race detector has nothing to find in virtual time, and takes minutes over it")
 	}
-	s, err := SCI("scale")
+	s, err := SCI.Setting("scale")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func TestWarm(t *testing.T) {
 	if shm.RaceEnabled {
 		t.Skip("the race detector has nothing to find in virtual time, and takes minutes over it")
 	}
-	s, err := SCI(scaleMachine)
+	s, err := SCI.Setting(scaleMachine)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestUpdatesAreWarm(t *testing.T) {
 	if shm.RaceEnabled {
 		t.Skip("the race detector has nothing to find in virtual time, and takes minutes over it")
 	}
-	s, err := SCI(scaleMachine)
+	s, err := SCI.Setting(scaleMachine)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,7 +347,7 @@ func TestClaimRoom(t *testing.T) {
 // TestGathering wants all messages to come in both layouts, and one that comes otherwise than it was
 // sent to be noticed.
 func TestGathering(t *testing.T) {
-	s, err := SCI("d339")
+	s, err := SCI.Setting("d339")
 	if err != nil {
 		t.Fatal(err)
 	}

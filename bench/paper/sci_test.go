@@ -15,7 +15,7 @@ import (
 
 func sci(t *testing.T, name string) *paper.Setting {
 	t.Helper()
-	s, err := paper.SCI(name)
+	s, err := paper.SCI.Setting(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,40 +62,62 @@ func TestPaper(t *testing.T) {
 		t.Skip("the race detector has nothing to find in virtual time, and takes minutes over it")
 	}
 	for _, e := range paper.All() {
-		t.Run(e.Name, func(t *testing.T) {
-			t.Parallel()
-			s := sci(t, "d339-2003")
-			o := run(t, e.Name, s)
-			failures, err := o.Failures(s.Machine)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, line := range failures {
-				t.Error(line)
-			}
-			if len(o.Claims) == 0 || len(o.Figures) == 0 {
-				t.Error("nothing is claimed or drawn")
-			}
-			if first, second := written(t, e.Name, s, o), written(t, e.Name, s, run(t, e.Name, s)); first != second {
-				t.Errorf("first\n%s\nthen\n%s", first, second)
-			}
-		})
+		for _, name := range e.Machines {
+			t.Run(e.Name+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				s, err := e.Family.Setting(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				o := run(t, e.Name, s)
+				failures, err := o.Failures(s.Machine)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, line := range failures {
+					t.Error(line)
+				}
+				if len(o.Claims) == 0 || len(o.Figures) == 0 {
+					t.Error("nothing is claimed or drawn")
+				}
+				if first, second := written(t, e.Name, s, o), written(t, e.Name, s, run(t, e.Name, s)); first != second {
+					t.Errorf("first\n%s\nthen\n%s", first, second)
+				}
+			})
+		}
 	}
 }
 
-// TestGoals wants every number that the paper's machine has to be produced by some
+// TestGoals wants every number that the papers' machines have to be produced by some
 // experiment, lest one is predicted and never looked at.
 func TestGoals(t *testing.T) {
-	s := sci(t, "d339")
-	var produced []string
-	for _, name := range []string{"sci-pio-dma", "sci-short", "sci-medium", "sci-long"} {
-		for _, n := range run(t, name, s).Numbers {
-			produced = append(produced, n.Name)
+	for family, experiments := range map[*paper.Family][]string{
+		paper.SCI:     {"sci-pio-dma", "sci-short", "sci-medium", "sci-long"},
+		paper.Myrinet: {"gm-latency", "itb-overhead", "itb-cost"},
+	} {
+		produced, goals := map[string]bool{}, map[string]string{}
+		for _, name := range experiments {
+			e, err := paper.ByName(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range e.Machines {
+				s, err := family.Setting(m)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, n := range run(t, name, s).Numbers {
+					produced[n.Name] = true
+				}
+				for _, g := range slices.Concat(s.Machine.Fits, s.Machine.Predictions) {
+					goals[g.Name] = g.Where
+				}
+			}
 		}
-	}
-	for _, g := range slices.Concat(s.Machine.Fits, s.Machine.Predictions) {
-		if !slices.Contains(produced, g.Name) {
-			t.Errorf("%s: no experiment gives %s; there are %v", g.Where, g.Name, produced)
+		for name, where := range goals {
+			if !produced[name] {
+				t.Errorf("%s: no experiment gives %s; there are %v", where, name, produced)
+			}
 		}
 	}
 }
@@ -145,10 +167,10 @@ func value(t *testing.T, o *paper.Outcome, name string) float64 {
 
 // TestUnknownMachine wants the machines that there are.
 func TestUnknownMachine(t *testing.T) {
-	if _, err := paper.SCI("fly"); err == nil || !strings.Contains(err.Error(), "d339-2003") {
+	if _, err := paper.SCI.Setting("fly"); err == nil || !strings.Contains(err.Error(), "d339-2003") {
 		t.Error(err)
 	}
-	if names := paper.SCIMachines(); !slices.Contains(names, "d339-2003") {
+	if names := paper.SCI.Machines(); !slices.Contains(names, "d339-2003") {
 		t.Errorf("machines %v", names)
 	}
 }

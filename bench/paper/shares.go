@@ -87,7 +87,7 @@ func (a *apart) without(c *machine.Constant) (*Setting, error) {
 		if err := os.WriteFile(path, []byte(f.String()), 0o666); err != nil {
 			return nil, fmt.Errorf("paper: %w", err)
 		}
-		changed, err := SCI(path)
+		changed, err := SCI.Setting(path)
 		if err == nil {
 			changed.Seed = a.Seed
 		}

@@ -20,10 +20,15 @@ const deviates = 3
 
 // paperOptions are those of the verb paper, checked.
 type paperOptions struct {
-	experiments []*paper.Experiment
-	setting     *paper.Setting
-	svg, csv    string
-	list        bool
+	runs     []paperRun
+	svg, csv string
+	list     bool
+}
+
+// A paperRun is an experiment on a machine.
+type paperRun struct {
+	*paper.Experiment
+	setting *paper.Setting
 }
 
 // runPaper is the verb paper.
@@ -63,7 +68,8 @@ func (o *paperOptions) parse(args []string, stdout io.Writer) (err error) {
 		listExperiments(stdout)
 		fmt.Fprintf(stdout, "\n%s\nexit status: 0 all numbers are within their tolerances and all claims hold, 1 something failed, also if a connection was made while something was timed, 2 misuse, %d a number deviates or a claim does not hold\n", f.FlagUsages(), deviates)
 	}
-	name := f.String("machine", "d339-2003", "`NAME` of an SCI machine: "+strings.Join(paper.SCIMachines(), ", ")+", or the path of a machine file")
+	name := f.String("machine", "", "`NAME` of a machine, or the path of a machine file, instead of those that an experiment is about; of SCI: "+
+		strings.Join(paper.SCI.Machines(), ", ")+"; of Myrinet: "+strings.Join(paper.Myrinet.Machines(), ", "))
 	seed := f.Uint64("seed", 0, "`NUMBER` that seeds the model's random numbers")
 	full := f.Bool("full", false, "all sizes and repetitions; takes a while")
 	f.StringVar(&o.svg, "svg", "", "write the figures as SVG to `PATH`: the first to a name that ends in .svg, or all into a directory")
@@ -71,17 +77,40 @@ func (o *paperOptions) parse(args []string, stdout io.Writer) (err error) {
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	if o.experiments, o.list, err = chooseExperiments(f.Args()); err != nil || o.list {
+	experiments, list, err := chooseExperiments(f.Args())
+	if o.list = list; err != nil || list {
 		return err
 	}
-	if len(o.experiments) > 1 && strings.HasSuffix(o.svg, paper.SVGSuffix) {
-		return fmt.Errorf("--svg %s takes the figure of one experiment; give a directory", o.svg)
-	}
-	if o.setting, err = paper.SCI(*name); err != nil {
+	if err := o.place(experiments, *name); err != nil {
 		return err
 	}
-	o.setting.Seed, o.setting.Full = *seed, *full
+	if len(o.runs) > 1 && strings.HasSuffix(o.svg, paper.SVGSuffix) {
+		return fmt.Errorf("--svg %s takes the figure of one experiment on one machine; give a directory", o.svg)
+	}
+	for _, r := range o.runs {
+		r.setting.Seed, r.setting.Full = *seed, *full
+	}
 	return o.checkOutputs()
+}
+
+// place says which experiment runs on which machine.
+func (o *paperOptions) place(experiments []*paper.Experiment, machine string) error {
+	for _, e := range experiments {
+		names := e.Machines
+		if machine != "" {
+			if names = []string{machine}; e.Family != experiments[0].Family {
+				return fmt.Errorf("--machine %s is for experiments of one kind; %s is about %s, and %s about %s", machine, experiments[0].Name, experiments[0].Family.Name, e.Name, e.Family.Name)
+			}
+		}
+		for _, name := range names {
+			s, err := e.Family.Setting(name)
+			if err != nil {
+				return err
+			}
+			o.runs = append(o.runs, paperRun{e, s})
+		}
+	}
+	return nil
 }
 
 // checkOutputs fails if a file cannot be written. It makes the directory of figures.
@@ -145,11 +174,11 @@ func (o *paperOptions) run(stdout, stderr io.Writer) (failures []string, err err
 		defer func() { err = errors.Join(err, file.Close()) }()
 		table = paper.NewCSV(file)
 	}
-	for i, e := range o.experiments {
-		fmt.Fprintf(stderr, "aqbench paper: experiment %d of %d: %s\n", i+1, len(o.experiments), e.Name)
-		lines, err := o.one(e, table, stdout, stderr)
+	for i, r := range o.runs {
+		fmt.Fprintf(stderr, "aqbench paper: experiment %d of %d: %s\n", i+1, len(o.runs), r.Name)
+		lines, err := o.one(r, table, stdout, stderr)
 		if err != nil {
-			return failures, fmt.Errorf("%s: %w", e.Name, err)
+			return failures, fmt.Errorf("%s: %w", r.Name, err)
 		}
 		failures = append(failures, lines...)
 	}
@@ -157,20 +186,21 @@ func (o *paperOptions) run(stdout, stderr io.Writer) (failures []string, err err
 }
 
 // one runs one experiment.
-func (o *paperOptions) one(e *paper.Experiment, table *paper.CSV, stdout, stderr io.Writer) ([]string, error) {
-	if o.setting.Full {
-		o.setting.Progress = func(c paper.Cost) {
+func (o *paperOptions) one(r paperRun, table *paper.CSV, stdout, stderr io.Writer) ([]string, error) {
+	e, s := r.Experiment, r.setting
+	if s.Full {
+		s.Progress = func(c paper.Cost) {
 			fmt.Fprintf(stderr, "aqbench paper: %s: %s of %d ranks: %.1f s\n", e.Name, c.What, c.Ranks, c.Seconds)
 		}
 	}
-	out, err := e.Run(o.setting)
+	out, err := e.Run(s)
 	if err != nil {
 		return nil, err
 	}
-	if err := paper.WriteText(stdout, e, o.setting, out); err != nil {
+	if err := paper.WriteText(stdout, e, s, out); err != nil {
 		return nil, err
 	}
-	if err := table.Write(e, o.setting, out); err != nil {
+	if err := table.Write(e, s, out); err != nil {
 		return nil, err
 	}
 	if o.svg != "" {
@@ -183,7 +213,7 @@ func (o *paperOptions) one(e *paper.Experiment, table *paper.CSV, stdout, stderr
 		}
 	}
 	var lines []string
-	failed, err := out.Failures(o.setting.Machine)
+	failed, err := out.Failures(s.Machine)
 	for _, line := range failed {
 		lines = append(lines, e.Name+": "+line)
 	}
