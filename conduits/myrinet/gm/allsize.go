@@ -139,8 +139,8 @@ func Stream(s *vtime.Simulation, size, n int, pairs ...[2]*Host) (float64, error
 		st.from.Close()
 		st.to.Close()
 		end = max(end, st.end)
-		if st.left > 0 {
-			st.note(fmt.Errorf("gm: %d of %d messages of %d B have not come within a second", st.left, n, size))
+		if st.left != 0 {
+			st.note(fmt.Errorf("gm: %d of %d messages of %d B are missing after a second", st.left, n, size))
 		}
 		errs = append(errs, st.err)
 	}

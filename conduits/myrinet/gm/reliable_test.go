@@ -148,6 +148,61 @@ func TestUnreachable(t *testing.T) {
 	again.finished()
 }
 
+// TestGivenUp has a sender give up in the middle of a message. The next session begins with a message to another port, and the buffer of
+// the first one is free for a third.
+func TestGivenUp(t *testing.T) {
+	t.Parallel()
+	b := star(t, 2, profile(t, func(p *gm.Profile) { p.GM.Tries = 2 }), gm.Image{})
+	src, err := b.hosts[0].Open(2, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, in := b.hosts[0].Register(make([]byte, 1<<16)), b.hosts[1].Register(make([]byte, 1<<17))
+	var got, results []string
+	for i, number := range []int{3, 4} {
+		p, err := b.hosts[1].Open(number, func(m *gm.Message) { got = append(got, fmt.Sprint(number, " ", len(m.Data))) })
+		if err == nil {
+			err = p.Provide(in, i<<16, 16, gm.Low)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	send := func(port, size int) {
+		err := src.Send(out, 0, size, gm.Low, 1, port, func(err error) { results = append(results, fmt.Sprint(port, " ", err)) })
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	b.do(vtime.Millisecond, func() { send(3, 60000) })
+	b.do(vtime.Millisecond+200*vtime.Microsecond, func() { b.f.FailLink(fabric.HostEnd(1)) })
+	b.do(50*vtime.Millisecond, func() {
+		b.f.RepairLink(fabric.HostEnd(1))
+		send(4, 50000)
+		send(3, 40000)
+	})
+	b.RunUntil(vtime.Second)
+	if fmt.Sprint(got) != "[4 50000 3 40000]" || fmt.Sprint(results) != fmt.Sprint([]string{"3 " + gm.ErrUnreachable.Error(), "4 <nil>", "3 <nil>"}) {
+		t.Errorf("%v have come, results %v, %+v", got, results, b.hosts[1].Counts())
+	}
+}
+
+// TestWrap sends more packets than there are numbers for, over cables that lose some.
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	b, err := gm.NewPair(faulty(t, machine.Certain/2000), gm.Image{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 1<<16 + 5000
+	if _, err := gm.Stream(b.Simulation, 1, n, [2]*gm.Host{b.Hosts[0], b.Hosts[1]}); err != nil {
+		t.Error(err)
+	}
+	if c := b.Hosts[1].Counts(); c.Received != n {
+		t.Errorf("%d of %d messages have been accepted: %+v", c.Received, n, c)
+	}
+}
+
 // TestNACKs has a port without buffers, a closed one, and one that closes in the middle of a message: the first costs time, the others
 // the message, and those behind it arrive.
 func TestNACKs(t *testing.T) {
