@@ -244,6 +244,10 @@ func TestNACKs(t *testing.T) {
 		if len(came) > 0 {
 			t.Errorf("%q have come without a buffer", came)
 		}
+		// It is sent again after gm.wait, 50 µs, and not at once.
+		if n := b.hosts[1].Counts().NoBuffer; n < 10 || n > 20 {
+			t.Errorf("%d packets have found no buffer within a millisecond", n)
+		}
 		for i := range 3 {
 			if err := late.Provide(in, 128*i, 7, gm.Low); err != nil {
 				t.Error(err)
