@@ -167,8 +167,8 @@ func (s *Setting) allsize(p *gm.Profile, r gmRun, sizes []int) ([]plot.Point, er
 	return points, nil
 }
 
-// differences returns factor times what b has more than a, and its mean and largest value; and the same as fractions of
-// a.
+// differences returns factor times what b has more than a, and its mean and largest value; and the same as
+// fractions of a.
 func differences(a, b []plot.Point, factor float64) (points, fractions []plot.Point, mean, largest float64) {
 	for i := range a {
 		d := factor * (b[i].Y - a[i].Y)

@@ -5,9 +5,9 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/gm"
 )
 
-// What the paper's percentages are about: messages of a packet and less. 1 % and 125 ns are half round trips of 12.5 µs, 10 % and
-// 1.3 µs of 13 µs; 0.4 % and 3 % would be 31 and 43 µs, which no one size has at constant costs. So each is looked for on the whole
-// axis up to a packet.
+// What the paper's percentages are about: messages of a packet and less. 1 % and 125 ns are half round trips of
+// 12.5 µs, 10 % and 1.3 µs of 13 µs; 0.4 % and 3 % would be 31 and 43 µs, which no one size has at constant costs.
+// So each is looked for on the whole axis up to a packet.
 const (
 	shortest = 32   // bytes: up to here messages count as very short
 	longest  = 3600 // and from here on as long
@@ -76,8 +76,9 @@ func itbOverhead(s *Setting) (*Outcome, error) {
 	return o, nil
 }
 
-// itbCost compares the up*/down* route that loops in switch 2 with the one through the in-transit host: both have five switches and
-// the same kinds of ports. Only one direction has the in-transit buffer, so that it costs twice what half of the round trip takes more.
+// itbCost compares the up*/down* route that loops in switch 2 with the one through the in-transit host: both have
+// five switches and the same kinds of ports. Only one direction has the in-transit buffer, so that it costs twice
+// what half of the round trip takes more.
 func itbCost(s *Setting) (*Outcome, error) {
 	o := new(Outcome)
 	p, err := s.gmProfile("", "", "")
@@ -112,7 +113,8 @@ func itbCost(s *Setting) (*Outcome, error) {
 	for i := range later {
 		more = append(more, plot.Point{X: later[i].X, Y: later[i].Y - byRecv[i].Y})
 	}
-	// The end of a packet that has come before its beginning has left takes precedence over Send: see docs/paper-itb.md.
+	// The end of a packet that has come before its beginning has left takes precedence over Send: see
+	// docs/paper-itb.md.
 	const cut = 200
 	extra := average(more, cut, float64(mtu))
 	dispatch := micros(p.CPU.Instruction.Time(p.Code.Poll + p.Code.Dispatch + p.ITB.Test))

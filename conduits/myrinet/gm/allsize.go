@@ -113,8 +113,8 @@ func (r *roundTrips) received(i int) {
 	}
 }
 
-// Stream is GM's bandwidth test: n messages of a size from the first to the second host of each pair, all pairs at once, as fast as
-// buffers and tokens allow. It returns the bytes of all pairs in a second, in MB/s.
+// Stream is GM's bandwidth test: n messages of a size from the first to the second host of each pair, all pairs at
+// once, as fast as buffers and tokens allow. It returns the bytes of all pairs in a second, in MB/s.
 func Stream(s *vtime.Simulation, size, n int, pairs ...[2]*Host) (float64, error) {
 	if size < 1 || n < 1 {
 		return 0, fmt.Errorf("gm: a stream of %d messages of %d B", n, size)

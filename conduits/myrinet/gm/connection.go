@@ -105,7 +105,8 @@ func (c *connection) seek(number uint16) {
 	}
 }
 
-// acknowledge takes note that the node has all packets before a number. It reports false for a number that no packet has.
+// acknowledge takes note that the node has all packets before a number. It reports false for a number that no
+// packet has.
 func (c *connection) acknowledge(number uint16) bool {
 	if n := after(number, c.acked); n < 0 || n > after(c.high, c.acked) {
 		return false
@@ -137,8 +138,8 @@ func (c *connection) acknowledge(number uint16) bool {
 // restart sets the time-out.
 func (c *connection) restart(d vtime.Time) { c.timer.Reset(c.p.loop.Now() + d) }
 
-// renew begins another session, with the messages that are not acknowledged. What is under way of the old one counts for
-// nothing any more.
+// renew begins another session, with the messages that are not acknowledged. What is under way of the old one
+// counts for nothing any more.
 func (c *connection) renew() {
 	c.session++
 	c.next, c.high, c.acked = 0, 0, 0
@@ -196,8 +197,8 @@ const (
 	unknown             // of a session that has not begun here
 )
 
-// begin begins a session of the peer. A message of the last one that has not come as a whole is forgotten, and its buffer is for
-// another.
+// begin begins a session of the peer. A message of the last one that has not come as a whole is forgotten, and its
+// buffer is for another.
 func (c *connection) begin(session uint16) {
 	c.drop()
 	c.open, c.peer, c.expected, c.nacked = true, session, 0, false

@@ -1,24 +1,25 @@
-// Package gm has a control program for the LANai in the manner of Myricom's GM, with in-transit buffers, and the library
-// that programs on hosts use it by, on a [vtime.Loop].
+// Package gm has a control program for the LANai in the manner of Myricom's GM, with in-transit buffers, and the
+// library that programs on hosts use it by, on a [vtime.Loop].
 //
 // # The control program
 //
-// [Program] has four state machines. SDMA moves fragments of messages from the host to the NIC, Send moves packets from
-// the NIC to the network, Recv takes packets in, and RDMA moves their payload to the host. Each is a few handlers of
-// events ([lanai.Handler]), which run to their end; there is no goroutine. Send and Recv have two buffers each.
+// [Program] has four state machines. SDMA moves fragments of messages from the host to the NIC, Send moves packets
+// from the NIC to the network, Recv takes packets in, and RDMA moves their payload to the host. Each is a few
+// handlers of events ([lanai.Handler]), which run to their end; there is no goroutine. Send and Recv have two
+// buffers each.
 //
-// Packets to a node are numbered, within a session. The receiver takes them in order and acknowledges them; what is
-// missing, corrupt or not expected is sent again from there on (go-back-N), at once after a NACK and else by time. So
-// messages between two ports arrive exactly once and in order, whatever packets are lost and however routes change. A
-// message that cannot be delivered is reported to its sender.
+// Packets to a node are numbered, within a session. The receiver takes them in order and acknowledges them; what
+// is missing, corrupt or not expected is sent again from there on (go-back-N), at once after a NACK and else by
+// time. So messages between two ports arrive exactly once and in order, whatever packets are lost and however
+// routes change. A message that cannot be delivered is reported to its sender.
 //
 // # In-transit buffers
 //
-// A packet of the type ITB has another part of its route behind that type. When its first four bytes have come, the event
-// Early Recv Packet has the Recv machine look at the type. An in-transit packet is sent on at once, while it arrives
-// (virtual cut-through), if the send DMA is free; else it is pending, and sent as soon as Send is free. See [Image] for
-// what of this a program has, and for what happens when buffers run out.
+// A packet of the type ITB has another part of its route behind that type. When its first four bytes have come,
+// the event Early Recv Packet has the Recv machine look at the type. An in-transit packet is sent on at once,
+// while it arrives (virtual cut-through), if the send DMA is free; else it is pending, and sent as soon as Send is
+// free. See [Image] for what of this a program has, and for what happens when buffers run out.
 //
-// The paper is S. Coll, J. Flich, M. Malumbres, P. Lopez, J. Duato, F. Mora, "A first implementation of In-Transit Buffers on Myrinet GM
-// software"; comments call it Coll.
+// The paper is S. Coll, J. Flich, M. Malumbres, P. Lopez, J. Duato, F. Mora, "A first implementation of In-Transit
+// Buffers on Myrinet GM software"; comments call it Coll.
 package gm

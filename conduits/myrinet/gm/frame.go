@@ -40,8 +40,9 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind %d", uint8(k))
 }
 
-// Header is the header of a GM packet: type, subtype, and what gm_types.h of GM 2 has behind them. The bits of the subtype are
-// ours: kind (8), first and last packet of a message (1 each), size class of the buffer that it is for (5, low).
+// Header is the header of a GM packet: type, subtype, and what gm_types.h of GM 2 has behind them. The bits of the
+// subtype are ours: kind (8), first and last packet of a message (1 each), size class of the buffer that it is for
+// (5, low).
 type Header struct {
 	Kind        Kind
 	First, Last bool
@@ -130,14 +131,16 @@ func DecodeHeader(b []byte, payload int) (h Header, err error) {
 	return h, nil
 }
 
-// ITBHeaderSize is the size of the in-transit part of a packet besides the onward route: type, and length of that route.
+// ITBHeaderSize is the size of the in-transit part of a packet besides the onward route: type, and length of that
+// route.
 const ITBHeaderSize = 4
 
 // maxRoute bounds the bytes of a route.
 const maxRoute = 255
 
-// AppendRoute appends a route of several legs: the route bytes to the first in-transit host, then for each of these the ITB
-// type, the length of the next leg, and its route bytes (Coll, 3.3). The packet's own type comes behind.
+// AppendRoute appends a route of several legs: the route bytes to the first in-transit host, then for each of
+// these the ITB type, the length of the next leg, and its route bytes (Coll, 3.3). The packet's own type comes
+// behind.
 func AppendRoute(to []byte, legs [][]byte) []byte {
 	for i, leg := range legs {
 		if i > 0 {
@@ -149,8 +152,8 @@ func AppendRoute(to []byte, legs [][]byte) []byte {
 	return to
 }
 
-// CheckRoute returns an error if legs are no route: there must be one at least, none empty but a single one, and every byte with
-// its top bit set.
+// CheckRoute returns an error if legs are no route: there must be one at least, none empty but a single one, and
+// every byte with its top bit set.
 func CheckRoute(legs [][]byte) error {
 	if len(legs) == 0 {
 		return fmt.Errorf("gm: a route of no legs")
@@ -168,8 +171,8 @@ func CheckRoute(legs [][]byte) error {
 	return nil
 }
 
-// DecodeITB reads the in-transit part of a packet and returns how many bytes the next leg has. Early Recv Packet comes
-// when these four bytes are there and no more, so that the route itself is not looked at.
+// DecodeITB reads the in-transit part of a packet and returns how many bytes the next leg has. Early Recv Packet
+// comes when these four bytes are there and no more, so that the route itself is not looked at.
 func DecodeITB(b []byte) (leg int, err error) {
 	if t, ok := PacketType(b); !ok || t != TypeITB {
 		return 0, fmt.Errorf("gm: no in-transit packet")

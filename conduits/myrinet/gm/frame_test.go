@@ -10,7 +10,8 @@ import (
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
-// TestHeader has the header bit by bit: type and subtype, target, session, sequence, length, subports, sender, connections.
+// TestHeader has the header bit by bit: type and subtype, target, session, sequence, length, subports, sender,
+// connections.
 func TestHeader(t *testing.T) {
 	t.Parallel()
 	h := gm.Header{

@@ -75,8 +75,8 @@ type call func()
 
 func (c call) Fire(_, _ uint64) { c() }
 
-// flow is messages from a port of one host to a port of another: each has its number and the sender's in it, and is as long
-// as its number says.
+// flow is messages from a port of one host to a port of another: each has its number and the sender's in it, and
+// is as long as its number says.
 type flow struct {
 	t        testing.TB
 	from, to *gm.Host

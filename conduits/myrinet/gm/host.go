@@ -9,8 +9,8 @@ import (
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
-// Host is a host with a NIC on which the control program runs: a node of GM. Its library is called by events of the loop, never
-// blocks, and charges the time of its calls to the host's processor.
+// Host is a host with a NIC on which the control program runs: a node of GM. Its library is called by events of
+// the loop, never blocks, and charges the time of its calls to the host's processor.
 type Host struct {
 	program *Program
 	nic     *lanai.NIC
@@ -18,10 +18,13 @@ type Host struct {
 	loop    *vtime.Loop
 	cpu     vtime.Resource
 	ports   []*Port // nil: closed
+
+	openings uint64           // of ports so far
+	opened   map[uint64]*Port // those that are open, or of which the NIC has not taken all tokens
 }
 
-// NewHost puts a NIC with an image of the control program at the port of host id of a fabric, which is its GM node number too. It fails if
-// the program with its buffers and tables does not fit into the SRAM.
+// NewHost puts a NIC with an image of the control program at the port of host id of a fabric, which is its GM node
+// number too. It fails if the program with its buffers and tables does not fit into the SRAM.
 func NewHost(f *fabric.Fabric, p *Profile, image Image, id int) (*Host, error) {
 	nodes := len(f.Topology().Hosts)
 	if id < 0 || id >= nodes {
@@ -32,7 +35,7 @@ func NewHost(f *fabric.Fabric, p *Profile, image Image, id int) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{program: program, nic: nic, profile: p, loop: f.Loop(), ports: make([]*Port, p.GM.Ports)}
+	h := &Host{program: program, nic: nic, profile: p, loop: f.Loop(), ports: make([]*Port, p.GM.Ports), opened: map[uint64]*Port{}}
 	program.host = h
 	h.loop.CountUsage(h.usage)
 	return h, nil
@@ -60,9 +63,9 @@ func (h *Host) ID() int { return h.program.id }
 // Counts returns what the control program has done so far.
 func (h *Host) Counts() Counts { return h.program.Counts() }
 
-// SetRoute says how to reach a node: the route bytes of each leg, the first from here to the first in-transit host or to the node. Packets that
-// are in the send queue already leave by the old route. Without legs the node cannot be reached any more: messages that are
-// not acknowledged fail after their time-outs.
+// SetRoute says how to reach a node: the route bytes of each leg, the first from here to the first in-transit host
+// or to the node. Packets that are in the send queue already leave by the old route. Without legs the node cannot
+// be reached any more: messages that are not acknowledged fail after their time-outs.
 func (h *Host) SetRoute(node int, legs ...[]byte) error {
 	g := h.program
 	if node < 0 || node >= len(g.routes) {
@@ -83,13 +86,15 @@ func (h *Host) SetRoute(node int, legs ...[]byte) error {
 	return nil
 }
 
-// SendMapping sends a packet of the mapper, whose route and type it has itself. It takes the way of a message through the Send machine.
+// SendMapping sends a packet of the mapper, whose route and type it has itself. It takes the way of a message
+// through the Send machine.
 func (h *Host) SendMapping(packet fabric.Packet) {
 	h.program.mappings.Push(packet)
 	h.nic.CPU.Raise(evSend)
 }
 
-// OnMapping has packets of the mapper handed to f, without their route, instead of dropped as foreign ones; nil ends that.
+// OnMapping has packets of the mapper handed to f, without their route, instead of dropped as foreign ones; nil
+// ends that.
 func (h *Host) OnMapping(f func(fabric.Packet)) { h.program.mapping = f }
 
 // Close ends the sessions of all peers with this node, and closes its ports.
@@ -116,8 +121,8 @@ type Memory struct {
 	gone  bool // it has been given back
 }
 
-// Register pins memory, which takes a system call's time. The bytes are the caller's, who must not write to what is being sent,
-// nor use what is being received into.
+// Register pins memory, which takes a system call's time. The bytes are the caller's, who must not write to what
+// is being sent, nor use what is being received into.
 func (h *Host) Register(b []byte) *Memory {
 	h.cpu.Use(h.loop.Now(), h.profile.Host.Register)
 	return &Memory{host: h, bytes: b}

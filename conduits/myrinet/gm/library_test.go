@@ -124,6 +124,41 @@ func TestPriorities(t *testing.T) {
 	}
 }
 
+// TestReopen closes a port before the NIC has taken its token, and opens it again: both messages arrive, each once.
+func TestReopen(t *testing.T) {
+	t.Parallel()
+	b := star(t, 2, profile(t, nil), gm.Image{})
+	var got []string
+	dst, err := b.hosts[1].Open(5, func(m *gm.Message) { got = append(got, string(m.Data)) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, in := b.hosts[0].Register([]byte("onetwo")), b.hosts[1].Register(make([]byte, 16))
+	for i := range 4 {
+		if err := dst.Provide(in, 4*i, 2, gm.Low); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.RunUntil(vtime.Millisecond)
+	for i := range 2 {
+		src, err := b.hosts[0].Open(2, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := src.Send(out, 3*i, 3, gm.Low, 1, 5, func(error) { t.Error("a callback of a closed port") }); err != nil {
+			t.Fatal(err)
+		}
+		src.Close()
+	}
+	b.RunUntil(vtime.Second)
+	if strings.Join(got, " ") != "one two" {
+		t.Errorf("got %q", got)
+	}
+	if err := out.Deregister(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestClass(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]uint8{0: 0, 1: 0, 2: 1, 3: 2, 4: 2, 5: 3, 4096: 12, 4097: 13, gm.MaxMessage: 31} {

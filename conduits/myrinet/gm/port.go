@@ -7,6 +7,7 @@ import (
 	"math/bits"
 
 	"github.com/aqueduct-go/aqueduct/internal/fifo"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
 // Errors of messages, and of calls.
@@ -33,9 +34,11 @@ const (
 
 // Port is a program's access to GM. Its methods are called by events, and charge their time to the host's processor.
 type Port struct {
-	host   *Host
-	number int
-	closed bool
+	host    *Host
+	number  int
+	opening uint64 // which of the host's ports it is, all counted that have ever been opened
+	ringing int    // tokens that the NIC has not taken
+	closed  bool
 
 	receive func(*Message)
 
@@ -69,7 +72,8 @@ type receiveToken struct {
 	priority Priority
 }
 
-// Message is what has come. It is valid until the callback returns; Data is in the buffer, which is the program's again.
+// Message is what has come. It is valid until the callback returns; Data is in the buffer, which is the program's
+// again.
 type Message struct {
 	From     int // node
 	FromPort int
@@ -101,19 +105,29 @@ func (h *Host) Open(number int, receive func(*Message)) (*Port, error) {
 		p.buffers[i].slot = i
 		p.unused = append(p.unused, i)
 	}
-	h.ports[number] = p
+	h.openings++
+	p.opening = h.openings
+	h.ports[number], h.opened[p.opening] = p, p
 	return p, nil
 }
 
 // Number returns the number of the port.
 func (p *Port) Number() int { return p.number }
 
-// Close closes the port: messages to it are refused from now on, and no callback of it is called any more. What has been sent before is
-// still carried out.
+// Close closes the port: messages to it are refused from now on, and no callback of it is called any more. What
+// has been sent before is still carried out.
 func (p *Port) Close() {
 	if !p.closed {
 		p.closed = true
 		p.host.ports[p.number] = nil
+		p.forget()
+	}
+}
+
+// forget drops a closed port when the NIC has taken all of its tokens.
+func (p *Port) forget() {
+	if p.closed && p.ringing == 0 {
+		delete(p.host.opened, p.opening)
 	}
 }
 
@@ -126,10 +140,11 @@ const MaxMessage = 1<<(Classes-1) - 1
 // Tokens returns how many messages can be sent, and how many receive buffers provided, at present.
 func (p *Port) Tokens() (send, provide int) { return len(p.free), len(p.unused) }
 
-// Send sends size bytes of registered memory to a port of a node, for a receive buffer of the size class of that size. It takes a token, which
-// comes back when done is called: with nil when the message has arrived, or with the reason why nobody knows whether it has. The bytes
-// must not be changed before. Messages of one port to another one arrive in the order of the calls, each once. Send fails, and does nothing, with
-// ErrNoToken, ErrClosed, or for arguments that make no sense.
+// Send sends size bytes of registered memory to a port of a node, for a receive buffer of the size class of that
+// size. It takes a token, which comes back when done is called: with nil when the message has arrived, or with the
+// reason why nobody knows whether it has. The bytes must not be changed before. Messages of one port to another
+// one arrive in the order of the calls, each once. Send fails, and does nothing, with ErrNoToken, ErrClosed, or
+// for arguments that make no sense.
 func (p *Port) Send(m *Memory, offset, size int, priority Priority, node, port int, done func(error)) error {
 	h := p.host
 	b, err := m.part(h, offset, size)
@@ -156,12 +171,12 @@ func (p *Port) Send(m *Memory, offset, size int, priority Priority, node, port i
 	p.sends[slot] = pendingSend{memory: m, done: done, token: sendToken{
 		port: p, slot: slot, bytes: b, node: node, target: uint8(port)<<1 | uint8(priority), class: Class(size), packets: max(1, (size+mtu-1)/mtu),
 	}}
-	h.loop.At(h.cpu.Use(h.loop.Now(), h.profile.Host.Send), p, uint64(slot), tokenWritten)
+	p.ring(h.profile.Host.Send, uint64(slot))
 	return nil
 }
 
-// Provide gives the port a buffer in registered memory for messages of a size class and a priority: 2^class bytes from offset on. It
-// takes a token, which comes back with the message. It fails as Send does.
+// Provide gives the port a buffer in registered memory for messages of a size class and a priority: 2^class bytes
+// from offset on. It takes a token, which comes back with the message. It fails as Send does.
 func (p *Port) Provide(m *Memory, offset int, class uint8, priority Priority) error {
 	h := p.host
 	if class >= Classes {
@@ -182,12 +197,21 @@ func (p *Port) Provide(m *Memory, offset int, class uint8, priority Priority) er
 	p.unused = p.unused[:len(p.unused)-1]
 	m.users++
 	p.buffers[slot] = receiveToken{slot: slot, memory: m, offset: offset, bytes: b, class: class, priority: priority}
-	h.loop.At(h.cpu.Use(h.loop.Now(), h.profile.Host.Provide), p, uint64(slot)|provided, tokenWritten)
+	p.ring(h.profile.Host.Provide, uint64(slot)|provided)
 	return nil
 }
 
-// provided marks the slot of a receive token in a doorbell.
-const provided = 1 << 32
+// A doorbell has the slot of a token in its low 32 bits, then provided, and then which of the host's ports it is of.
+const (
+	provided     = 1 << 32
+	openingShift = 33
+)
+
+// ring has the library write a token, which takes the host's processor a time, and ring for it.
+func (p *Port) ring(take vtime.Time, word uint64) {
+	p.ringing++
+	p.host.loop.At(p.host.cpu.Use(p.host.loop.Now(), take), p, word|p.opening<<openingShift, tokenWritten)
+}
 
 // The events of a port, by their second word.
 const (
@@ -230,11 +254,15 @@ func (p *Port) Fire(word, what uint64) {
 }
 
 // rung takes a token that the host has rung for: a message, which it returns, or a receive buffer.
-func (p *Port) rung(value uint64) *sendToken {
+func (h *Host) rung(value uint64) *sendToken {
+	p := h.opened[value>>openingShift]
+	slot := uint32(value)
+	p.ringing--
+	p.forget()
 	if value&provided == 0 {
-		return &p.sends[value].token
+		return &p.sends[slot].token
 	}
-	t := &p.buffers[value&^provided]
+	t := &p.buffers[slot]
 	p.ready[t.list()].Push(t)
 	return nil
 }
@@ -251,8 +279,8 @@ func (p *Port) takeBuffer(class, priority uint8) *receiveToken {
 // giveBack returns a buffer whose message has not come as a whole.
 func (p *Port) giveBack(t *receiveToken) { p.ready[t.list()].Push(t) }
 
-// An event in the host's memory: what it is, a status, the sender's subport, a byte unused, length, node, and slot of the
-// token, 4 bytes each; for a short message its bytes behind.
+// An event in the host's memory: what it is, a status, the sender's subport, a byte unused, length, node, and slot
+// of the token, 4 bytes each; for a short message its bytes behind.
 const eventSize = 16
 
 const (
@@ -289,8 +317,8 @@ func (p *Port) receiveEvent(t *receiveToken, node int, subport uint8, length int
 	return append(e, inline...)
 }
 
-// eventSlot returns the next slot for an event of n bytes, and its memory. There are as many as there are tokens, and an event
-// is of a token that comes back with it.
+// eventSlot returns the next slot for an event of n bytes, and its memory. There are as many as there are tokens,
+// and an event is of a token that comes back with it.
 func (p *Port) eventSlot(n int) (slot uint64, memory []byte) {
 	i := p.slot
 	p.slot = (p.slot + 1) % p.slots

@@ -11,8 +11,8 @@ import (
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
-// Profile holds the constants of hosts with GM on their NICs, and of the fabric between them. Values and their sources are in
-// the machine file. Steps of the control program are in instructions of the LANai.
+// Profile holds the constants of hosts with GM on their NICs, and of the fabric between them. Values and their
+// sources are in the machine file. Steps of the control program are in instructions of the LANai.
 type Profile struct {
 	File *machine.File // what the profile was read from
 

@@ -14,13 +14,15 @@ import (
 type Image struct {
 	// ITB is in-transit support. Without it there is no Early Recv Packet, and an in-transit packet is a foreign one.
 	ITB bool
-	// BySend has the Send machine re-inject in-transit packets, and not Recv itself: that takes another dispatch cycle.
+	// BySend has the Send machine re-inject in-transit packets, and not Recv itself: that takes another dispatch
+	// cycle.
 	BySend bool
-	// Pool is how many buffers there are for in-transit packets, besides the receive queue's. Coll proposes such a pool, and built
-	// none. Without it in-transit packets occupy the receive queue until they have left.
+	// Pool is how many buffers there are for in-transit packets, besides the receive queue's. Coll proposes such a
+	// pool, and built none. Without it in-transit packets occupy the receive queue until they have left.
 	Pool int
-	// Drop has an in-transit packet dropped that cannot be sent at once and for which there is no buffer in the pool: its sender
-	// sends it again. Otherwise it holds a buffer of the receive queue, and when that is full, the network.
+	// Drop has an in-transit packet dropped that cannot be sent at once and for which there is no buffer in the
+	// pool: its sender sends it again. Otherwise it holds a buffer of the receive queue, and when that is full,
+	// the network.
 	Drop bool
 }
 

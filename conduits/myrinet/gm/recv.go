@@ -36,7 +36,8 @@ func (g *Program) release(b *buffer) {
 	g.arm()
 }
 
-// Head implements fabric.NIC. The receive DMA takes the packet in if it is programmed; else the packet waits in the network.
+// Head implements fabric.NIC. The receive DMA takes the packet in if it is programmed; else the packet waits in
+// the network.
 func (g *Program) Head(a *fabric.Arrival) {
 	if g.current == nil || g.current.taken {
 		g.counts.Held++
@@ -137,8 +138,8 @@ func first(p fabric.Packet, n int) []byte {
 	return all[:min(n, len(all))]
 }
 
-// forward sends an in-transit packet on: one that is still coming as it comes. Nothing is known of its CRC, which stays what it
-// is. Recv or Send.
+// forward sends an in-transit packet on: one that is still coming as it comes. Nothing is known of its CRC, which
+// stays what it is. Recv or Send.
 func (g *Program) forward() {
 	b := g.sending
 	g.counts.InTransit++

@@ -49,8 +49,8 @@ func faulty(t testing.TB, chance machine.Chance) *gm.Profile {
 	})
 }
 
-// TestLoss has an eighth of all packets damaged or lost on each cable, ACKs among them: messages arrive all the same, once and in order, and
-// what is damaged is counted.
+// TestLoss has an eighth of all packets damaged or lost on each cable, ACKs among them: messages arrive all the
+// same, once and in order, and what is damaged is counted.
 func TestLoss(t *testing.T) {
 	t.Parallel()
 	b := star(t, 3, faulty(t, machine.Certain/25), gm.Image{ITB: true, Pool: 2})
@@ -80,8 +80,8 @@ func TestLoss(t *testing.T) {
 	}
 }
 
-// TestRerouting has a link fail in the middle of a transfer, and the routes changed later to a way of another length, and back: nothing
-// is lost, nothing comes twice.
+// TestRerouting has a link fail in the middle of a transfer, and the routes changed later to a way of another
+// length, and back: nothing is lost, nothing comes twice.
 func TestRerouting(t *testing.T) {
 	t.Parallel()
 	topo := &fabric.Topology{}
@@ -116,7 +116,8 @@ func TestRerouting(t *testing.T) {
 	}
 }
 
-// TestUnreachable sends to nodes that cannot be reached: the sender is told why, and other nodes are served meanwhile.
+// TestUnreachable sends to nodes that cannot be reached: the sender is told why, and other nodes are served
+// meanwhile.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	b := star(t, 4, profile(t, func(p *gm.Profile) { p.GM.Tries = 3 }), gm.Image{})
@@ -148,8 +149,8 @@ func TestUnreachable(t *testing.T) {
 	again.finished()
 }
 
-// TestGivenUp has a sender give up in the middle of a message. The next session begins with a message to another port, and the buffer of
-// the first one is free for a third.
+// TestGivenUp has a sender give up in the middle of a message. The next session begins with a message to another
+// port, and the buffer of the first one is free for a third.
 func TestGivenUp(t *testing.T) {
 	t.Parallel()
 	b := star(t, 2, profile(t, func(p *gm.Profile) { p.GM.Tries = 2 }), gm.Image{})
@@ -203,8 +204,8 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// TestNACKs has a port without buffers, a closed one, and one that closes in the middle of a message: the first costs time, the others
-// the message, and those behind it arrive.
+// TestNACKs has a port without buffers, a closed one, and one that closes in the middle of a message: the first
+// costs time, the others the message, and those behind it arrive.
 func TestNACKs(t *testing.T) {
 	t.Parallel()
 	b := star(t, 2, profile(t, nil), gm.Image{})
@@ -268,7 +269,8 @@ func TestNACKs(t *testing.T) {
 	}
 }
 
-// TestSessions closes a host and has another program on its NIC, which knows nothing of the sessions: senders begin new ones.
+// TestSessions closes a host and has another program on its NIC, which knows nothing of the sessions: senders
+// begin new ones.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	b := star(t, 2, profile(t, nil), gm.Image{})

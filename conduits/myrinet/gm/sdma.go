@@ -14,11 +14,7 @@ func (g *Program) takeToken() {
 	if g.bells.Waiting() > 0 {
 		g.nic.CPU.Raise(evBell)
 	}
-	port := g.host.ports[ring.Offset/doorbellSize]
-	if port == nil {
-		return // it has been closed meanwhile
-	}
-	t := port.rung(ring.Value)
+	t := g.host.rung(ring.Value)
 	if t == nil {
 		return
 	}
@@ -49,7 +45,8 @@ func (g *Program) mayFetch() {
 	}
 }
 
-// fetch makes a packet of the next fragment, and has its payload fetched. The route is stamped here. Connections take turns.
+// fetch makes a packet of the next fragment, and has its payload fetched. The route is stamped here. Connections
+// take turns.
 func (g *Program) fetch() {
 	c, _ := g.sendable.Pop()
 	c.queued = false

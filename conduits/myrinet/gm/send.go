@@ -6,8 +6,8 @@ import (
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
-// choose looks for something to send if the send DMA is free. A program with in-transit support first tests whether an
-// in-transit packet is pending. Send.
+// choose looks for something to send if the send DMA is free. A program with in-transit support first tests
+// whether an in-transit packet is pending. Send.
 func (g *Program) choose() {
 	switch {
 	case g.busy || !g.port.Idle():
@@ -18,7 +18,8 @@ func (g *Program) choose() {
 	}
 }
 
-// pick takes what comes first: in-transit packets, which hold receive buffers; then answers; then the mapper's packets and messages.
+// pick takes what comes first: in-transit packets, which hold receive buffers; then answers; then the mapper's
+// packets and messages.
 func (g *Program) pick() {
 	switch {
 	case g.pending.Len() > 0:

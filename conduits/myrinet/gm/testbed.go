@@ -5,11 +5,12 @@ import (
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
-// Testbed is the installation of Coll's figure 6: three hosts, and two switches M2FM-SW8 with four LAN and four SAN ports
-// each. Host 1 and the in-transit host are at LAN ports, host 2 is at a SAN port.
+// Testbed is the installation of Coll's figure 6: three hosts, and two switches M2FM-SW8 with four LAN and four
+// SAN ports each. Host 1 and the in-transit host are at LAN ports, host 2 is at a SAN port.
 //
-// The figure's cables are not stated. Here, switch 2 has two loops, each a cable between two of its own ports, so that all
-// that the paper says of the routes holds: see [Testbed.UpDown], [Testbed.Looped] and [Testbed.InTransit].
+// The figure's cables are not stated. Here, switch 2 has two loops, each a cable between two of its own ports, so
+// that all that the paper says of the routes holds: see [Testbed.UpDown], [Testbed.Looped] and
+// [Testbed.InTransit].
 type Testbed struct {
 	*vtime.Simulation
 	Fabric *fabric.Fabric
@@ -73,8 +74,8 @@ func (t *Testbed) UpDown() error {
 	return t.routes([]byte{hop(host1Port, uplinkPort), hop(uplinkPort, host2Port)})
 }
 
-// tail is what the two routes of the cost test have in common, from the port at which they enter switch 2 the second time: the SAN loop
-// there and back, and to host 2. It passes switch 2 three times.
+// tail is what the two routes of the cost test have in common, from the port at which they enter switch 2 the
+// second time: the SAN loop there and back, and to host 2. It passes switch 2 three times.
 func tail(in int) []byte {
 	return []byte{hop(in, sanLoopOut), hop(sanLoopIn, sanLoopIn), hop(sanLoopOut, host2Port)}
 }
@@ -84,8 +85,8 @@ func (t *Testbed) Looped() error {
 	return t.routes(append([]byte{hop(host1Port, uplinkPort), hop(uplinkPort, lanLoopOut)}, tail(lanLoopIn)...))
 }
 
-// InTransit sets the route of the cost test with an in-transit buffer: five switches and the same kinds of ports as Looped
-// has, with the in-transit host in place of the LAN loop.
+// InTransit sets the route of the cost test with an in-transit buffer: five switches and the same kinds of ports
+// as Looped has, with the in-transit host in place of the LAN loop.
 func (t *Testbed) InTransit() error {
 	return t.routes([]byte{hop(host1Port, uplinkPort), hop(uplinkPort, transitPort)}, tail(transitPort))
 }
@@ -98,8 +99,8 @@ func (t *Testbed) routes(there ...[]byte) error {
 	return t.Hosts[1].SetRoute(0, back())
 }
 
-// HalfRoundTrip is GM's allsize test: n round trips of messages of a size between hosts 1 and 2, after one that is not counted. It returns half of the
-// mean.
+// HalfRoundTrip is GM's allsize test: n round trips of messages of a size between hosts 1 and 2, after one that is
+// not counted. It returns half of the mean.
 func (t *Testbed) HalfRoundTrip(size, n int) (vtime.Time, error) {
 	return HalfRoundTrip(t.Simulation, t.Hosts[0], t.Hosts[1], size, n)
 }

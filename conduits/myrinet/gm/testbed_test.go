@@ -11,15 +11,9 @@ import (
 // allsize returns the half round trips of sizes, one after the other.
 func allsize(t testing.TB, p *gm.Profile, image gm.Image, routes func(*gm.Testbed) error, sizes []int) (took []vtime.Time) {
 	t.Helper()
-	b, err := gm.NewTestbed(p, image, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := routes(b); err != nil {
-		t.Fatal(err)
-	}
+	b := testbed(t, p, image, routes)
 	for _, size := range sizes {
-		d, err := b.HalfRoundTrip(size, 10)
+		d, err := gm.HalfRoundTrip(b.Simulation, b.hosts[0], b.hosts[1], size, 10)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,7 +22,8 @@ func allsize(t testing.TB, p *gm.Profile, image gm.Image, routes func(*gm.Testbe
 	return took
 }
 
-// sizes are those of one packet, the next by a sixteenth larger: the phases of the dispatcher differ from each to the next.
+// sizes are those of one packet, the next by a sixteenth larger: the phases of the dispatcher differ from each to
+// the next.
 func sizes() (list []int) {
 	for n := 1; n <= 4096; n += 1 + n/16 {
 		list = append(list, n)

@@ -31,8 +31,8 @@ var images = map[string]gm.Image{
 	"drop":       {ITB: true, Drop: true},
 }
 
-// TestInTransit sends messages of all sizes through the in-transit host, while that talks to host 1 itself, so that its send DMA is
-// often not free: all arrive, some are cut through, and some have to wait.
+// TestInTransit sends messages of all sizes through the in-transit host, while that talks to host 1 itself, so
+// that its send DMA is often not free: all arrive, some are cut through, and some have to wait.
 func TestInTransit(t *testing.T) {
 	t.Parallel()
 	for name, image := range images {
@@ -97,9 +97,9 @@ func TestTwoTransits(t *testing.T) {
 	}
 }
 
-// TestFaults damages the first packet of a message before, at and after the in-transit host: it goes on, since nothing is known of its
-// CRC when it is re-injected, it stays bad, and it is dropped where it ends; the message arrives by retransmission. What has no type any more, or another one,
-// ends at the in-transit host.
+// TestFaults damages the first packet of a message before, at and after the in-transit host: it goes on, since
+// nothing is known of its CRC when it is re-injected, it stays bad, and it is dropped where it ends; the message
+// arrives by retransmission. What has no type any more, or another one, ends at the in-transit host.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	const route = 2 // bytes that switches have consumed when the packet is at the in-transit host
@@ -158,9 +158,9 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestOverflow is a case in which buffers run out: packets through a and b, and others through b and a. With the two buffers of
-// the receive queue, as shipped, all wait for each other for ever. With a pool of buffers, or where packets are dropped for which there is none
-// and their senders send them again, all arrive.
+// TestOverflow is a case in which buffers run out: packets through a and b, and others through b and a. With the
+// two buffers of the receive queue, as shipped, all wait for each other for ever. With a pool of buffers, or where
+// packets are dropped for which there is none and their senders send them again, all arrive.
 func TestOverflow(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -255,7 +255,8 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// TestForeign sends packets that are not for the program: each is counted and dropped, and none is delivered. Those of the mapper go to the mapper, if there is one.
+// TestForeign sends packets that are not for the program: each is counted and dropped, and none is delivered.
+// Those of the mapper go to the mapper, if there is one.
 func TestForeign(t *testing.T) {
 	t.Parallel()
 	good := func(h gm.Header, payload int) []byte { return append(h.Append(nil), make([]byte, payload)...) }

@@ -8,27 +8,27 @@ import (
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
-// Event is what a handler of the control program is for: a bit of the status register, which hardware or another handler
-// sets. The event with the smallest number has the highest priority.
+// Event is what a handler of the control program is for: a bit of the status register, which hardware or another
+// handler sets. The event with the smallest number has the highest priority.
 type Event uint8
 
 // MaxEvents is how many events a program can have: the bits of the status register.
 const MaxEvents = 32
 
-// A Handler is what the processor does at an event. Run is called when the handler's first instruction is due. It looks at things and changes
-// them, which takes no time, and calls CPU.Spend for the instructions of the next step; a step that does not is the
-// last. Handlers are not interrupted.
+// A Handler is what the processor does at an event. Run is called when the handler's first instruction is due. It
+// looks at things and changes them, which takes no time, and calls CPU.Spend for the instructions of the next
+// step; a step that does not is the last. Handlers are not interrupted.
 type Handler struct {
 	Name string
 	Run  func()
 }
 
-// CPU is the processor of the LANai with its dispatcher: an endless loop that reads the status register, and calls the
-// handler of the pending event of the highest priority. An event that comes while a handler runs, or just after the
-// register has been read, waits for the next reading.
+// CPU is the processor of the LANai with its dispatcher: an endless loop that reads the status register, and calls
+// the handler of the pending event of the highest priority. An event that comes while a handler runs, or just
+// after the register has been read, waits for the next reading.
 //
-// The processor has the last priority for the memory. How long an instruction takes depends on which engines are at
-// work, and changes in the middle of a step when that does.
+// The processor has the last priority for the memory. How long an instruction takes depends on which engines are
+// at work, and changes in the middle of a step when that does.
 type CPU struct {
 	loop     *vtime.Loop
 	profile  *Profile

@@ -1,6 +1,6 @@
-// Package lanai models a Myrinet NIC with its LANai: SRAM, processor, three DMA engines (send, receive,
-// host), doorbells, and the host's I/O bus, on a [vtime.Loop]. What runs on the processor is a control
-// program: a set of handlers of events, as package gm has them.
+// Package lanai models a Myrinet NIC with its LANai: SRAM, processor, three DMA engines (send, receive, host),
+// doorbells, and the host's I/O bus, on a [vtime.Loop]. What runs on the processor is a control program: a set of
+// handlers of events, as package gm has them.
 //
 // # What is modelled
 //
@@ -18,6 +18,6 @@
 //   - The send and the receive DMA engine are at work while a packet leaves or enters. How long that takes is the
 //     business of the network.
 //
-// The grain is the instruction step and the burst. Single memory accesses are not simulated: an engine takes a share of
-// all clocks while it works. All constants are in machine files ([Load]).
+// The grain is the instruction step and the burst. Single memory accesses are not simulated: an engine takes a
+// share of all clocks while it works. All constants are in machine files ([Load]).
 package lanai

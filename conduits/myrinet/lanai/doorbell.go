@@ -7,8 +7,8 @@ import (
 	"github.com/aqueduct-go/aqueduct/internal/fifo"
 )
 
-// Doorbells is a region of the NIC's address space. The host writes a word anywhere in it; the word and its place go into a FIFO
-// in the SRAM, and the LANai gets an event.
+// Doorbells is a region of the NIC's address space. The host writes a word anywhere in it; the word and its place
+// go into a FIFO in the SRAM, and the LANai gets an event.
 type Doorbells struct {
 	nic    *NIC
 	size   int
@@ -30,7 +30,8 @@ const ringSize = 8
 // ErrDoorbellsFull says that the FIFO has no room for another entry.
 var ErrDoorbellsFull = errors.New("lanai: the FIFO of doorbells is full")
 
-// Doorbells makes a region of so many bytes with a FIFO of so many entries in the SRAM. event is raised when an entry has come.
+// Doorbells makes a region of so many bytes with a FIFO of so many entries in the SRAM. event is raised when an
+// entry has come.
 func (n *NIC) Doorbells(size, entries int, event Event) (*Doorbells, error) {
 	if size < ringSize || entries < 1 {
 		return nil, fmt.Errorf("lanai: doorbells of %d B with a FIFO of %d entries", size, entries)
@@ -41,8 +42,8 @@ func (n *NIC) Doorbells(size, entries int, event Event) (*Doorbells, error) {
 	return &Doorbells{nic: n, size: size, room: entries, event: event}, nil
 }
 
-// Write is the host's: it writes a value at an offset of the region. What is on the way counts as in the FIFO, so nothing is
-// ever lost: if there is no room, Write fails with ErrDoorbellsFull and does nothing.
+// Write is the host's: it writes a value at an offset of the region. What is on the way counts as in the FIFO, so
+// nothing is ever lost: if there is no room, Write fails with ErrDoorbellsFull and does nothing.
 func (d *Doorbells) Write(offset int, value uint64) error {
 	if offset < 0 || offset > d.size-ringSize || offset%ringSize != 0 {
 		return fmt.Errorf("lanai: a doorbell at offset %d of a region of %d B; offsets are multiples of %d", offset, d.size, ringSize)

@@ -47,8 +47,9 @@ type Block struct {
 	Word    uint64
 }
 
-// DMAChain is a chain of control blocks in the SRAM, a ring of a fixed size. Blocks are appended by the host, which writes them
-// through its bus, or by the LANai; either starts the chain. It is then carried out up to a terminal block.
+// DMAChain is a chain of control blocks in the SRAM, a ring of a fixed size. Blocks are appended by the host,
+// which writes them through its bus, or by the LANai; either starts the chain. It is then carried out up to a
+// terminal block.
 type DMAChain struct {
 	dma   *HostDMA
 	chain hw.Chain
@@ -118,8 +119,9 @@ func (c *DMAChain) Finished() uint64 { return c.done }
 // Active tells whether the chain has been started, and has not come to its terminal block.
 func (c *DMAChain) Active() bool { return c.chain.Posted() }
 
-// Start has the engine carry the chain out, up to the first terminal block; there must be one for each start. The LANai
-// calls it, or the host by HostStart. A chain that is started while it is active goes on behind its terminal block.
+// Start has the engine carry the chain out, up to the first terminal block; there must be one for each start. The
+// LANai calls it, or the host by HostStart. A chain that is started while it is active goes on behind its terminal
+// block.
 func (c *DMAChain) Start() error {
 	if c.ends <= c.due {
 		return fmt.Errorf("lanai: chain %q is started with no terminal block in it", c.name)

@@ -60,8 +60,8 @@ func TestSRAM(t *testing.T) {
 	}
 }
 
-// TestDispatcher has events of three priorities come while a handler runs: each handler runs to its end, and the highest
-// priority is next, whatever came first.
+// TestDispatcher has events of three priorities come while a handler runs: each handler runs to its end, and the
+// highest priority is next, whatever came first.
 func TestDispatcher(t *testing.T) {
 	t.Parallel()
 	s, n := nic(t, "lanai7", nil)
@@ -111,8 +111,8 @@ func TestDispatcher(t *testing.T) {
 	}
 }
 
-// engines has the processor carry out a handler of so many instructions while engines are at work, and returns how long
-// it takes.
+// engines has the processor carry out a handler of so many instructions while engines are at work, and returns how
+// long it takes.
 func engines(t *testing.T, instructions int, begin func(*vtime.Simulation, *lanai.NIC)) vtime.Time {
 	t.Helper()
 	s, n := nic(t, "lanai7", func(p *lanai.Profile) { p.Bus.Write, p.Bus.Read = 0, 0 })
@@ -132,8 +132,9 @@ func engines(t *testing.T, instructions int, begin func(*vtime.Simulation, *lana
 	return ended - began
 }
 
-// TestContention has the engines at work while the processor is: each slows it, all three most, a transfer that ends
-// in the middle for the time of the transfer alone, and the accesses of the host's processor as much as the host DMA engine.
+// TestContention has the engines at work while the processor is: each slows it, all three most, a transfer that
+// ends in the middle for the time of the transfer alone, and the accesses of the host's processor as much as the
+// host DMA engine.
 func TestContention(t *testing.T) {
 	t.Parallel()
 	const work = 1_000_000
@@ -187,7 +188,8 @@ func TestSaturated(t *testing.T) {
 }
 
 // TestHostDMA posts chains from both sides: bytes move both ways, a running block is finished before a chain of a
-// higher priority is taken up, the chain ends at the terminal block, and signals come for the blocks that ask for them.
+// higher priority is taken up, the chain ends at the terminal block, and signals come for the blocks that ask for
+// them.
 func TestHostDMA(t *testing.T) {
 	t.Parallel()
 	s, n := nic(t, "lanai7", nil)

@@ -5,8 +5,8 @@ import (
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
-// Engine is what competes with the processor for the memory. Each asks for at most one access per clock, and comes before
-// the processor; among each other the first one in this order comes first.
+// Engine is what competes with the processor for the memory. Each asks for at most one access per clock, and comes
+// before the processor; among each other the first one in this order comes first.
 type Engine uint8
 
 // The engines, by priority.
@@ -36,16 +36,16 @@ const most = 2*million - million/50
 
 // newMemory works out the pace of the processor for every set of engines.
 //
-// An engine at work takes a share of all clocks, the same in each. An instruction needs one access, one with data two.
-// In a clock the processor gets what is left of two accesses. So with the probabilities p0 and p1 that engines take none
-// or one, an instruction without data waits for a clock with a free access, 1/(p0+p1) clocks, and one with data takes
-// both in one clock, or one after the other:
+// An engine at work takes a share of all clocks, the same in each. An instruction needs one access, one with data
+// two. In a clock the processor gets what is left of two accesses. So with the probabilities p0 and p1 that
+// engines take none or one, an instruction without data waits for a clock with a free access, 1/(p0+p1) clocks,
+// and one with data takes both in one clock, or one after the other:
 //
 //	e1 = 1/(p0+p1),   e2 = (1 + p1·e1)/(p0+p1).
 //
 // Engines that would take more than there is get what engines before them leave. That they are slower then is not
-// modelled: it concerns the send DMA alone, and of the NICs that come with the package that of LANai 4, while it sends,
-// receives and moves bytes of the host at once.
+// modelled: it concerns the send DMA alone, and of the NICs that come with the package that of LANai 4, while it
+// sends, receives and moves bytes of the host at once.
 func newMemory(p *Profile, link machine.Rate) (m memory) {
 	share := p.shares(link)
 	for set := range m.pace {

@@ -32,12 +32,12 @@ func (n *NIC) Loop() *vtime.Loop { return n.loop }
 // Profile returns the constants of the NIC, which are not to be changed.
 func (n *NIC) Profile() *Profile { return n.profile }
 
-// Works says that a packet begins or ends to enter (Receive) or to leave (Send): the engine takes its share of the memory
-// meanwhile.
+// Works says that a packet begins or ends to enter (Receive) or to leave (Send): the engine takes its share of the
+// memory meanwhile.
 func (n *NIC) Works(e Engine, works bool) { n.CPU.works(e, works) }
 
-// HostWrite has the host write so many bytes to the NIC by its processor, and then calls to.Fire(a, b), unless to is nil. The
-// host's accesses to the memory are always granted.
+// HostWrite has the host write so many bytes to the NIC by its processor, and then calls to.Fire(a, b), unless to
+// is nil. The host's accesses to the memory are always granted.
 func (n *NIC) HostWrite(bytes int, to vtime.Target, a, b uint64) {
 	if t := n.hostWrite(bytes); to != nil {
 		n.loop.At(t, to, a, b)

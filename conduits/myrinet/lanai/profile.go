@@ -10,8 +10,8 @@ import (
 	"github.com/aqueduct-go/aqueduct/internal/machine"
 )
 
-// Profile holds the constants of a NIC in a host. What each one means is said here; its value, and where that comes from,
-// is in the machine file.
+// Profile holds the constants of a NIC in a host. What each one means is said here; its value, and where that
+// comes from, is in the machine file.
 type Profile struct {
 	SRAM struct {
 		Size  machine.Bytes  `machine:"size"`

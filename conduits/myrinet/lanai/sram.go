@@ -27,8 +27,8 @@ const align = 8
 // NewSRAM returns an empty memory.
 func NewSRAM(size machine.Bytes) *SRAM { return &SRAM{size: size} }
 
-// Reserve takes a region whose contents are not modelled, such as code and tables. The region is rounded up to 8 B. It fails if
-// the memory has less left; the error names what has been taken already.
+// Reserve takes a region whose contents are not modelled, such as code and tables. The region is rounded up to 8
+// B. It fails if the memory has less left; the error names what has been taken already.
 func (s *SRAM) Reserve(name string, size machine.Bytes) error {
 	if size < 0 {
 		return fmt.Errorf("lanai: SRAM: %s: a region of %d B", name, size)
