@@ -77,7 +77,7 @@ var rooms = []room{
 	{"conduits/mpi/scampi", "a modelled library on SCI's calls, and on the software costs of its machine",
 		[]string{"core", "core/settings", "conduits/mpi", "conduits/mpi/matching", "conduits/sci/sisci", "conduits/sci/hardware", "internal/..."},
 		[]string{"core/coretest", "conduits/sci"}}, // its rival
-	{"conduits/myrinet/gm", "a program on NICs in a fabric, and the library on hosts", []string{"conduits/myrinet/fabric", "conduits/myrinet/lanai", "internal/..."}, nil},
+	{"conduits/myrinet/gm", "a program on NICs in a fabric, and the library on hosts", []string{"conduits/myrinet/fabric", "conduits/myrinet/lanai", "internal/..."}, []string{"conduits/myrinet/routing"}},
 	{"conduits/myrinet/lanai", "a NIC knows virtual time and machine files", []string{"internal/..."}, nil},
 	{"conduits/udp", "it is the driver of the machine, and has datagrams protected",
 		[]string{"core", "core/settings", "conduits/udp/am2", "conduits/udp/seal", "conduits/udp/socket", "internal/..."}, []string{"core/coretest", "spawner/..."}},

@@ -34,8 +34,9 @@ type connection struct {
 	waits   bool   // the node has no receive buffer
 	queued  bool   // in Program.sendable
 	timer   *vtime.Timer
-	late    bool // the timer has rung
-	tries   int  // of the timer since the last progress
+	late    bool   // the timer has rung
+	known   uint16 // Header.SenderConn of the node's answers in this session; 0: none has come
+	tries   int    // of the timer since the last progress
 
 	// From the node.
 	open     bool // it has begun a session
@@ -76,7 +77,7 @@ func (c *connection) issue() (h Header, payload []byte) {
 		Kind: Data, First: c.packet == 0, Last: c.packet == t.packets-1, Class: t.class,
 		Target: uint32(c.node), Session: c.session, Sequence: c.next, Length: uint16(len(payload)),
 		TargetPort: t.target, SenderPort: uint8(t.port.number) << 1, Sender: uint32(c.p.id),
-		TargetConn: uint16(c.p.id), SenderConn: uint16(c.node),
+		TargetConn: c.known, SenderConn: c.p.self,
 	}
 	if c.packet++; c.packet == t.packets {
 		c.at, c.packet = c.at+1, 0
@@ -142,6 +143,7 @@ func (c *connection) restart(d vtime.Time) { c.timer.Reset(c.p.loop.Now() + d) }
 // counts for nothing any more.
 func (c *connection) renew() {
 	c.session++
+	c.known = 0
 	c.next, c.high, c.acked = 0, 0, 0
 	for i := range c.tokens.Len() {
 		(*c.tokens.At(i)).started = false

@@ -54,8 +54,8 @@ type Header struct {
 	TargetPort  uint8  // subport: port and priority
 	SenderPort  uint8
 	Sender      uint32 // node
-	TargetConn  uint16 // number of the sender in the target's table of connections; as far as known
-	SenderConn  uint16 // number of the target in the sender's
+	TargetConn  uint16 // what the target's packets have as SenderConn, as far as known; else 0
+	SenderConn  uint16 // tells the sender's connections apart from those of a program that was on its NIC before; not 0
 }
 
 const (

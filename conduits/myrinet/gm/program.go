@@ -35,8 +35,8 @@ const (
 	evStore                     // something is to go to the host
 	evStored                    // it has
 	evSend                      // something is to be sent
-	evBell                      // a doorbell
 	evSDMA                      // a fragment may be fetched
+	evBell                      // a doorbell
 	evTimer                     // a time-out of a connection
 	events   = iota
 )
@@ -115,6 +115,7 @@ type Program struct {
 	routes [][]byte      // by node, as they are stamped; nil: none
 	counts Counts
 	chance *rand.Rand
+	self   uint16 // Header.SenderConn
 
 	// mapping, if not nil, is called with packets of the mapper, which are foreign otherwise.
 	mapping func(fabric.Packet)
@@ -166,6 +167,7 @@ func load(nic *lanai.NIC, port *fabric.Port, p *Profile, image Image, id, nodes 
 		chance: nic.Loop().Rand(fmt.Sprint("myrinet/gm: time-outs of node ", id)),
 		slots:  p.GM.Queue, queue: p.GM.Queue, pool: image.Pool,
 	}
+	g.self = uint16(1 + nic.Loop().Rand(fmt.Sprintf("myrinet/gm: node %d from %d on", id, nic.Loop().Now())).IntN(1<<16-1))
 	if image.Pool < 0 || !image.ITB && (image.Pool > 0 || image.BySend || image.Drop) {
 		return nil, fmt.Errorf("gm: an image %+v: a pool is not negative, and BySend, Pool and Drop are for in-transit support", image)
 	}

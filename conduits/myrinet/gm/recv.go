@@ -355,10 +355,17 @@ func (g *Program) answered() {
 		return
 	}
 	if h.Kind == NACKOpen {
-		c.renew()
+		// Either the node's program is another one than that which has answered before, or the packet that was to
+		// begin the session comes later than one behind it, and the session begins yet.
+		if c.known != 0 && c.known != h.SenderConn {
+			c.renew()
+		} else if c.acked == 0 {
+			c.seek(0)
+		}
 		g.offer(c)
 		return
 	}
+	c.known = h.SenderConn
 	if !c.acknowledge(h.Sequence) {
 		g.counts.Unknown++
 		return

@@ -9,6 +9,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/gm"
 	"github.com/aqueduct-go/aqueduct/internal/machine"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -191,6 +192,9 @@ func TestGivenUp(t *testing.T) {
 // TestWrap sends more packets than there are numbers for, over cables that lose some.
 func TestWrap(t *testing.T) {
 	t.Parallel()
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes long over it")
+	}
 	b, err := gm.NewPair(faulty(t, machine.Certain/2000), gm.Image{}, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -296,6 +300,24 @@ func TestSessions(t *testing.T) {
 	back.finished()
 	if restarted.Counts().Gap == 0 {
 		t.Errorf("no packet of an unknown session has come: %+v", restarted.Counts())
+	}
+}
+
+// TestLateOpen has a NACK come that says that the session is not known, though it is: it was sent before the packet came that has
+// begun it. Nothing comes twice.
+func TestLateOpen(t *testing.T) {
+	t.Parallel()
+	b := star(t, 2, profile(t, nil), gm.Image{})
+	f := newFlow(t, b.hosts[0], b.hosts[1], 2, 20, 10, 4096)
+	b.do(vtime.Millisecond, f.start)
+	b.do(vtime.Millisecond+6*vtime.Microsecond, func() { // the first message is on its way, and has not been acknowledged
+		h := gm.Header{Kind: gm.NACKOpen, Target: 0, Sender: 1, Session: 1, SenderConn: 1}
+		b.hosts[1].SendMapping(fabric.Packet{Head: h.Append([]byte{fabric.RouteByte(-1)})})
+	})
+	b.RunUntil(vtime.Second)
+	f.finished()
+	if n := b.hosts[1].Counts(); n.Duplicate == 0 {
+		t.Errorf("the NACK came too late, or nothing has been sent again: %+v %+v", n, b.hosts[0].Counts())
 	}
 }
 

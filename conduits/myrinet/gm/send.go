@@ -37,7 +37,7 @@ func (g *Program) sendControl() {
 	c, _ := g.controls.Pop()
 	h := Header{
 		Kind: c.control, Last: c.wait, Target: uint32(c.node), Session: c.answers, Sequence: c.expected, Sender: uint32(g.id),
-		TargetConn: uint16(g.id), SenderConn: uint16(c.node),
+		TargetConn: c.known, SenderConn: g.self,
 	}
 	c.control = 0
 	route := g.routes[c.node]

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/gm"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -44,6 +45,9 @@ func mean(a, b []vtime.Time) (sum, largest float64) {
 // TestOverhead compares the two images on the testbed: what in-transit support costs everybody.
 func TestOverhead(t *testing.T) {
 	t.Parallel()
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes long over it")
+	}
 	p := profile(t, nil)
 	without := allsize(t, p, gm.Image{}, (*gm.Testbed).UpDown, sizes())
 	with := allsize(t, p, gm.Image{ITB: true}, (*gm.Testbed).UpDown, sizes())
@@ -80,6 +84,9 @@ func itbCost(t testing.TB, p *gm.Profile, image gm.Image, sizes []int) float64 {
 // TestITBCost has the cost of an in-transit buffer, and what it depends on.
 func TestITBCost(t *testing.T) {
 	t.Parallel()
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes long over it")
+	}
 	itb, bySend := gm.Image{ITB: true}, gm.Image{ITB: true, BySend: true}
 	p := profile(t, nil)
 	near(t, "mean cost of an in-transit buffer, in ns", itbCost(t, p, itb, sizes()), 1300, 0.02)
