@@ -64,6 +64,26 @@ func TestPaperDeviates(t *testing.T) {
 	}
 }
 
+// TestPaperMachines runs an experiment on the machines that it is about, and others on a machine of Myrinet in a file, of
+// which nothing was published.
+func TestPaperMachines(t *testing.T) {
+	status, out, errs := aqbench(t, "paper", "gm-latency")
+	for _, want := range []string{"myrinet/gm-pci64a", "myrinet/gm-pci64b", "myrinet/gm-pci64c", "gm-short-c"} {
+		if status != 0 || !strings.Contains(out, want) {
+			t.Errorf("status %d, no %s: %s%s", status, want, out, errs)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "slow.machine")
+	text := "about a LANai of half the speed\nbase gm-pci64a\ncpu.instruction 33 MHz assumed for the test\n"
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	status, out, errs = aqbench(t, "paper", "itb-overhead", "itb-cost", "gm-latency", "--machine", path)
+	if status != 0 || strings.Contains(out, "agrees") || !strings.Contains(out, "slow.machine") {
+		t.Errorf("status %d: %s%s", status, out, errs)
+	}
+}
+
 // TestOutputs wants a file that cannot be written found before anything is measured, and one
 // that exists left alone.
 func TestOutputs(t *testing.T) {
@@ -113,6 +133,10 @@ func TestPaperMisuse(t *testing.T) {
 		{[]string{"fly"}, "no experiment"},
 		{[]string{"list", "sci-short"}, "no experiment"},
 		{[]string{"sci-short", "--machine", "fly"}, "d339-2003"},
+		{[]string{"itb-cost", "--machine", "fly"}, "gm-pci64a"},
+		{[]string{"itb-cost", "--machine", "d339"}, "gm-pci64a"},
+		{[]string{"itb-cost", "sci-short", "--machine", "gm-pci64a"}, "experiments of one kind"},
+		{[]string{"gm-latency", "--svg", "one.svg"}, "directory"},
 		{[]string{"all", "--svg", "one.svg"}, "directory"},
 		{[]string{"sci-short", "--fly"}, "unknown flag"},
 	} {
