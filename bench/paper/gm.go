@@ -23,14 +23,10 @@ func (s *Setting) trips() int {
 	return 10
 }
 
-// packetSizes are sizes up to that of a packet, each by a sixteenth larger than the one before; with Full, by
-// a 64th.
-func (s *Setting) packetSizes(mtu int) (sizes []int) {
-	part := 16
-	if s.Full {
-		part = 64
-	}
-	for n := 1; n < mtu; n += 1 + n/part {
+// packetSizes are sizes up to that of a packet, each by a sixteenth larger than the one before. Means over sizes are of
+// these: they depend on how many of them are short.
+func packetSizes(mtu int) (sizes []int) {
+	for n := 1; n < mtu; n += 1 + n/16 {
 		sizes = append(sizes, n)
 	}
 	return append(sizes, mtu)

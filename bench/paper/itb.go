@@ -29,7 +29,7 @@ func itbOverhead(s *Setting) (*Outcome, error) {
 		}
 		return without, with, err
 	}
-	without, with, err := measure(s.packetSizes(mtu))
+	without, with, err := measure(packetSizes(mtu))
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func itbCost(s *Setting) (*Outcome, error) {
 		points, fractions, mean, _ = differences(looped, transit, 2)
 		return points, fractions, mean, nil
 	}
-	sizes := s.packetSizes(mtu)
+	sizes := packetSizes(mtu)
 	byRecv, fractions, mean, err := cost(p, shipped, sizes)
 	if err != nil {
 		return nil, err

@@ -207,6 +207,25 @@ func TestPaths(t *testing.T) {
 	}
 }
 
+// TestOver has a library over another one: its machines are based on those below, by their aliases too, and it lists its own.
+func TestOver(t *testing.T) {
+	own := fstest.MapFS{"dir/own.machine": {Data: []byte("base alias\nports 9 count assumed more\n")}}
+	l := machine.Built(own, "dir", nil).Over(library(map[string]string{"full": complete}))
+	f, err := l.Load("own")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := decode[all](t, f); got.Ports != 9 || got.Shape != "ring" {
+		t.Errorf("got %+v", got)
+	}
+	if names := l.Names(); !slices.Equal(names, []string{"own"}) {
+		t.Errorf("names %v", names)
+	}
+	if _, err := l.Load("none"); err == nil || !strings.Contains(err.Error(), "there are own") {
+		t.Error(err)
+	}
+}
+
 func TestWith(t *testing.T) {
 	f, err := library(map[string]string{"full": complete}).Load("full")
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
+	"github.com/aqueduct-go/aqueduct/internal/fifo"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -18,6 +19,9 @@ type Host struct {
 	loop    *vtime.Loop
 	cpu     vtime.Resource
 	ports   []*Port // nil: closed
+
+	tokens fifo.Queue[writtenToken] // that the NIC has not been told of
+	full   bool                     // the FIFO of doorbells was, and is looked at again later
 
 	openings uint64           // of ports so far
 	opened   map[uint64]*Port // those that are open, or of which the NIC has not taken all tokens
@@ -39,6 +43,47 @@ func NewHost(f *fabric.Fabric, p *Profile, image Image, id int) (*Host, error) {
 	program.host = h
 	h.loop.CountUsage(h.usage)
 	return h, nil
+}
+
+// writtenToken is a token that the library has ready, and its doorbell.
+type writtenToken struct {
+	port *Port
+	word uint64
+}
+
+// ringAll writes tokens to the NIC and rings for them, in order, as long as the FIFO of doorbells has room. It has room
+// for all tokens of all ports, but not for those of ports that have been closed besides.
+func (h *Host) ringAll() {
+	bells := h.program.bells
+	for h.tokens.Len() > 0 && bells.Room() > 0 {
+		t, _ := h.tokens.Pop()
+		size := sendTokenSize
+		if t.word&provided != 0 {
+			size = recvTokenSize
+		}
+		h.nic.HostWrite(size, nil, 0, 0)
+		if err := bells.Write(t.port.number*doorbellSize, t.word); err != nil {
+			panic(err) // there is room, and the region has a place for each port
+		}
+	}
+	if h.tokens.Len() > 0 && !h.full {
+		h.full = true
+		h.loop.At(h.loop.Now()+h.profile.Host.Visible, (*doorbellsFull)(h), 0, 0)
+	}
+}
+
+// doorbellsFull is the library's next look at the FIFO of doorbells.
+type doorbellsFull Host
+
+// Fire implements vtime.Target.
+func (h *doorbellsFull) Fire(_, _ uint64) {
+	h.full = false
+	(*Host)(h).ringAll()
+}
+
+// Label implements vtime.Labelled.
+func (h *doorbellsFull) Label(_, _ uint64) string {
+	return fmt.Sprintf("GM node %d: doorbells", h.program.id)
 }
 
 // usage returns what the host's processor and bus have been used for.

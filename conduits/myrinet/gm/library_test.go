@@ -159,6 +159,54 @@ func TestReopen(t *testing.T) {
 	}
 }
 
+// TestDoorbellsFull opens and closes ports with messages until the doorbells' FIFO is full, since closed ports have tokens
+// of their own: the library waits, and all messages arrive.
+func TestDoorbellsFull(t *testing.T) {
+	t.Parallel()
+	b := star(t, 2, profile(t, func(p *gm.Profile) {
+		p.GM.Ports, p.GM.Sends, p.GM.Accepts = 3, 4, 40
+		p.Host.Send = 0 // faster than the NIC takes them
+	}), gm.Image{})
+	const openings = 60 // times four tokens, where the FIFO has room for 132
+	got := 0
+	dst, err := b.hosts[1].Open(2, func(m *gm.Message) {
+		if int(m.Data[0]) != got {
+			t.Errorf("message %d comes after %d", m.Data[0], got)
+		}
+		got++
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers := make([]byte, 4*openings)
+	for i := range numbers {
+		numbers[i] = byte(i)
+	}
+	out, in := b.hosts[0].Register(numbers), b.hosts[1].Register(make([]byte, 400))
+	for i := range 40 {
+		if err := dst.Provide(in, i, 0, gm.Low); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.RunUntil(vtime.Millisecond)
+	for k := range openings {
+		src, err := b.hosts[0].Open(1, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 4 {
+			if err := src.Send(out, 4*k+i, 1, gm.Low, 1, 2, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		src.Close()
+	}
+	b.RunUntil(2 * vtime.Second)
+	if got != 40 { // as many as there are buffers
+		t.Errorf("%d messages have come", got)
+	}
+}
+
 func TestClass(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]uint8{0: 0, 1: 0, 2: 1, 3: 2, 4: 2, 5: 3, 4096: 12, 4097: 13, gm.MaxMessage: 31} {

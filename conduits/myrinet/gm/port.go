@@ -234,15 +234,8 @@ func (p *Port) Fire(word, what uint64) {
 	now := h.loop.Now()
 	switch what {
 	case tokenWritten:
-		// The FIFO has room for all tokens of all ports.
-		size := sendTokenSize
-		if word&provided != 0 {
-			size = recvTokenSize
-		}
-		h.nic.HostWrite(size, nil, 0, 0)
-		if err := h.program.bells.Write(p.number*doorbellSize, word); err != nil {
-			panic(err)
-		}
+		h.tokens.Push(writtenToken{p, word})
+		h.ringAll()
 	case eventWritten:
 		h.loop.At(now+h.profile.Host.Visible, p, word, eventSeen)
 	case eventSeen:

@@ -48,13 +48,16 @@ func (d *Doorbells) Write(offset int, value uint64) error {
 	if offset < 0 || offset > d.size-ringSize || offset%ringSize != 0 {
 		return fmt.Errorf("lanai: a doorbell at offset %d of a region of %d B; offsets are multiples of %d", offset, d.size, ringSize)
 	}
-	if d.rings.Len()+d.coming.Len() == d.room {
+	if d.Room() == 0 {
 		return ErrDoorbellsFull
 	}
 	d.coming.Push(Ring{offset, value})
 	d.nic.loop.At(d.nic.hostWrite(ringSize), d, 0, 0)
 	return nil
 }
+
+// Room returns for how many entries the FIFO has room, besides what is on the way.
+func (d *Doorbells) Room() int { return d.room - d.rings.Len() - d.coming.Len() }
 
 // Next takes the first entry out of the FIFO; false if there is none.
 func (d *Doorbells) Next() (Ring, bool) { return d.rings.Pop() }
