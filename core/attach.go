@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/aqueduct-go/aqueduct/core/settings"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
@@ -155,10 +153,7 @@ func (ep *Endpoint) open() error {
 	a := j.attachment(ep.group)
 	a.Port = &ep.port
 	if err = ep.conduit.Attach(a); err != nil {
-		j.failed = ep.conduit
-		if j.proc == nil {
-			_ = unix.Close(ep.bell)
-		}
+		j.failed = ep
 		return fmt.Errorf("core: rank %d: attach conduit %s: %w", j.rank, j.cfg.Conduit, err)
 	}
 	ep.powers = ep.conduit.Powers()

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // unfit is a conduit that on rank 1 cannot attach, or cannot make the segment.
@@ -11,14 +13,15 @@ type unfit struct {
 	echo
 	attaches bool
 	rank     Rank
-	close    func()
+	close    func(*Port)
 }
 
 func (u *unfit) Attach(a *Attachment) error {
-	if u.rank = a.Boot.Rank(); u.rank == 1 && !u.attaches {
+	u.rank, u.port = a.Boot.Rank(), a.Port
+	if u.rank == 1 && !u.attaches {
 		return errors.New("no network")
 	}
-	return u.echo.Attach(a)
+	return nil
 }
 
 func (u *unfit) AttachSegment(a *Attachment) ([]byte, error) {
@@ -29,20 +32,23 @@ func (u *unfit) AttachSegment(a *Attachment) ([]byte, error) {
 }
 
 func (u *unfit) Close() error {
-	u.close()
+	u.close(u.port)
 	return nil
 }
 
 // TestUnfit has the conduit of one rank fail to attach, or to make the segment: it is closed when the others
-// know, and not before, since to close it may take them.
+// know, and not before, since to close it may take them. Until then what the conduit began may wake the rank.
 func TestUnfit(t *testing.T) {
 	for name, attaches := range map[string]bool{"no network": false, "no segment": true} {
-		var returned, closed, early atomic.Int32
+		var returned, closed, early, deaf atomic.Int32
 		Register(Driver{Name: name, New: func(string) Conduit {
-			return &unfit{attaches: attaches, close: func() {
+			return &unfit{attaches: attaches, close: func(p *Port) {
 				closed.Add(1)
 				if returned.Load() < 2 {
 					early.Add(1)
+				}
+				if _, err := unix.FcntlInt(uintptr(p.ep.bell), unix.F_GETFD, 0); err != nil {
+					deaf.Add(1)
 				}
 			}}
 		}})
@@ -51,8 +57,9 @@ func TestUnfit(t *testing.T) {
 			_, err := j.Attach(AttachSpec{Segment: "4096"})
 			return err
 		})
-		if err == nil || closed.Load() != 2 || early.Load() != 0 {
-			t.Errorf("%s: %d conduits were closed, %d before all ranks had returned; the job ended with %v", name, closed.Load(), early.Load(), err)
+		if err == nil || closed.Load() != 2 || early.Load() != 0 || deaf.Load() != 0 {
+			t.Errorf("%s: %d conduits were closed, %d before all ranks had returned, %d after what wakes the rank; the job ended with %v",
+				name, closed.Load(), early.Load(), deaf.Load(), err)
 		}
 	}
 }

@@ -90,7 +90,8 @@ type Conduit interface {
 
 	// Attach connects the ranks of the group, for messages that need no segment. Collective; may use
 	// a.Boot's collectives, the same number of times on every rank. After an error the job fails, and
-	// Close follows when it has: to close a network may take all ranks.
+	// Close follows when all ranks have ended: to close a network may take all of them. A rank that is a
+	// process just ends.
 	Attach(a *Attachment) error
 
 	// Powers returns what the conduit can do; called once, right after Attach.
@@ -126,7 +127,7 @@ type Conduit interface {
 	// Sleeper returns the conduit's part in sleeping; nil under a model.
 	Sleeper() Sleeper
 
-	// Close releases everything, of an Attach that has failed what that has made. No call follows it. All
+	// Close releases everything; after a failed Attach, what that has made. No call follows it. All
 	// ranks have passed the final barrier, or the job has failed.
 	Close() error
 }

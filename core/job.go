@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -53,7 +54,7 @@ type Job struct {
 	ended   atomic.Pointer[error] // why the job is over, once it is
 	exit    func(status int)      // leaves the rank; does not return
 	freed   bool                  // release was called
-	failed  Conduit               // its Attach has returned an error, and it is not closed yet
+	failed  *Endpoint             // its conduit's Attach has returned an error
 	proc    *vtime.Proc           // nil live
 	local   bool                  // other ranks live in this process
 
@@ -278,11 +279,7 @@ func returnedUnattached(returned, attaches Rank) error {
 
 // release closes the conduit and what core opened for it.
 func (j *Job) release() error {
-	if c := j.failed; c != nil {
-		j.failed = nil
-		return c.Close()
-	}
-	ep := j.ep.Load()
+	ep := cmp.Or(j.ep.Load(), j.failed)
 	if ep == nil || j.freed {
 		return nil
 	}
