@@ -397,6 +397,54 @@ func TestArrivalDuringScan(t *testing.T) {
 	}
 }
 
+// slowScan is the machine for large jobs where to look at a word of flags takes so long that others connect meanwhile.
+const slowScan = `base scale
+host.scan 2 ms assumed for the test
+`
+
+// TestFirstUseDuringScan has one rank after the other connect to rank 0, and send to it, while that scans its flags
+// because of a message of rank 1. The summary flag of both is one: to clear it must not lose the new one's message.
+func TestFirstUseDuringScan(t *testing.T) {
+	machine := filepath.Join(t.TempDir(), "slow-scan.machine")
+	if err := os.WriteFile(machine, []byte(slowScan), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const ranks, apart, step, soon = 14, vtime.Second, vtime.Millisecond / 4, vtime.Second / 2
+	err := core.RunModel(ranks, on(machine), func(j *core.Job) error {
+		told := 0
+		ep, err := j.Attach(core.AttachSpec{Handlers: []core.HandlerEntry{
+			{Index: 128, Func: func(tok *core.Token, _ []uint32, _ []byte) {
+				if err := tok.ReplyShort(129); err != nil {
+					t.Error(err)
+				}
+			}},
+			{Index: 129, Func: func(*core.Token, []uint32, []byte) { told++ }},
+		}})
+		if err != nil || j.Rank() == 0 {
+			return errors.Join(err, ep.Barrier())
+		}
+		ask := func(begin core.Time) error {
+			want := told + 1
+			j.Compute((begin - j.Now()).Duration())
+			err := errors.Join(ep.RequestShort(0, 128), ep.WaitUntil(func() bool { return told == want }))
+			if took := j.Now() - begin; took > soon {
+				t.Errorf("rank %d, begun at %v: answered after %v", j.Rank(), begin, took)
+			}
+			return err
+		}
+		if j.Rank() > 1 {
+			err = ask(core.Time(j.Rank())*apart + core.Time(j.Rank()-2)*step)
+		}
+		for i := core.Time(1); j.Rank() == 1 && i < ranks; i++ {
+			err = errors.Join(err, ask(i*apart))
+		}
+		return errors.Join(err, ep.Barrier())
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // TestModelSettings wants settings that mean nothing under a model to be refused.
 func TestModelSettings(t *testing.T) {
 	attach := func(j *core.Job) error {

@@ -82,38 +82,39 @@ func (c *paper) scan() {
 	c.model.cleared()
 	for i := range c.sets {
 		first := i * c.control.set
-		end := min(first+c.control.set, len(c.senders))
 		switch set := &c.sets[i]; {
 		case set.flags == nil: // being made: nobody has stored to it
 		case c.control.bank > 0:
-			c.scanBanks(set, first, end)
+			c.scanBanks(set, first)
 		default:
-			c.scanSenders(set, first, end)
+			c.scanSenders(set, first, c.control.set)
 		}
 	}
 }
 
-// scanBanks collects what is ready of the senders from first up to end, whose flags are all in
-// the set, where summary flags say which of them to look at.
-func (c *paper) scanBanks(set *flagSet, first, end int) {
+// scanBanks collects what is ready of the senders from first on whose flags are in the set, where
+// summary flags say which of them to look at. A summary flag is cleared before it is asked which senders
+// its bank has: there may be a new one since the scan began, whose message that flag has told of.
+func (c *paper) scanBanks(set *flagSet, first int) {
 	bank := c.control.bank
-	banks := (end - first + bank - 1) / bank
+	banks := (min(c.control.set, len(c.senders)-first) + bank - 1) / bank
 	c.model.scans((banks + 3) / 4)
 	summary := set.flags[perPeer*c.control.set:][:banks]
 	for i := range summary {
 		if shm.Load8(&summary[i]) != 0 {
 			shm.Swap8(&summary[i], 0)
 			c.model.cleared()
-			c.scanSenders(set, first+i*bank, min(first+(i+1)*bank, end))
+			c.scanSenders(set, first+i*bank, bank)
 		}
 	}
 }
 
-// scanSenders collects what is ready of the senders from first up to end, whose flags are all
-// in the set.
-func (c *paper) scanSenders(set *flagSet, first, end int) {
-	c.model.scans(end - first)
-	senders, at := c.senders[first:end], c.control.mrf(first)
+// scanSenders collects what is ready of n senders from first on, or as many as there are. Their flags are
+// all in the set.
+func (c *paper) scanSenders(set *flagSet, first, n int) {
+	n = min(n, len(c.senders)-first)
+	c.model.scans(n)
+	senders, at := c.senders[first:first+n], c.control.mrf(first)
 	ready := set.words[at/perPeer:][:len(senders)]
 	for i := range ready {
 		if shm.Load32(&ready[i]) == 0 {
