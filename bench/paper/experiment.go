@@ -142,7 +142,7 @@ func (s *Setting) messages() int {
 }
 
 // job runs body as a job of n ranks on the machine. Conduit settings are the caller's. body begins
-// and ends the window in which it is timed. job fails if something was set up in that.
+// and ends the window in which it is timed; job fails if something was set up in it.
 func (s *Setting) job(n int, cfg core.Config, w *window, body func(*core.Job) error) error {
 	cfg.Conduit, cfg.Profile, cfg.Seed, cfg.Threads = s.Conduit, s.Profile, s.Seed, core.Single
 	err := core.RunModel(n, cfg, body)

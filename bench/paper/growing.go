@@ -171,10 +171,9 @@ type watch struct {
 	lost          uint64     // not 0 if an update was lost
 }
 
-// watch lets a rank take part in a batch of calls that is timed, to the last one's end. The root of
-// a broadcast enters last: it waits until the barrier before has let all others go. That takes less
-// time than two barriers one after the other, from when the root has left the one before them: from
-// the last rank's entry to the last one's end the first of them lies in between.
+// watch lets a rank take part in a batch of calls that is timed, to the last one's end. A barrier lets all
+// begin. The root of a broadcast enters last: after a second barrier it waits for as long as both have taken
+// it, and in that time all others have left the second one, too.
 func (w *watch) watch(m *member) error {
 	job := m.ep.Core().Job()
 	before := job.Now()

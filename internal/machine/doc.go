@@ -6,8 +6,8 @@
 //	base d339-2003                 # what is not said here is as there
 //	fit  raw-pio-80  3.16 us       Su et al.: half of a ping-pong
 //	link.hop         70 ns         assumed              bypass of an adapter
-//	memory.visible   1.6 us        fitted(raw-pio-80)   the rest of the measured time
-//	predict am-short 5 us   10%    Su et al.: short AM
+//	memory.visible   266 ns        fitted(raw-pio-80)   the rest of the measured time
+//	predict check-80 1.5 us 34%    Dolphin: a check takes 1 to 2 us
 //
 // What a model's constants were fitted to and what it predicts must not overlap; the reader
 // refuses files in which they do. [Library.Load] finds and reads a file with what it is based
