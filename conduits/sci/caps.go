@@ -29,8 +29,8 @@ func (c *paper) Plan(a *core.Attachment) (core.Plan, error) {
 	if _, err := parseParams(c.profile(), a.Settings); err != nil {
 		return core.Plan{}, err
 	}
-	most, err := c.maxSegment()
-	return core.Plan{Footprint: c.footprint(len(a.Group)), MaxSegment: most}, err
+	most, err := c.maxSegment(a)
+	return core.Plan{Footprint: c.footprint(a), MaxSegment: most}, err
 }
 
 // Powers implements core.Conduit.

@@ -34,7 +34,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/aqueduct-go/aqueduct/conduits/sci/hardware"
 	"github.com/aqueduct-go/aqueduct/conduits/sci/sisci"
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/settings"
@@ -96,10 +95,9 @@ type base struct {
 	private int  // bytes of this node's memory that are not exported, beside the long segment
 	checked bool // what is sent is watched by sequences and repeated as they demand
 
-	machine string            // the modelled machine's name; "" live
-	loaded  *hardware.Profile // it; nil: not read yet
-	model   *model            // nil live
-	hosts   *hosts            // how ranks and nodes are numbered
+	machine string // the modelled machine's name; "" live
+	model   *model // nil live
+	hosts   *hosts // how ranks and nodes are numbered
 	provide func(sisci.SegmentID, sisci.NodeID)
 
 	port    *core.Port

@@ -38,7 +38,7 @@ func newModelled(machine string) *modelled {
 
 // Attach implements core.Conduit.
 func (c *modelled) Attach(a *core.Attachment) error {
-	p, err := c.load()
+	p, err := c.load(a)
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func newPaper() *paper {
 // Attach implements core.Conduit.
 func (c *paper) Attach(a *core.Attachment) (err error) {
 	n := len(a.Group)
-	if c.control, err = c.layOut(n); err != nil {
+	if c.control, err = c.layOut(a); err != nil {
 		return err
 	}
 	if c.control.firstUse {

@@ -131,3 +131,17 @@ func TestLastSetUp(t *testing.T) {
 		}
 	}
 }
+
+// TestMachineIsReadOnce wants all ranks of a job to have one machine, which a user's own is read for once.
+func TestMachineIsReadOnce(t *testing.T) {
+	own := filepath.Join(t.TempDir(), "own.machine")
+	if err := os.WriteFile(own, []byte("base scale\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := &core.Attachment{Boot: core.Alone()}
+	first, err := (&base{machine: own}).load(a)
+	second, err2 := (&base{machine: own}).load(a)
+	if err != nil || err2 != nil || first != second {
+		t.Errorf("two machines in one job, or %v, %v", err, err2)
+	}
+}

@@ -1,6 +1,9 @@
 package sci
 
-import "github.com/aqueduct-go/aqueduct/internal/shm"
+import (
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
+)
 
 // footprint is all of a node's arenas but its long segment.
 func (c *live) footprint(n int) int {
@@ -9,10 +12,11 @@ func (c *live) footprint(n int) int {
 
 // footprint is all of a node's arenas but its long segment. On a
 // machine whose ranks connect at the first use it is what an idle rank has.
-func (c *paper) footprint(n int) int {
-	if l, err := c.layOut(n); err == nil && l.firstUse {
+func (c *paper) footprint(a *core.Attachment) int {
+	if l, err := c.layOut(a); err == nil && l.firstUse {
 		return shm.PageSize
 	}
+	n := len(a.Group)
 	return c.layout(n, perPeer*commandSize, published(n).size).Size() + c.longLayout(n, 0).Size()
 }
 

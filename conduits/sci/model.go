@@ -58,16 +58,19 @@ func (b *base) openModel(a *core.Attachment, limits sisci.Layout) error {
 	if !ok {
 		return errors.New("sci: the ranks of a modelled job share a process; these do not")
 	}
-	s := within.Share("sci machine", func() any { return b.newSite(a) }).(*site)
+	p, err := b.load(a)
+	if err != nil {
+		return err
+	}
+	s := within.Share("sci machine", func() any { return b.newSite(a, p) }).(*site)
 	if s.err != nil {
 		return s.err
 	}
 	b.hosts = s.hosts
-	limits.Memory = 2*limits.Memory + b.private + int(s.machine.Profile().Limit.Segment) // limits cost nothing here, and there may be further sets of flags
+	limits.Memory = 2*limits.Memory + b.private + int(p.Limit.Segment) // limits cost nothing here, and there may be further sets of flags
 	limits.Segments *= 2
 	index, _ := s.hosts.place(a.Boot.Rank(), a.Boot.Size())
-	b.model = &model{a.Proc, s.machine.Profile(), s.machine.Node(index)}
-	var err error
+	b.model = &model{a.Proc, p, s.machine.Node(index)}
 	b.dev, err = sisci.Open(sisci.Config{Node: b.hosts.node(a.Boot.Rank()), Place: &sisci.Place{
 		Network: s.network, Index: index, Proc: a.Proc, Limits: limits, Provide: b.provide,
 	}})
@@ -77,12 +80,8 @@ func (b *base) openModel(a *core.Attachment, limits sisci.Layout) error {
 	return a.Boot.Barrier() // every device is open before anybody connects
 }
 
-func (b *base) newSite(a *core.Attachment) *site {
+func (b *base) newSite(a *core.Attachment, p *hardware.Profile) *site {
 	s := &site{}
-	var p *hardware.Profile
-	if p, s.err = b.load(); s.err != nil {
-		return s
-	}
 	n := a.Boot.Size()
 	if s.hosts, s.err = b.params.hosts(n); s.err != nil {
 		return s
@@ -94,23 +93,24 @@ func (b *base) newSite(a *core.Attachment) *site {
 	return s
 }
 
-// load returns the rank's machine, which it reads once.
-func (b *base) load() (p *hardware.Profile, err error) {
-	if b.loaded == nil {
-		b.loaded, err = loadMachine(b.machine)
+// load returns the machine, which is read once for all ranks of a job.
+func (b *base) load(a *core.Attachment) (*hardware.Profile, error) {
+	read := sync.OnceValues(func() (*hardware.Profile, error) { return loadMachine(b.machine) })
+	if within, ok := a.Boot.(core.ProcessSharer); ok {
+		read = within.Share("sci machine file", func() any { return read }).(func() (*hardware.Profile, error))
 	}
-	return b.loaded, err
+	return read()
 }
 
 // Lost implements core.LossDetector: this rank's node crashes.
 func (c *paper) Lost() { c.model.host.Machine().Lose(c.model.host.ID()) }
 
 // maxSegment returns the bytes of the largest segment.
-func (c *paper) maxSegment() (int, error) {
+func (c *paper) maxSegment(a *core.Attachment) (int, error) {
 	if c.machine == "" {
 		return 1 << 32, nil // what a header can address
 	}
-	p, err := c.load()
+	p, err := c.load(a)
 	if err != nil {
 		return 0, err
 	}
@@ -150,12 +150,13 @@ func (b *base) failLost(p *remote) {
 	b.port.Fail(&core.ExitError{Status: core.StatusLost, Reason: fmt.Sprintf("sci: rank %d: the node of rank %d is lost", b.group[b.me], p.rank)})
 }
 
-// layOut returns the layout of the control segment for n senders.
-func (c *paper) layOut(n int) (controlLayout, error) {
+// layOut returns the layout of the control segment for the group.
+func (c *paper) layOut(a *core.Attachment) (controlLayout, error) {
+	n := len(a.Group)
 	if c.machine == "" {
 		return published(n), nil
 	}
-	p, err := c.load()
+	p, err := c.load(a)
 	if err != nil {
 		return controlLayout{}, err
 	}
