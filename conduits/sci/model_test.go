@@ -356,6 +356,18 @@ func TestFreedPlace(t *testing.T) {
 	}
 }
 
+// attachAnswering attaches a rank that answers what is sent to handler 128, and counts answers in told.
+func attachAnswering(t *testing.T, j *core.Job, told *int) (*core.Endpoint, error) {
+	return j.Attach(core.AttachSpec{Handlers: []core.HandlerEntry{
+		{Index: 128, Func: func(tok *core.Token, _ []uint32, _ []byte) {
+			if err := tok.ReplyShort(129); err != nil {
+				t.Error(err)
+			}
+		}},
+		{Index: 129, Func: func(*core.Token, []uint32, []byte) { *told++ }},
+	}})
+}
+
 // TestArrivalDuringScan has a second message come at every point of the poll that finds a first one,
 // on a machine where to clear a flag takes a microsecond. It is answered soon: neither the scan nor
 // the clearing of the message exist flag loses it. Nobody sends anything else that could help.
@@ -367,14 +379,7 @@ func TestArrivalDuringScan(t *testing.T) {
 	const steps, step, soon = 100, 100 * vtime.Nanosecond, 40 * vtime.Microsecond
 	err := core.RunModel(3, with(on(machine), "forced-scan", "off"), func(j *core.Job) error {
 		told := 0
-		ep, err := j.Attach(core.AttachSpec{Handlers: []core.HandlerEntry{
-			{Index: 128, Func: func(tok *core.Token, _ []uint32, _ []byte) {
-				if err := tok.ReplyShort(129); err != nil {
-					t.Error(err)
-				}
-			}},
-			{Index: 129, Func: func(*core.Token, []uint32, []byte) { told++ }},
-		}})
+		ep, err := attachAnswering(t, j, &told)
 		if err != nil || j.Rank() == 0 {
 			return errors.Join(err, ep.Barrier())
 		}
@@ -412,14 +417,7 @@ func TestFirstUseDuringScan(t *testing.T) {
 	const ranks, apart, step, soon = 14, vtime.Second, vtime.Millisecond / 4, vtime.Second / 2
 	err := core.RunModel(ranks, on(machine), func(j *core.Job) error {
 		told := 0
-		ep, err := j.Attach(core.AttachSpec{Handlers: []core.HandlerEntry{
-			{Index: 128, Func: func(tok *core.Token, _ []uint32, _ []byte) {
-				if err := tok.ReplyShort(129); err != nil {
-					t.Error(err)
-				}
-			}},
-			{Index: 129, Func: func(*core.Token, []uint32, []byte) { told++ }},
-		}})
+		ep, err := attachAnswering(t, j, &told)
 		if err != nil || j.Rank() == 0 {
 			return errors.Join(err, ep.Barrier())
 		}
