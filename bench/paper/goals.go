@@ -15,8 +15,20 @@ func (s *Setting) goal(name string) *machine.Goal {
 	return s.Machine.Prediction(name)
 }
 
-// publishes reports whether the machine's own file has what the paper measured. Claims in microseconds
-// and about the steps of a message are of such a machine alone.
+// Goals returns what was published of this machine, not of its base.
+func (s *Setting) Goals() (all []*machine.Goal) {
+	for _, goals := range [...][]machine.Goal{s.Machine.Fits, s.Machine.Predictions} {
+		for i := range goals {
+			if g := s.goal(goals[i].Name); g == &goals[i] {
+				all = append(all, g)
+			}
+		}
+	}
+	return all
+}
+
+// publishes reports whether the machine's own file has what the paper measured. Claims in microseconds,
+// about the steps of a message, and about reads against writes are of such a machine alone.
 func (s *Setting) publishes() bool { return s.goal("am-short") != nil }
 
 // published returns the published numbers of the given names as marks of a figure, each at

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -81,6 +82,11 @@ func (o *paperOptions) parse(args []string, stdout io.Writer) (err error) {
 	if o.list = list; err != nil || list {
 		return err
 	}
+	if *name != "" && slices.Equal(f.Args(), []string{"all"}) {
+		if experiments, err = allOn(*name); err != nil {
+			return err
+		}
+	}
 	if err := o.place(experiments, *name); err != nil {
 		return err
 	}
@@ -91,6 +97,19 @@ func (o *paperOptions) parse(args []string, stdout io.Writer) (err error) {
 		r.setting.Seed, r.setting.Full = *seed, *full
 	}
 	return o.checkOutputs()
+}
+
+// allOn returns the experiments that can run on a machine.
+func allOn(machine string) ([]*paper.Experiment, error) {
+	var errs []error
+	for _, family := range []*paper.Family{paper.SCI, paper.Myrinet} {
+		_, err := family.Setting(machine)
+		if err == nil {
+			return slices.DeleteFunc(paper.All(), func(e *paper.Experiment) bool { return e.Family != family }), nil
+		}
+		errs = append(errs, fmt.Errorf("as a machine of %s: %w", family.Name, err))
+	}
+	return nil, errors.Join(errs...)
 }
 
 // place says which experiment runs on which machine.
@@ -165,43 +184,44 @@ func listExperiments(w io.Writer) {
 // run runs the experiments and writes what comes out. It returns a line for each number that
 // deviates and each claim that does not hold.
 func (o *paperOptions) run(stdout, stderr io.Writer) (failures []string, err error) {
-	table := paper.NewCSV(io.Discard)
-	if o.csv != "" {
-		file, err := os.Create(o.csv)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { err = errors.Join(err, file.Close()) }()
-		table = paper.NewCSV(file)
-	}
+	var rows bytes.Buffer // a file that is there stays as it is until all has been measured
+	table := paper.NewCSV(&rows)
+	var outcomes []*paper.Outcome
 	for i, r := range o.runs {
 		fmt.Fprintf(stderr, "aqbench paper: experiment %d of %d: %s\n", i+1, len(o.runs), r.Name)
-		lines, err := o.one(r, table, stdout, stderr)
+		out, lines, err := o.one(r, table, stdout, stderr)
 		if err != nil {
 			return failures, fmt.Errorf("%s: %w", r.Name, err)
 		}
 		failures = append(failures, lines...)
+		outcomes = append(outcomes, out)
+	}
+	for _, line := range o.unmeasured(outcomes) {
+		fmt.Fprintf(stderr, "aqbench paper: %s\n", line)
+	}
+	if o.csv != "" {
+		return failures, os.WriteFile(o.csv, rows.Bytes(), 0o666)
 	}
 	return failures, nil
 }
 
 // one runs one experiment.
-func (o *paperOptions) one(r paperRun, table *paper.CSV, stdout, stderr io.Writer) ([]string, error) {
+func (o *paperOptions) one(r paperRun, table *paper.CSV, stdout, stderr io.Writer) (out *paper.Outcome, lines []string, err error) {
 	e, s := r.Experiment, r.setting
 	if s.Full {
 		s.Progress = func(c paper.Cost) {
 			fmt.Fprintf(stderr, "aqbench paper: %s: %s of %d ranks: %.1f s\n", e.Name, c.What, c.Ranks, c.Seconds)
 		}
 	}
-	out, err := e.Run(s)
+	out, err = e.Run(s)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := paper.WriteText(stdout, e, s, out); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := table.Write(e, s, out); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if o.svg != "" {
 		names, err := paper.WriteSVG(o.svg, e, out)
@@ -209,13 +229,42 @@ func (o *paperOptions) one(r paperRun, table *paper.CSV, stdout, stderr io.Write
 			fmt.Fprintf(stderr, "aqbench paper: wrote %s\n", name)
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	var lines []string
 	failed, err := out.Failures(s.Machine)
 	for _, line := range failed {
 		lines = append(lines, e.Name+": "+line)
 	}
-	return lines, err
+	return out, lines, err
+}
+
+// unmeasured returns a line for each number that a machine's file has and no experiment has given, though all
+// ran that are about such machines: its name may be misspelt.
+func (o *paperOptions) unmeasured(outcomes []*paper.Outcome) (lines []string) {
+	ran, given := map[string]int{}, map[string]bool{} // by machine, and number on it
+	for i, r := range o.runs {
+		ran[r.setting.Profile]++
+		for _, n := range outcomes[i].Numbers {
+			given[r.setting.Profile+" "+n.Name] = true
+		}
+	}
+	for _, r := range o.runs {
+		kin := 0
+		for _, e := range paper.All() {
+			if e.Family == r.Family {
+				kin++
+			}
+		}
+		if ran[r.setting.Profile] < kin {
+			continue
+		}
+		ran[r.setting.Profile] = 0 // said
+		for _, g := range r.setting.Goals() {
+			if !given[r.setting.Profile+" "+g.Name] {
+				lines = append(lines, fmt.Sprintf("%s: %s is published, and no experiment measures it", g.Where, g.Name))
+			}
+		}
+	}
+	return lines
 }

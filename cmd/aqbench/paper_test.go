@@ -84,6 +84,35 @@ func TestPaperMachines(t *testing.T) {
 	}
 }
 
+// TestPaperUnmeasured has a published number that no experiment measures in a machine's file: it is named when all
+// experiments of that kind of machine have run, and only then. A file for --csv stays as it is if one cannot run.
+func TestPaperUnmeasured(t *testing.T) {
+	dir := t.TempDir()
+	path, kept := filepath.Join(dir, "misspelt.machine"), filepath.Join(dir, "kept.csv")
+	for name, text := range map[string]string{path: "about a misspelt number\nbase gm-pci64a\npredict gm-shrot 12 us 5% the test\n", kept: "as it was"} {
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const said = "gm-shrot is published, and no experiment measures it"
+	for experiment, want := range map[string]int{"all": 1, "itb-cost": 0} {
+		status, out, errs := aqbench(t, "paper", experiment, "--machine", path)
+		if status != 0 || strings.Count(errs, said) != want || strings.Contains(out, "sci-") {
+			t.Errorf("%s: status %d: %s%s", experiment, status, out, errs)
+		}
+	}
+	if err := os.WriteFile(path, []byte("about another unit\nbase gm-pci64a\npredict gm-short-switch 12 MB/s 5% the test\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	status, _, errs := aqbench(t, "paper", "gm-latency", "--machine", path, "--csv", kept)
+	if text, err := os.ReadFile(kept); status != 1 || string(text) != "as it was" {
+		t.Errorf("status %d: %s; the file has %q, %v", status, errs, text, err)
+	}
+	if status, _, errs := aqbench(t, "paper", "all", "--machine", "nothing"); status != 2 || !strings.Contains(errs, "nothing") {
+		t.Errorf("no machine: status %d: %s", status, errs)
+	}
+}
+
 // TestOutputs wants a file that cannot be written found before anything is measured, and one
 // that exists left alone.
 func TestOutputs(t *testing.T) {
