@@ -40,7 +40,7 @@ func (s Shape) start(n, hosts, between int, about string) (*builder, error) {
 	switch {
 	case n < 1 || n > maxSwitches:
 		return nil, fmt.Errorf("fabric: %s of %d switches; there can be 1 to %d", about, n, maxSwitches)
-	case hosts < 0 || between < 0 || hosts+between > ports || ports > MaxPorts:
+	case hosts < 0 || hosts > MaxPorts || between < 0 || hosts+between > ports || ports > MaxPorts:
 		return nil, fmt.Errorf("fabric: %s needs %d ports for hosts and %d for switches; its switches have %d, and %d is the most",
 			about, hosts, between, ports, MaxPorts)
 	}
@@ -95,7 +95,7 @@ func (s Shape) grid(closed bool, size []int) (*Topology, error) {
 	}
 	var sides []string
 	for _, side := range size {
-		if side < 1 || n*side > maxSwitches {
+		if side < 1 || side > maxSwitches/n {
 			return nil, fmt.Errorf("fabric: %s of sides %v; a side has at least one switch, and there are at most %d", name, size, maxSwitches)
 		}
 		n *= side
