@@ -22,10 +22,10 @@ type Hosts struct {
 // host is one of them.
 type host struct {
 	*Hosts
-	number int
 	port   *fabric.Port
 	queue  fifo.Queue[fabric.Packet]
-	onward bool // the packet that arrives is being sent on already
+	others [][]byte // heads of packets to those that it has routes to
+	onward bool     // the packet that arrives is being sent on already
 	chance *rand.Rand
 }
 
@@ -41,12 +41,13 @@ func NewHosts(f *fabric.Fabric, t *Table, size int) *Hosts {
 	topo := f.Topology()
 	n := &Hosts{f: f, hosts: make([]host, len(topo.Hosts)), body: make([]byte, size)}
 	for from, name := range topo.Hosts {
-		n.hosts[from] = host{Hosts: n, number: from, port: f.Port(from), chance: f.Loop().Rand("myrinet/routing: traffic of " + name)}
+		n.hosts[from] = host{Hosts: n, port: f.Port(from), chance: f.Loop().Rand("myrinet/routing: traffic of " + name)}
 		n.hosts[from].port.Attach(&n.hosts[from])
 		heads := make([][]byte, len(topo.Hosts))
 		for to := range heads {
 			if r := t.Route(from, to); r != nil {
 				heads[to] = t.head(r)
+				n.hosts[from].others = append(n.hosts[from].others, heads[to])
 			}
 		}
 		n.heads = append(n.heads, heads)
@@ -79,9 +80,10 @@ func (n *Hosts) Send(from, to int) {
 	}
 }
 
-// Saturate has each host send a packet to a random other host whenever it has nothing else to send.
+// Saturate has each host send a packet to a random one of those that it has routes to whenever it has nothing else to
+// send.
 func (n *Hosts) Saturate() {
-	n.greedy = len(n.hosts) > 1
+	n.greedy = true
 	for i := range n.hosts {
 		n.hosts[i].next()
 	}
@@ -99,18 +101,10 @@ func (h *host) next() {
 	}
 	p, ok := h.queue.Pop()
 	if !ok {
-		if !h.greedy {
+		if !h.greedy || len(h.others) == 0 {
 			return
 		}
-		to := h.chance.IntN(len(h.hosts) - 1)
-		if to >= h.number {
-			to++
-		}
-		head := h.heads[h.number][to]
-		if head == nil {
-			return
-		}
-		p = fabric.Packet{Head: head, Body: h.body}
+		p = fabric.Packet{Head: h.others[h.chance.IntN(len(h.others))], Body: h.body}
 	}
 	h.port.Inject(p)
 }
@@ -124,7 +118,8 @@ func (h *host) Head(a *fabric.Arrival) {
 
 // Received is called by the port: the first byte is in, which says whose the packet is.
 func (h *host) Received(a *fabric.Arrival, _ int) {
-	if p := a.Packet(); len(p.Head) > 0 && p.Head[0] == forOther && h.port.Idle() {
+	// Of a packet that was cut off there may be no more than that byte.
+	if p := a.Packet(); len(p.Head) > 0 && p.Head[0] == forOther && a.Len() > 1 && h.port.Idle() {
 		h.onward = true
 		h.port.Forward(a, 1)
 	}

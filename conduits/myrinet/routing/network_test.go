@@ -99,6 +99,41 @@ func TestTransit(t *testing.T) {
 	}
 }
 
+// TestShortTransit has a packet in transit cut off behind the byte that says so: nothing of it is left to send on.
+func TestShortTransit(t *testing.T) {
+	t.Parallel()
+	topo := figure1(t)
+	s, n := newNetwork(t, table(t, topo, routing.Options{Scheme: routing.InTransit}), 100)
+	h1, _ := topo.Host("h1")
+	h4, _ := topo.Host("h4")
+	n.Fabric().Plan(fabric.SwitchEnd(6, 7), 0, fabric.Fault{Harm: fabric.Cut, Byte: 1})
+	n.Send(h4, h1)
+	n.Send(h4, h1)
+	if err := s.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if c := n.Fabric().Counts(); n.Arrived() != 1 || c.Cut != 1 || c.BadCRC != 1 || n.Fabric().InFlight() != 0 {
+		t.Errorf("%d packets have come, %+v", n.Arrived(), c)
+	}
+}
+
+// TestSaturateApart has a host that no other reaches: the others go on sending to each other.
+func TestSaturateApart(t *testing.T) {
+	t.Parallel()
+	topo := figure1(t)
+	topo.AddHost("alone")
+	s, n := newNetwork(t, table(t, topo, routing.Options{Scheme: routing.InTransit}), 100)
+	n.Saturate()
+	s.RunUntil(vtime.Millisecond)
+	before := n.Fabric().Traffic()
+	s.RunUntil(2 * vtime.Millisecond)
+	for i, load := range n.Fabric().Traffic() {
+		if load.From.Host && load.Packets == before[i].Packets {
+			t.Errorf("%s sends no more", topo.EndName(load.From))
+		}
+	}
+}
+
 // cpuTime returns how many seconds of processor time the process has used: on a machine that others use too, that says
 // more than the time on the clock.
 func cpuTime() float64 {
