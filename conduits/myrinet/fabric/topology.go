@@ -169,7 +169,7 @@ func (t *Topology) Check() error {
 }
 
 func checkName(name string, names map[string]bool) error {
-	if err := spelled(name); err != nil {
+	if err := CheckName(name); err != nil {
 		return err
 	}
 	if names[name] {
@@ -179,8 +179,9 @@ func checkName(name string, names map[string]bool) error {
 	return nil
 }
 
-// spelled reports whether a name is one.
-func spelled(name string) error {
+// CheckName returns an error if a host or a switch cannot have a name: it has 1 to 64 letters, digits, and any of '-', '_'
+// and '.'.
+func CheckName(name string) error {
 	for _, c := range name {
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.' {
 			return fmt.Errorf("%q is no name; names are of letters, digits, and any of '-', '_', '.'", name)

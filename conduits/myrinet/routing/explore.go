@@ -158,7 +158,11 @@ func (x *explorer) topology() *fabric.Topology {
 		for d := range p.ports {
 			low[i] = min(low[i], d)
 		}
-		t.AddSwitch(fmt.Sprintf("switch-%d", i), make([]fabric.Kind, x.ports)...)
+		name := fmt.Sprintf("switch-%d", i)
+		for _, taken := x.hosts[name]; taken; _, taken = x.hosts[name] {
+			name += "." // a host is called so
+		}
+		t.AddSwitch(name, make([]fabric.Kind, x.ports)...)
 	}
 	names := []string{x.name}
 	for name := range x.hosts {

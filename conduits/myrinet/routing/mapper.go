@@ -60,16 +60,16 @@ type Report struct {
 	Table    *Table
 	Asked    int      // packets that were sent, with repetitions
 	Missing  []string // hosts that have not acknowledged their routes
-	Err      error    // no table could be made
+	Err      error    // no table could be made; Table is nil then
 }
 
-// NewAgent returns the agent of a host, whose name no other has and which is of up to 64 visible characters. It sends
+// NewAgent returns the agent of a host, whose name no other has and which [fabric.CheckName] accepts. The agent sends
 // packets by send, which may queue them but not call the agent. Changed is called when there are new routes; it may be
 // nil.
 func NewAgent(loop *vtime.Loop, name string, s Settings, send func(fabric.Packet), changed func()) (*Agent, error) {
 	s.complete()
-	if err := spelled(name); err != nil || len(name) > 64 {
-		return nil, fmt.Errorf("routing: %q cannot be the name of a host", name)
+	if err := fabric.CheckName(name); err != nil {
+		return nil, fmt.Errorf("routing: an agent of a host whose name is wrong: %w", err)
 	}
 	if s.Ports < 1 || s.Ports > fabric.MaxPorts {
 		return nil, fmt.Errorf("routing: switches of %d ports; they have 1 to %d", s.Ports, fabric.MaxPorts)
@@ -266,14 +266,17 @@ func (a *Agent) work(r *round, yield func(request) bool) {
 	x.explore()
 	report := Report{Rounds: a.last.Rounds + 1, Topology: x.topology()}
 	o := a.settings.Options
-	if o.Root < 0 && len(x.found) > 0 {
-		o.Root = Center(report.Topology)
-	}
-	if len(x.found) > 0 {
+	switch err := report.Topology.Check(); {
+	case err != nil: // answers contradicted each other
+		report.Err = fmt.Errorf("routing: %s has found what cannot be: %w; names of hosts must differ", a.name, err)
+	case len(x.found) == 0:
+		report.Table = cabled(report.Topology)
+	default:
+		if o.Root < 0 {
+			o.Root = Center(report.Topology)
+		}
 		o.Root = min(o.Root, len(x.found)-1)
 		report.Table, report.Err = NewTable(report.Topology, o)
-	} else {
-		report.Table = cabled(report.Topology)
 	}
 	if report.Err == nil {
 		report.Missing = a.distribute(report.Table, ask)

@@ -286,10 +286,53 @@ func TestMapperTwice(t *testing.T) {
 	}
 }
 
+// TestMapperNames has hosts whose names look like those of the map's switches.
+func TestMapperNames(t *testing.T) {
+	t.Parallel()
+	topo, err := fabric.Shape{Hosts: 1}.Line(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	topo.Hosts = []string{"switch-0", "switch-1", "switch-3"}
+	m := newMapped(t, topo, routing.Settings{}, nil)
+	m.hosts[0].agent.Start()
+	r := m.round(t, 0)
+	if r.Err != nil || len(r.Missing) > 0 {
+		t.Fatalf("%v, no answer from %v", r.Err, r.Missing)
+	}
+	alike(t, topo.About, r.Topology, topo)
+}
+
+// TestMapperTwins has two hosts that answer by one name, so that two switches look like one with too many ports: the mapper
+// says that it has no map.
+func TestMapperTwins(t *testing.T) {
+	t.Parallel()
+	topo, err := fabric.Parse("twins", `
+switch s0 8 SAN
+switch s1 8 SAN
+host a s0:0
+host b s0:1
+host c s1:0
+link s0:7 s1:7
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newMapped(t, topo, routing.Settings{Options: routing.Options{Root: -1}}, nil)
+	twin := m.hosts[2]
+	if twin.agent, err = routing.NewAgent(&m.Loop, "b", routing.Settings{}, twin.send, nil); err != nil {
+		t.Fatal(err)
+	}
+	m.hosts[0].agent.Start()
+	if r := m.round(t, 0); r.Err == nil {
+		t.Errorf("the map is\n%v", r.Topology)
+	}
+}
+
 func TestNewAgent(t *testing.T) {
 	t.Parallel()
 	s := vtime.NewSimulation(1)
-	for _, name := range []string{"", "a b", strings.Repeat("x", 65)} {
+	for _, name := range []string{"", "a b", "a/b", strings.Repeat("x", 65)} {
 		if _, err := routing.NewAgent(&s.Loop, name, routing.Settings{}, nil, nil); err == nil {
 			t.Errorf("%q is a name", name)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/internal/wire"
 )
 
@@ -93,23 +94,10 @@ func Decode(b []byte) (Message, error) {
 	case n > 0 && m.Kind != Routes:
 		return Message{}, fmt.Errorf("routing: a mapping packet of kind %d with routes", m.Kind)
 	}
-	if err := spelled(m.From); err != nil {
-		return Message{}, err
+	if err := fabric.CheckName(m.From); err != nil {
+		return Message{}, fmt.Errorf("routing: a mapping packet from a host whose name is wrong: %w", err)
 	}
 	return m, nil
-}
-
-// spelled reports whether a name from the network may be one.
-func spelled(name string) error {
-	if name == "" {
-		return errors.New("routing: a mapping packet without a name")
-	}
-	for _, c := range []byte(name) {
-		if c <= ' ' || c > '~' {
-			return fmt.Errorf("routing: a mapping packet with the name %q", name)
-		}
-	}
-	return nil
 }
 
 // decoder takes a packet apart: its numbers have their high bytes first, and lengths are a byte.
