@@ -4,8 +4,8 @@ package topology
 
 import (
 	"bytes"
+	"encoding/xml"
 	"fmt"
-	"html"
 	"io"
 	"math"
 	"slices"
@@ -172,8 +172,15 @@ func (d *drawing) printf(format string, args ...any) { fmt.Fprintf(&d.out, forma
 
 func num(x float64) string { return strconv.FormatFloat(math.Round(x*10)/10, 'f', -1, 64) }
 
+// escape returns a text as XML has it; what XML cannot have is replaced.
+func escape(s string) string {
+	var b bytes.Buffer
+	xml.EscapeText(&b, []byte(s)) // a buffer takes everything
+	return b.String()
+}
+
 func (d *drawing) text(x, y float64, anchor, s string) {
-	d.printf(`<text x="%s" y="%s" text-anchor="%s">%s</text>`+"\n", num(x), num(y), anchor, html.EscapeString(s))
+	d.printf(`<text x="%s" y="%s" text-anchor="%s">%s</text>`+"\n", num(x), num(y), anchor, escape(s))
 }
 
 func (d *drawing) draw() {
@@ -182,7 +189,7 @@ func (d *drawing) draw() {
 		title = "a topology"
 	}
 	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" font-family="sans-serif" font-size="%s" fill="#222222" role="img" aria-label="%s">`+"\n",
-		num(d.width), num(d.height), num(letter), html.EscapeString(title))
+		num(d.width), num(d.height), num(letter), escape(title))
 	d.printf(`<rect width="%s" height="%s" fill="#ffffff"/>`+"\n", num(d.width), num(d.height))
 	d.text(margin, 24, "start", fmt.Sprintf("%s: %d switches, %d hosts; %v routes, root %s", title, len(d.t.Switches), len(d.t.Hosts),
 		d.Table.Scheme, d.t.Switches[d.Table.Tree().Root].Name))
@@ -257,7 +264,7 @@ func (d *drawing) link(i int) {
 		}
 		from, to := l.Ends[c%2], l.Ends[1-c%2]
 		d.printf(`<path d="%s" fill="none" stroke="%s" stroke-width="%s"><title>%s to %s%s</title></path>`+"\n", d.curve(c), colour, num(strokes),
-			html.EscapeString(d.t.EndName(from)), html.EscapeString(d.t.EndName(to)), busy)
+			escape(d.t.EndName(from)), escape(d.t.EndName(to)), busy)
 	}
 }
 
@@ -318,8 +325,8 @@ func (d *drawing) host(h int, p point) {
 		fill, ring = "#d55e00", ", in transit"
 		d.printf(`<circle class="transit" cx="%s" cy="%s" r="%s" fill="none" stroke="#d55e00" stroke-width="2"/>`+"\n", num(p.x), num(p.y), num(2*dot))
 	}
-	d.printf(`<circle cx="%s" cy="%s" r="%s" fill="%s" stroke="#222222"><title>%s%s</title></circle>`+"\n", num(p.x), num(p.y), num(dot), fill, html.EscapeString(d.t.Hosts[h]), ring)
+	d.printf(`<circle cx="%s" cy="%s" r="%s" fill="%s" stroke="#222222"><title>%s%s</title></circle>`+"\n", num(p.x), num(p.y), num(dot), fill, escape(d.t.Hosts[h]), ring)
 	if len(d.t.Hosts) <= 40 || fill != "#ffffff" {
-		d.printf(`<text x="%s" y="%s" text-anchor="middle" font-size="%s">%s</text>`+"\n", num(p.x), num(p.y+2*dot+small), num(small), html.EscapeString(d.t.Hosts[h]))
+		d.printf(`<text x="%s" y="%s" text-anchor="middle" font-size="%s">%s</text>`+"\n", num(p.x), num(p.y+2*dot+small), num(small), escape(d.t.Hosts[h]))
 	}
 }

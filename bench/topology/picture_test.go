@@ -46,6 +46,19 @@ func draw(t *testing.T, p topology.Plan) string {
 	return b.String()
 }
 
+// wellFormed makes sure that a document is one.
+func wellFormed(t *testing.T, document string) {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(document))
+	for {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestPicture draws the route of figure 1 and the traffic beside it: a document that is well-formed, with all that
 // there is.
 func TestPicture(t *testing.T) {
@@ -59,14 +72,7 @@ func TestPicture(t *testing.T) {
 	if again := draw(t, p); again != got {
 		t.Error("drawn twice, it differs")
 	}
-	d := xml.NewDecoder(strings.NewReader(got))
-	for {
-		if _, err := d.Token(); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-	}
+	wellFormed(t, got)
 	for what, n := range map[string]int{
 		`class="route"`:             6, // two cables of hosts twice, and two between switches
 		`class="transit"`:           1,
@@ -86,6 +92,16 @@ func TestPicture(t *testing.T) {
 	if got := draw(t, p); strings.Contains(got, `class="transit"`) || !strings.Contains(got, "from h4 to h1 through 4 switches. ") {
 		t.Error("up*/down* has a host in transit, or another way")
 	}
+}
+
+// TestEscape draws a topology whose file says what XML cannot have.
+func TestEscape(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "odd")
+	if err := os.WriteFile(file, []byte("about <a> & \"b\" \x01\xff\nswitch s0 8 SAN\nhost h0 s0:0\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	wellFormed(t, draw(t, topology.Plan{Topology: file, Scheme: "up*/down*"}))
 }
 
 // TestShapes draws a topology of each shape, and writes one as text.
