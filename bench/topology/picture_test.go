@@ -125,6 +125,7 @@ func TestErrors(t *testing.T) {
 		`"star:4" is no shape`:            func(p *topology.Plan) { p.Topology = "star:4" },
 		`"a" is no number`:                func(p *topology.Plan) { p.Topology = "mesh:a" },
 		"of 0 switches":                   func(p *topology.Plan) { p.Topology = "random:0" },
+		"4096 hosts cannot be drawn":      func(p *topology.Plan) { p.Topology = "mesh:64x64" },
 		`no routes are called "best"`:     func(p *topology.Plan) { p.Scheme = "best" },
 		`no switch is called "s9"`:        func(p *topology.Plan) { p.Root = "s9" },
 		`no host is called "x"`:           func(p *topology.Plan) { p.Route = "x,h1" },

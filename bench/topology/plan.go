@@ -39,6 +39,9 @@ const (
 	window = 800 * vtime.Microsecond
 )
 
+// maxHosts bounds the memory of routes, whose number is the square of that of hosts.
+const maxHosts = 1024
+
 // Make returns a function that writes what the plan is for. All that can be wrong with the plan is an error here.
 func (p *Plan) Make() (func(io.Writer) error, error) {
 	t, err := p.topology()
@@ -50,6 +53,9 @@ func (p *Plan) Make() (func(io.Writer) error, error) {
 	}
 	if len(t.Switches) == 0 {
 		return nil, fmt.Errorf("topology: %s has no switch to draw", p.Topology)
+	}
+	if len(t.Hosts) > maxHosts {
+		return nil, fmt.Errorf("topology: %d hosts cannot be drawn; %d is the most, as there is a route between any two", len(t.Hosts), maxHosts)
 	}
 	options := routing.Options{Spread: routing.Balanced, Seed: p.Seed, Root: routing.Center(t)}
 	if options.Scheme, err = p.scheme(); err != nil {

@@ -3,7 +3,7 @@ package fabric
 import "github.com/aqueduct-go/aqueduct/internal/vtime"
 
 // Counts says what has become of packets. Those that were damaged are counted where that happened, and again
-// where they ended.
+// where they ended. A packet that was lost, or cut off within its route, is counted once.
 type Counts struct {
 	Delivered uint64 // came to a NIC with a good CRC
 	BadCRC    uint64 // came to a NIC, corrupt or truncated
