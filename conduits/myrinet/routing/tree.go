@@ -11,6 +11,7 @@ type Tree struct {
 	Root   int
 	Level  []int // of each switch; -1: not reached from the root
 	Parent []int // link of each switch to the one above; -1: none
+	depth  []int // as Level; what is not reached from the root has trees of its own, by which its links have up ends too
 	t      *fabric.Topology
 }
 
@@ -20,12 +21,26 @@ func NewTree(t *fabric.Topology, root int) (*Tree, error) {
 	if root < 0 || root >= len(t.Switches) {
 		return nil, fmt.Errorf("routing: switch %d cannot be the root; there are %d switches", root, len(t.Switches))
 	}
-	tree := &Tree{Root: root, Level: make([]int, len(t.Switches)), Parent: make([]int, len(t.Switches)), t: t}
-	for s := range tree.Level {
-		tree.Level[s], tree.Parent[s] = -1, -1
+	tree := &Tree{Root: root, Level: make([]int, len(t.Switches)), Parent: make([]int, len(t.Switches)),
+		depth: make([]int, len(t.Switches)), t: t}
+	for s := range tree.depth {
+		tree.depth[s], tree.Parent[s] = -1, -1
 	}
-	tree.Level[root] = 0
 	cabling := t.Cabling()
+	tree.grow(cabling, root)
+	copy(tree.Level, tree.depth)
+	for s := range tree.depth {
+		if tree.depth[s] < 0 {
+			tree.grow(cabling, s)
+		}
+	}
+	return tree, nil
+}
+
+// grow finds all switches that are reached from one.
+func (tree *Tree) grow(cabling *fabric.Cabling, root int) {
+	t := tree.t
+	tree.depth[root] = 0
 	for queue := []int{root}; len(queue) > 0; queue = queue[1:] {
 		s := queue[0]
 		for p := range t.Switches[s].Ports {
@@ -33,18 +48,17 @@ func NewTree(t *fabric.Topology, root int) (*Tree, error) {
 			if link < 0 {
 				continue
 			}
-			if e := t.Links[link].Other(fabric.SwitchEnd(s, p)); !e.Host && tree.Level[e.Index] < 0 {
-				tree.Level[e.Index], tree.Parent[e.Index] = tree.Level[s]+1, link
+			if e := t.Links[link].Other(fabric.SwitchEnd(s, p)); !e.Host && tree.depth[e.Index] < 0 {
+				tree.depth[e.Index], tree.Parent[e.Index] = tree.depth[s]+1, link
 				queue = append(queue, e.Index)
 			}
 		}
 	}
-	return tree, nil
 }
 
 // Up reports whether a packet that goes from one switch to another goes up.
 func (tree *Tree) Up(from, to int) bool {
-	if a, b := tree.Level[from], tree.Level[to]; a != b {
+	if a, b := tree.depth[from], tree.depth[to]; a != b {
 		return b < a
 	}
 	return to < from
