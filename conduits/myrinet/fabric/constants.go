@@ -63,6 +63,8 @@ func (c *Constants) check() error {
 	switch s := &c.Slack; {
 	case c.period() < 1:
 		return fmt.Errorf("fabric: link.rate is more than a byte in a picosecond")
+	case c.Link.Metre > vtime.Second: // the delay of the longest cable must be a time
+		return fmt.Errorf("fabric: link.metre is more than a second")
 	case s.Go < 0 || s.Stop <= s.Go || s.Size < s.Stop:
 		return fmt.Errorf("fabric: a slack buffer of %d bytes stops at %d and goes on at %d; it must be size >= stop > go >= 0", s.Size, s.Stop, s.Go)
 	}

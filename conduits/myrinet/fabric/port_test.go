@@ -271,7 +271,10 @@ func TestCable(t *testing.T) {
 	for want, change := range map[string]func(*fabric.Topology, *fabric.Constants){
 		"link from h0 to s0:0: a cable of 1400 cm needs slack buffers of 81 bytes": func(t *fabric.Topology, _ *fabric.Constants) { t.Links[0].Length = 1400 },
 		"stops at 56 and goes on at 56":                                            func(_ *fabric.Topology, c *fabric.Constants) { c.Slack.Go = 56 },
-		"more than a byte in a picosecond":                                         func(_ *fabric.Topology, c *fabric.Constants) { c.Link.Rate = 999 },
+		"link.metre is more than a second": func(t *fabric.Topology, c *fabric.Constants) {
+			t.Links[0].Length, c.Link.Metre = fabric.MaxLength, 10*vtime.Second
+		},
+		"more than a byte in a picosecond": func(_ *fabric.Topology, c *fabric.Constants) { c.Link.Rate = 999 },
 		"h1 has a cable already": func(t *fabric.Topology, _ *fabric.Constants) {
 			t.Links = append(t.Links, t.Links[1:2]...)
 			t.Connect(fabric.SwitchEnd(0, 2), fabric.SwitchEnd(0, 3), 1)
