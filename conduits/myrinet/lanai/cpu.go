@@ -139,6 +139,9 @@ func (c *CPU) advance(pace vtime.Time) {
 	now := c.loop.Now()
 	elapsed := now - c.since
 	c.since = now
+	if cycle := pace * vtime.Time(c.profile.Code.Poll); c.state == polling && elapsed > cycle {
+		elapsed = (elapsed-1)%cycle + 1 // whole cycles change nothing, and a long time in instructions would overflow
+	}
 	done := int64(elapsed) << unit / int64(pace)
 	if c.state != polling {
 		c.left = max(0, c.left-done)

@@ -415,3 +415,23 @@ func TestProfileErrors(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLongIdle raises an event after the dispatcher has read the register for a minute: it is handled at the next reading.
+func TestLongIdle(t *testing.T) {
+	t.Parallel()
+	for _, idle := range []vtime.Time{9 * vtime.Second, 12 * vtime.Second, 60 * vtime.Second} {
+		s, n := nic(t, "lanai7", nil)
+		var at vtime.Time
+		if err := n.CPU.Load([]lanai.Handler{{Name: "only", Run: func() { at = s.Now() }}}); err != nil {
+			t.Fatal(err)
+		}
+		do(s, idle, func() { n.CPU.Raise(0) })
+		if err := s.Run(); err != nil {
+			t.Fatal(err)
+		}
+		most := n.Profile().CPU.Instruction.Time(2*n.Profile().Code.Poll + n.Profile().Code.Dispatch)
+		if late := at - idle; late <= 0 || late > most {
+			t.Errorf("an event after %v is handled %v later, at most %v are due", idle, late, most)
+		}
+	}
+}
