@@ -15,7 +15,7 @@ type sendToken struct {
 	class    uint8
 	packets  int
 	started  bool   // its first packet has a number
-	sequence uint16 // of its first packet
+	sequence uint64 // of its first packet
 }
 
 // connection is what a NIC keeps of another node: the packets to it, and those from it.
@@ -23,12 +23,13 @@ type connection struct {
 	p    *Program
 	node int
 
-	// To the node.
+	// To the node. Numbers of packets have 16 bits on the wire. Here they do not wrap, since a message can have more
+	// packets than that.
 	tokens  fifo.Queue[*sendToken] // whose messages are not acknowledged
 	session uint16
-	next    uint16 // number of the next packet
-	high    uint16 // of the one after the last that was ever sent
-	acked   uint16 // all before are acknowledged
+	next    uint64 // number of the next packet
+	high    uint64 // of the one after the last that was ever sent
+	acked   uint64 // all before are acknowledged
 	at      int    // the token that the next packet is of
 	packet  int    // and which packet of that
 	waits   bool   // the node has no receive buffer
@@ -61,7 +62,7 @@ func after(a, b uint16) int { return int(int16(a - b)) }
 
 // mayIssue tells whether a packet can be sent.
 func (c *connection) mayIssue() bool {
-	return c.at < c.tokens.Len() && !c.waits && after(c.next, c.acked) < c.p.profile.GM.Window
+	return c.at < c.tokens.Len() && !c.waits && c.next < c.acked+uint64(c.p.profile.GM.Window)
 }
 
 // issue returns the next packet to be sent: its header, and what it is of.
@@ -75,16 +76,15 @@ func (c *connection) issue() (h Header, payload []byte) {
 	payload = t.bytes[from:min(from+mtu, len(t.bytes))]
 	h = Header{
 		Kind: Data, First: c.packet == 0, Last: c.packet == t.packets-1, Class: t.class,
-		Target: uint32(c.node), Session: c.session, Sequence: c.next, Length: uint16(len(payload)),
+		Target: uint32(c.node), Session: c.session, Sequence: uint16(c.next), Length: uint16(len(payload)),
 		TargetPort: t.target, SenderPort: uint8(t.port.number) << 1, Sender: uint32(c.p.id),
 		TargetConn: c.known, SenderConn: c.p.self,
 	}
 	if c.packet++; c.packet == t.packets {
 		c.at, c.packet = c.at+1, 0
 	}
-	if c.next++; after(c.next, c.high) > 0 {
-		c.high = c.next
-	}
+	c.next++
+	c.high = max(c.high, c.next)
 	if _, set := c.timer.Set(); !set {
 		c.restart(c.p.profile.GM.Resend)
 	}
@@ -92,14 +92,14 @@ func (c *connection) issue() (h Header, payload []byte) {
 }
 
 // seek goes on with the packet of a number, which is not acknowledged and has been sent, or is next.
-func (c *connection) seek(number uint16) {
+func (c *connection) seek(number uint64) {
 	c.next, c.at, c.packet = number, 0, 0
 	for c.at < c.tokens.Len() {
 		t := *c.tokens.At(c.at)
 		if !t.started {
 			return
 		}
-		if c.packet = after(number, t.sequence); c.packet < t.packets {
+		if c.packet = int(number - t.sequence); c.packet < t.packets {
 			return
 		}
 		c.at, c.packet = c.at+1, 0
@@ -108,25 +108,23 @@ func (c *connection) seek(number uint16) {
 
 // acknowledge takes note that the node has all packets before a number. It reports false for a number that no
 // packet has.
-func (c *connection) acknowledge(number uint16) bool {
-	if n := after(number, c.acked); n < 0 || n > after(c.high, c.acked) {
+func (c *connection) acknowledge(sequence uint16) bool {
+	n := after(sequence, uint16(c.acked))
+	if n < 0 || n > int(c.high-c.acked) {
 		return false
 	} else if n > 0 {
 		c.tries = 0
 	}
-	c.acked = number
+	c.acked += uint64(n)
 	for c.tokens.Len() > 0 {
 		t := *c.tokens.At(0)
-		if !t.started || after(number, t.sequence) < t.packets {
+		if !t.started || c.acked-t.sequence < uint64(t.packets) {
 			break
 		}
 		c.tokens.Drop()
 		c.p.report(t, nil)
 	}
-	if after(c.next, number) < 0 {
-		c.next = number
-	}
-	c.seek(c.next)
+	c.seek(max(c.next, c.acked))
 	c.waits = false
 	if c.high == c.acked {
 		c.timer.Stop()

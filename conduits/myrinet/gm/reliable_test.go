@@ -342,3 +342,35 @@ func TestTraces(t *testing.T) {
 		t.Errorf("traces of %d and %d B differ", len(one), len(all))
 	}
 }
+
+// TestLargeMessage sends a message of more packets than half of the numbers that packets have.
+func TestLargeMessage(t *testing.T) {
+	t.Parallel()
+	const packet, size = 64, 40_000 * 64
+	b := star(t, 2, profile(t, func(p *gm.Profile) { p.GM.MTU, p.GM.Fast = packet, packet }), gm.Image{})
+	var came, sent bool
+	in, out := b.hosts[1].Register(make([]byte, 1<<gm.Class(size))), b.hosts[0].Register(make([]byte, size))
+	for i := range out.Bytes() {
+		out.Bytes()[i] = byte(i / packet * 7 >> 3)
+	}
+	to, err := b.hosts[1].Open(2, func(m *gm.Message) { came = string(m.Data) == string(out.Bytes()) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := to.Provide(in, 0, gm.Class(size), gm.Low); err != nil {
+		t.Fatal(err)
+	}
+	from, err := b.hosts[0].Open(2, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.do(vtime.Millisecond, func() {
+		if err := from.Send(out, 0, size, gm.Low, 1, 2, func(err error) { sent = err == nil }); err != nil {
+			t.Error(err)
+		}
+	})
+	b.RunUntil(2 * vtime.Second)
+	if !came || !sent {
+		t.Errorf("come %v, sent %v", came, sent)
+	}
+}
