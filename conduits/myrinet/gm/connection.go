@@ -37,7 +37,7 @@ type connection struct {
 	timer   *vtime.Timer
 	late    bool   // the timer has rung
 	known   uint16 // Header.SenderConn of the node's answers in this session; 0: none has come
-	tries   int    // of the timer since the last progress
+	tries   int    // of the timer since the last progress, or since the node has said that it waits for a buffer
 
 	// From the node.
 	open     bool // it has begun a session

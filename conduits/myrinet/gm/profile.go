@@ -30,7 +30,7 @@ type Profile struct {
 
 		Resend vtime.Time `machine:"resend"` // until what is not acknowledged is sent again
 		Wait   vtime.Time `machine:"wait"`   // until a packet is sent again that found no receive buffer
-		Tries  int        `machine:"tries"`  // without any progress, until a node counts as unreachable
+		Tries  int        `machine:"tries"`  // without any progress or wish to wait, until a node counts as unreachable
 
 		Code  machine.Bytes `machine:"code"`  // of the program and its data, in SRAM
 		Route machine.Bytes `machine:"route"` // of an entry of the table of routes, in SRAM

@@ -56,8 +56,7 @@ type buffer struct {
 	transit bool // which is in transit
 	dropped bool // or is to be dropped, and has been counted
 	pooled  bool // it counts for the pool, and not for the queue
-	leaving bool // it is being sent, or has been
-	left    bool // it has been
+	left    bool // it has been sent
 	came    bool // Recv is through with it
 	next    *buffer
 }

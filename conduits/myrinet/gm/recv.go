@@ -143,7 +143,6 @@ func first(p fabric.Packet, n int) []byte {
 func (g *Program) forward() {
 	b := g.sending
 	g.counts.InTransit++
-	b.leaving = true
 	switch {
 	case b.arrival != nil && b.arrival.Len() > ITBHeaderSize+1:
 		g.counts.CutThrough++
@@ -373,6 +372,7 @@ func (g *Program) answered() {
 	switch {
 	case h.Kind == NACK && h.Last:
 		c.waits = true
+		c.tries = 0 // the node answers: it can be reached
 		c.restart(g.profile.GM.Wait)
 	case h.Kind == NACK:
 		c.seek(c.acked)

@@ -346,7 +346,7 @@ func TestTraces(t *testing.T) {
 // TestLargeMessage sends a message of more packets than half of the numbers that packets have.
 func TestLargeMessage(t *testing.T) {
 	t.Parallel()
-	const packet, size = 64, 40_000 * 64
+	const packet, size = 64, 33_000 * 64
 	b := star(t, 2, profile(t, func(p *gm.Profile) { p.GM.MTU, p.GM.Fast = packet, packet }), gm.Image{})
 	var came, sent bool
 	in, out := b.hosts[1].Register(make([]byte, 1<<gm.Class(size))), b.hosts[0].Register(make([]byte, size))
@@ -372,5 +372,36 @@ func TestLargeMessage(t *testing.T) {
 	b.RunUntil(2 * vtime.Second)
 	if !came || !sent {
 		t.Errorf("come %v, sent %v", came, sent)
+	}
+}
+
+// TestLateBuffer provides a receive buffer long after the message: the node answers meanwhile, so that it counts as reachable.
+func TestLateBuffer(t *testing.T) {
+	t.Parallel()
+	b := star(t, 2, profile(t, func(p *gm.Profile) { p.GM.Tries = 3 }), gm.Image{})
+	var came int
+	result := gm.ErrClosed
+	in, out := b.hosts[1].Register(make([]byte, 128)), b.hosts[0].Register(make([]byte, 100))
+	to, err := b.hosts[1].Open(2, func(*gm.Message) { came++ })
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, err := b.hosts[0].Open(2, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.do(vtime.Millisecond, func() {
+		if err := from.Send(out, 0, 100, gm.Low, 1, 2, func(err error) { result = err }); err != nil {
+			t.Error(err)
+		}
+	})
+	b.do(10*vtime.Millisecond, func() {
+		if err := to.Provide(in, 0, 7, gm.Low); err != nil {
+			t.Error(err)
+		}
+	})
+	b.RunUntil(vtime.Second)
+	if came != 1 || result != nil {
+		t.Errorf("%d messages have come; the sender is told %v", came, result)
 	}
 }
