@@ -142,7 +142,8 @@ func (h *Host) SendMapping(packet fabric.Packet) {
 // ends that.
 func (h *Host) OnMapping(f func(fabric.Packet)) { h.program.mapping = f }
 
-// Close ends the sessions of all peers with this node, and closes its ports.
+// Close closes the node's ports, gives up messages that are not acknowledged, and ends the sessions with all peers,
+// both ways. Ports can be opened again.
 func (h *Host) Close() {
 	for _, p := range h.ports {
 		if p != nil {
@@ -153,9 +154,11 @@ func (h *Host) Close() {
 		if c != nil {
 			c.drop()
 			c.open = false
+			c.fail(c.tokens.Len(), ErrClosed)
 			c.answer(NACKClose, 0, false)
 		}
 	}
+	h.program.self = h.program.self%(1<<16-1) + 1 // peers begin other sessions when they are told that theirs are not known
 }
 
 // Memory is a part of the host's memory that stays where it is, so that the NIC may access it.

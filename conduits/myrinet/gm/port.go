@@ -21,7 +21,7 @@ var (
 )
 
 // statuses are what an event can say of a message.
-var statuses = [...]error{nil, ErrNoRoute, ErrUnreachable, ErrPortClosed, ErrRejected}
+var statuses = [...]error{nil, ErrNoRoute, ErrUnreachable, ErrPortClosed, ErrRejected, ErrClosed}
 
 // Priority is one of two classes of messages: each needs receive buffers of its own.
 type Priority uint8

@@ -303,6 +303,25 @@ func TestSessions(t *testing.T) {
 	}
 }
 
+// TestCloseAndOpen closes a host, and opens ports of it again: messages from and to it arrive.
+func TestCloseAndOpen(t *testing.T) {
+	t.Parallel()
+	b := star(t, 2, profile(t, nil), gm.Image{})
+	f, g := newFlow(t, b.hosts[0], b.hosts[1], 2, 10, 10, 5000), newFlow(t, b.hosts[1], b.hosts[0], 3, 10, 10, 5000)
+	b.do(vtime.Millisecond, func() { f.start(); g.start() })
+	b.RunUntil(10 * vtime.Millisecond)
+	f.finished()
+	g.finished()
+	b.hosts[1].Close()
+	b.RunUntil(20 * vtime.Millisecond)
+	f.src.Close()
+	f, g = newFlow(t, b.hosts[0], b.hosts[1], 4, 10, 10, 5000), newFlow(t, b.hosts[1], b.hosts[0], 5, 10, 10, 5000)
+	b.do(30*vtime.Millisecond, func() { f.start(); g.start() })
+	b.RunUntil(vtime.Second)
+	f.finished()
+	g.finished()
+}
+
 // TestLateOpen has a NACK come that says that the session is not known, though it is: it was sent before the packet came that has
 // begun it. Nothing comes twice.
 func TestLateOpen(t *testing.T) {
