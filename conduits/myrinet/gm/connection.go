@@ -42,6 +42,7 @@ type connection struct {
 	// From the node.
 	open     bool // it has begun a session
 	peer     uint16
+	program  uint16 // Header.SenderConn of its packets in that session
 	expected uint16
 	nacked   bool // a NACK for what is expected is on its way
 	in       assembly
@@ -169,11 +170,12 @@ func (c *connection) Fire(_, _ uint64) {
 
 // judge says what is to be done with a data packet by its session and number.
 func (c *connection) judge(h *Header) judgement {
+	known := c.open && h.SenderConn == c.program // else the node has another program than before
 	switch {
-	case !c.open && h.Sequence == 0 && h.First, c.open && after(h.Session, c.peer) > 0 && h.Sequence == 0 && h.First:
-		c.begin(h.Session)
+	case (!known || after(h.Session, c.peer) > 0) && h.Sequence == 0 && h.First:
+		c.begin(h)
 		return expected
-	case !c.open:
+	case !known:
 		return unknown
 	case h.Session != c.peer:
 		return stale
@@ -197,11 +199,11 @@ const (
 	unknown             // of a session that has not begun here
 )
 
-// begin begins a session of the peer. A message of the last one that has not come as a whole is forgotten, and its
+// begin begins the session of the peer that a packet is of. A message of the last one that has not come as a whole is forgotten, and its
 // buffer is for another.
-func (c *connection) begin(session uint16) {
+func (c *connection) begin(h *Header) {
 	c.drop()
-	c.open, c.peer, c.expected, c.nacked = true, session, 0, false
+	c.open, c.peer, c.program, c.expected, c.nacked = true, h.Session, h.SenderConn, 0, false
 }
 
 // drop forgets a message that has not come as a whole.

@@ -142,7 +142,7 @@ func (h *Host) SendMapping(packet fabric.Packet) {
 // ends that.
 func (h *Host) OnMapping(f func(fabric.Packet)) { h.program.mapping = f }
 
-// Close closes the node's ports, gives up messages that are not acknowledged, and ends the sessions with all peers,
+// Close closes the node's ports, gives up messages that the NIC has taken and that are not acknowledged, and ends the sessions with all peers,
 // both ways. Ports can be opened again.
 func (h *Host) Close() {
 	for _, p := range h.ports {

@@ -322,6 +322,52 @@ func TestCloseAndOpen(t *testing.T) {
 	g.finished()
 }
 
+// TestRestart has another program on a NIC whose host was not closed: its first messages are not taken for those that the
+// program before it has sent.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	b := star(t, 2, profile(t, nil), gm.Image{})
+	f, g := newFlow(t, b.hosts[0], b.hosts[1], 2, 10, 10, 5000), newFlow(t, b.hosts[1], b.hosts[0], 4, 10, 10, 5000)
+	b.do(vtime.Millisecond, func() { f.start(); g.start() })
+	b.RunUntil(10 * vtime.Millisecond)
+	f.finished()
+	g.finished()
+	restarted, err := gm.NewHost(b.f, profile(t, nil), gm.Image{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := restarted.SetRoute(0, []byte{fabric.RouteByte(-1)}); err != nil {
+		t.Fatal(err)
+	}
+	f.src.Close()
+	again := newFlow(t, b.hosts[0], restarted, 2, 10, 10, 5000)
+	back := newFlow(t, restarted, b.hosts[0], 3, 10, 10, 5000)
+	b.do(30*vtime.Millisecond, func() { again.start(); back.start() })
+	b.RunUntil(vtime.Second)
+	again.finished()
+	back.finished()
+}
+
+// TestCloseInTransfer closes a host at many times of a transfer, and opens other ports: their messages arrive.
+func TestCloseInTransfer(t *testing.T) {
+	t.Parallel()
+	for us := vtime.Time(1000); us < 1400; us += 7 {
+		b := star(t, 2, profile(t, nil), gm.Image{})
+		f := newFlow(t, b.hosts[0], b.hosts[1], 2, 40, 10, 5000)
+		b.do(vtime.Millisecond, func() { f.start() })
+		b.RunUntil(us * vtime.Microsecond)
+		b.hosts[1].Close()
+		f.src.Close()
+		x, y := newFlow(t, b.hosts[0], b.hosts[1], 4, 10, 10, 5000), newFlow(t, b.hosts[1], b.hosts[0], 5, 10, 10, 5000)
+		b.RunUntil(us*vtime.Microsecond + 300*vtime.Microsecond)
+		x.start()
+		y.start()
+		b.RunUntil(vtime.Second)
+		x.finished()
+		y.finished()
+	}
+}
+
 // TestLateOpen has a NACK come that says that the session is not known, though it is: it was sent before the packet came that has
 // begun it. Nothing comes twice.
 func TestLateOpen(t *testing.T) {
