@@ -45,6 +45,7 @@ type connection struct {
 	program  uint16 // Header.SenderConn of its packets in that session
 	expected uint16
 	nacked   bool // a NACK for what is expected is on its way
+	refused  Kind // what is expected has been refused with this NACK, and the sender begins another session; 0: it has not
 	in       assembly
 	control  Kind // that is to be sent; 0: none
 	answers  uint16
@@ -203,7 +204,7 @@ const (
 // buffer is for another.
 func (c *connection) begin(h *Header) {
 	c.drop()
-	c.open, c.peer, c.program, c.expected, c.nacked = true, h.Session, h.SenderConn, 0, false
+	c.open, c.peer, c.program, c.expected, c.nacked, c.refused = true, h.Session, h.SenderConn, 0, false, 0
 }
 
 // drop forgets a message that has not come as a whole.

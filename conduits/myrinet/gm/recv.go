@@ -287,13 +287,17 @@ func (g *Program) acceptData() {
 	c.nacked = true // if it is refused: what follows is not NACKed besides
 	payload := g.payload(b)
 	switch port := g.openPort(h.TargetPort); {
+	case c.refused != 0: // the sender does not know yet, or has sent it twice
+		refuse(&n.NoBuffer, c.refused, false)
 	case port == nil || c.in.buffer != nil && c.in.port != port:
 		c.drop()
+		c.refused = NACKDown
 		refuse(&n.NoBuffer, NACKDown, false)
 	case h.First && !c.start(port, h):
 		refuse(&n.NoBuffer, NACK, true)
 	case c.in.buffer == nil || c.in.length+len(payload) > len(c.in.buffer.bytes):
 		c.drop()
+		c.refused = NACKReject
 		refuse(&n.Malformed, NACKReject, false)
 	default:
 		n.Received++

@@ -368,6 +368,41 @@ func TestCloseInTransfer(t *testing.T) {
 	}
 }
 
+// TestRefusedTwice sends a packet twice whose port is closed, and open when it comes again: it stays refused, since the sender
+// sends all that was behind it in another session.
+func TestRefusedTwice(t *testing.T) {
+	t.Parallel()
+	b := star(t, 2, profile(t, nil), gm.Image{})
+	var got []string
+	open := func(n int) {
+		port, err := b.hosts[1].Open(n, func(m *gm.Message) { got = append(got, string(m.Data)) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := b.hosts[1].Register(make([]byte, 64))
+		for i := range 4 {
+			if err := port.Provide(in, 8*i, 3, gm.Low); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	open(3)
+	packet := func(port uint8, session, sequence uint16, payload string) {
+		h := gm.Header{
+			Kind: gm.Data, First: true, Last: true, Class: 3, Target: 1, TargetPort: port << 1,
+			Session: session, Sequence: sequence, Length: uint16(len(payload)),
+		}
+		b.hosts[0].SendMapping(fabric.Packet{Head: append(h.Append([]byte{fabric.RouteByte(1)}), payload...)})
+	}
+	b.do(vtime.Millisecond, func() { packet(2, 7, 0, "down") })
+	b.do(2*vtime.Millisecond, func() { open(2) })
+	b.do(3*vtime.Millisecond, func() { packet(2, 7, 0, "down"); packet(3, 7, 1, "next"); packet(3, 8, 0, "next") })
+	b.RunUntil(vtime.Second)
+	if fmt.Sprint(got) != "[next]" {
+		t.Errorf("%v", got)
+	}
+}
+
 // TestLateOpen has a NACK come that says that the session is not known, though it is: it was sent before the packet came that has
 // begun it. Nothing comes twice.
 func TestLateOpen(t *testing.T) {
