@@ -143,7 +143,8 @@ func (p *Port) Tokens() (send, provide int) { return len(p.free), len(p.unused) 
 // Send sends size bytes of registered memory to a port of a node, for a receive buffer of the size class of that
 // size. It takes a token, which comes back when done is called: with nil when the message has arrived, or with the
 // reason why nobody knows whether it has. The bytes must not be changed before. Messages of one port to another
-// one arrive in the order of the calls, each once. Send fails, and does nothing, with ErrNoToken, ErrClosed, or
+// one arrive in the order of the calls, each once. A message waits as long as there is no receive buffer for it, and
+// those behind it to the same node wait, too. Send fails, and does nothing, with ErrNoToken, ErrClosed, or
 // for arguments that make no sense.
 func (p *Port) Send(m *Memory, offset, size int, priority Priority, node, port int, done func(error)) error {
 	h := p.host
