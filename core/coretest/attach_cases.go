@@ -161,8 +161,12 @@ func attachLargestSegment(t *T) error {
 	if err != nil {
 		return err
 	}
-	if page := os.Getpagesize(); n < page || n%page != 0 || all < page || all > n {
-		return fmt.Errorf("the largest segment has %d bytes here, %d everywhere", n, all)
+	then, err := t.MaxSegment(spec) // others may have given memory back since the first look
+	if err != nil {
+		return err
+	}
+	if page := os.Getpagesize(); n < page || n%page != 0 || all < page || all > max(n, then) {
+		return fmt.Errorf("the largest segment has %d bytes here, and then %d, %d everywhere", n, then, all)
 	}
 	if t.Rank() == 0 { // the least that can be everywhere; elsewhere all that there is
 		n = all
