@@ -115,7 +115,9 @@ func TestStraggler(t *testing.T) {
 		told <- err
 		return err
 	})
-	if StatusOf(err) != 5 || !strings.Contains(err.Error(), "rank 0 has had enough") || !strings.Contains(err.Error(), "later: rank 1") {
+	// On a busy host rank 0 may not have returned either.
+	named := err != nil && (strings.Contains(err.Error(), "later: rank 1") || strings.Contains(err.Error(), "later: rank 0, 1"))
+	if StatusOf(err) != 5 || !named || !strings.Contains(err.Error(), "rank 0 has had enough") {
 		t.Errorf("the job ended with %v; want the reason, and rank 1 named", err)
 	}
 	close(back)
