@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// echo is the conduit of a rank that talks to itself: a list.
+// echo is the conduit of a rank that talks to itself: a list, of one goroutine at a time.
 type echo struct {
 	port  *Port
 	queue []*echoed

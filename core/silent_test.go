@@ -65,19 +65,15 @@ func TestSilentWaitLooksAgain(t *testing.T) {
 // the sleeper look at the time.
 func TestSilentWaitBesideSleeper(t *testing.T) {
 	var woken bool
-	err := aloneOver(t, "deaf", Config{Sleep: time.Nanosecond}, []HandlerEntry{
-		{Index: 130, Func: func(*Token, []uint32, []byte) { woken = true }},
-	}, func(ep *Endpoint) error {
+	err := aloneOver(t, "deaf", Config{Sleep: time.Nanosecond}, nil, func(ep *Endpoint) error {
 		other, ended := ep.NewContext(), make(chan error)
 		go func() { ended <- ep.WaitUntil(func() bool { return woken }) }()
 		<-ep.conduit.(*deaf).sleeping
 		if err := other.WaitSilent(looks(manyLooks)); err != nil {
 			return err
 		}
-		if err := other.RequestShort(0, 130); err != nil {
-			return err
-		}
-		if err := other.Poll(); err != nil {
+		// A message would not do: deaf has nobody woken by one.
+		if err := other.Exclusively(func() { woken = true; ep.progress.burst(ep) }); err != nil {
 			return err
 		}
 		return <-ended
