@@ -281,6 +281,18 @@ func (b *barrier) Awaits() (string, Need) {
 	return fmt.Sprintf("barrier %d of the Core API", b.entered), Need{Key: barrierKey, Number: b.entered, Members: b.group}
 }
 
+// meeting is the barrier with which a call of another name begins, as a Call.
+type meeting struct {
+	*barrier
+	call string
+}
+
+// Awaits implements Call.
+func (m *meeting) Awaits() (string, Need) {
+	_, need := m.barrier.Awaits()
+	return m.call, need
+}
+
 // leaving is the final barrier as a Call: it needs that all members have returned.
 type leaving barrier
 

@@ -272,3 +272,24 @@ func TestAlerts(t *testing.T) {
 		}
 	}
 }
+
+// TestLocateInAttachSegment: what the layer above has entered is asked for where conditions are evaluated, since other
+// goroutines may enter something.
+func TestLocateInAttachSegment(t *testing.T) {
+	asked := false
+	err := RunGoroutines(1, Config{Conduit: "echo"}, func(j *Job) error {
+		ep, err := j.Attach(AttachSpec{SegmentLater: true})
+		if err != nil {
+			return err
+		}
+		ep.OnLocate(func(map[string]uint64) {
+			if asked = true; ep.bias.inside == 0 {
+				t.Error("asked outside of the section in which conditions are evaluated")
+			}
+		})
+		return ep.AttachSegment("4096")
+	})
+	if err != nil || !asked {
+		t.Errorf("asked: %t, %v", asked, err)
+	}
+}
