@@ -117,7 +117,7 @@ func (j *Job) newEndpoint(drv Driver, group []Rank) *Endpoint {
 		single: j.cfg.Threads == Single || j.proc != nil,
 		debug:  j.cfg.Debug,
 		shared: j.local,
-		idle:   idleTimes{sleep: j.cfg.Sleep, alert: j.cfg.alert()},
+		idle:   idleTimes{sleep: j.cfg.Sleep},
 	}
 	ep.peers.Init(j.size)
 	ep.Context = Context{ep: ep}

@@ -42,13 +42,18 @@ func (c *Context) Barrier() error {
 	if c.restricted != 0 {
 		return c.misplaced("Barrier")
 	}
+	return c.rendezvous(&c.ep.barrier)
+}
+
+// rendezvous is Barrier as that call, or as what it begins with.
+func (c *Context) rendezvous(of Call) error {
 	b := &c.ep.barrier
 	atomic.StoreUint64(&b.entered, b.entered+1)
 	return c.disseminate(func(k int, to, _ Rank) error {
 		if err := c.RequestShort(to, barrierHandler, uint32(k)); err != nil {
 			return err
 		}
-		err := c.WaitCall("Barrier", b, func() bool { return b.arrived[k] >= b.entered || b.least < b.entered })
+		err := c.WaitCall("Barrier", of, func() bool { return b.arrived[k] >= b.entered || b.least < b.entered })
 		if err == nil && b.least < b.entered {
 			err = c.ep.parted(b.leaver, c.ep.job.rank)
 		}

@@ -56,13 +56,13 @@ func (j *Job) segmentSize(s string, conduit, limit int) (int, error) {
 		return 0, &UsageError{j.rank, j.step(), "segment " + err.Error()}
 	}
 	if uint64(n) > whole { // and so that sums do not overflow
-		return 0, fmt.Errorf("core: rank %d: a segment of %d MB, but %d MB are available; lower --segment", j.rank, n>>20, whole>>20)
+		return 0, fmt.Errorf("core: rank %d: a segment of %d MB, but %d MB are available; set a smaller one by --segment (AQUEDUCT_SEGMENT)", j.rank, n>>20, whole>>20)
 	}
 	if strings.HasSuffix(strings.TrimSpace(s), "%") {
 		n = min(n, limit)
 	}
 	if n > limit {
-		return 0, fmt.Errorf("core: rank %d: a segment of %d bytes, but conduit %s leaves a program at most %d; lower --segment", j.rank, n, j.cfg.Conduit, limit)
+		return 0, fmt.Errorf("core: rank %d: a segment of %d bytes, but conduit %s leaves a program at most %d; set a smaller one by --segment (AQUEDUCT_SEGMENT)", j.rank, n, j.cfg.Conduit, limit)
 	}
 	return shm.RoundUp(n), nil
 }
@@ -117,7 +117,10 @@ func (j *Job) MaxSegmentOfAll(spec AttachSpec) (int, error) {
 		return 0, err
 	}
 	if ep := j.ep.Load(); ep != nil {
-		if err := ep.Barrier(); err != nil {
+		if ep.restricted != 0 {
+			return 0, ep.misplaced("MaxSegmentOfAll")
+		}
+		if err := ep.rendezvous(&meeting{&ep.barrier, "MaxSegmentOfAll"}); err != nil {
 			return 0, err
 		}
 	}
@@ -159,13 +162,13 @@ func (j *Job) checkMemory(cards [][]byte) error {
 	}
 	segments, conduit := uint64(need.segment), uint64(need.conduit)
 	if j.proc != nil && segments > addressSpace {
-		return fmt.Errorf("core: rank %d: the segments of %d modelled ranks are %d MB of address space, more than %d MB; lower --segment",
+		return fmt.Errorf("core: rank %d: the segments of %d modelled ranks are %d MB of address space, more than %d MB; set smaller ones by --segment (AQUEDUCT_SEGMENT)",
 			j.rank, len(local), segments>>20, uint64(addressSpace)>>20)
 	}
 	if j.proc != nil && conduit <= have || segments+conduit <= have {
 		return nil
 	}
-	advice := "lower --segment, or start fewer ranks on this host"
+	advice := "set smaller ones by --segment (AQUEDUCT_SEGMENT), or start fewer ranks on this host"
 	if conduit > have {
 		advice = "start fewer ranks on this host, or choose another conduit or profile"
 	}

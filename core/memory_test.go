@@ -36,10 +36,10 @@ func TestMemoryOfHost(t *testing.T) {
 	}{
 		{"just fits", 4, 4*10 + 16, "10MB", nil, nil},
 		{"just does not", 4, 4*10 + 15, "10MB", nil,
-			[]string{"this host's 4 ranks need 40 MB", "conduit heavy another 16 MB", "55 MB are available", "lower --segment"}},
+			[]string{"this host's 4 ranks need 40 MB", "conduit heavy another 16 MB", "55 MB are available", "by --segment (AQUEDUCT_SEGMENT)"}},
 		{"not for its conduit alone", 4, 15, "0", nil,
 			[]string{"need 0 MB", "another 16 MB", "15 MB are available", "start fewer ranks on this host, or choose another conduit"}},
-		{"one segment is enough", 4, 100, "101MB", nil, []string{"a segment of 101 MB", "100 MB are available", "lower --segment"}},
+		{"one segment is enough", 4, 100, "101MB", nil, []string{"a segment of 101 MB", "100 MB are available", "by --segment (AQUEDUCT_SEGMENT)"}},
 		{"smaller groups, less memory", 4, 1 + 9, "0", groups, nil},
 		{"but this much", 4, 1 + 8, "0", groups, []string{"another 10 MB"}},
 		{"a percentage leaves room for the conduit", 4, 4 * 100, "100%", nil, nil},
@@ -106,10 +106,10 @@ func TestMemoryOfModel(t *testing.T) {
 	}{
 		{"segments beyond memory", 100 * mb, "99MB", nil},
 		{"the default", 16 * mb, "", nil},
-		{"one beyond memory", 100 * mb, "101MB", []string{"a segment of 101 MB", "100 MB are available", "lower --segment"}},
+		{"one beyond memory", 100 * mb, "101MB", []string{"a segment of 101 MB", "100 MB are available", "by --segment (AQUEDUCT_SEGMENT)"}},
 		{"conduits beyond memory", 15 * mb, "1MB", []string{"another 16 MB", "15 MB are available", "another conduit or profile"}},
 		{"all addresses", 20 * tb, "16TB", nil},
-		{"more addresses than there are", 20 * tb, "17TB", []string{"the segments of 4 modelled ranks are 71303168 MB of address space", "lower --segment"}},
+		{"more addresses than there are", 20 * tb, "17TB", []string{"the segments of 4 modelled ranks are 71303168 MB of address space", "by --segment (AQUEDUCT_SEGMENT)"}},
 		{"a percentage is of the rank's share", 400 * mb, "100%", nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -30,13 +30,17 @@ func (c *Context) AttachSegment(size string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.Barrier(); err != nil {
+	if err := c.rendezvous(&meeting{&ep.barrier, segmentCall}); err != nil {
 		return err
 	}
 	var made map[string]uint64
-	if !ep.several && !ep.joined() {
-		made = ep.entered()
-		made[segmentCall] = 1
+	if err := c.Exclusively(func() {
+		if !ep.several && !ep.joined() {
+			made = ep.entered()
+			made[segmentCall] = 1
+		}
+	}); err != nil {
+		return err
 	}
 	defer j.enter(segmentCall, made)()
 	sizes, err := ep.meetSegments(need)

@@ -32,7 +32,6 @@ type idleTimes struct {
 	hot   int           // polls at full speed
 	pause int           // polls with a PAUSE, then yield
 	sleep time.Duration // yield until then, sleep afterwards
-	alert time.Duration // tell that the wait takes long
 
 	crowded bool // ranks outnumber CPUs
 }
@@ -266,7 +265,7 @@ func (l *ladder) step() (sleep bool) {
 		cpu.Pause()
 		return false
 	case l.n == l.ep.idle.pause+1:
-		l.since, l.alert = time.Now(), l.ep.idle.alert
+		l.since, l.alert = time.Now(), l.ep.job.cfg.alert(0)
 	}
 	// Gosched lets goroutines of this process run, but no other thread. Where there are too
 	// few CPUs, every fourth turn serves those.
@@ -281,7 +280,7 @@ func (l *ladder) step() (sleep bool) {
 		l.answer()
 	}
 	if idle >= l.alert {
-		l.alert = 2 * idle
+		l.alert = l.ep.job.cfg.alert(idle)
 		l.ep.job.stalled(l.c.waiting(l.what, idle))
 	}
 	if idle < l.ep.idle.sleep {

@@ -98,15 +98,20 @@ const defaultStall = 10 * time.Second
 // NoStall as Config.Stall has no wait reported, however long.
 const NoStall = time.Duration(-1)
 
-// alert returns how long a wait takes before it is told; never if it is not.
-func (c *Config) alert() time.Duration {
+// alert returns how long a wait has taken when it is told, after it was told at that time, 0 if it was not;
+// never if it is not. It is told in debug mode, then at Stall, and always when it has taken twice as long.
+func (c *Config) alert(told time.Duration) time.Duration {
+	next := never
 	switch {
-	case c.Debug && (c.Stall < 0 || c.Stall > debugAlert):
-		return debugAlert
-	case c.Stall < 0:
-		return never
+	case told > 0:
+		next = 2 * told
+	case c.Debug:
+		next = debugAlert
 	}
-	return c.Stall
+	if told < c.Stall {
+		next = min(next, c.Stall)
+	}
+	return next
 }
 
 // look returns how often it is looked whether the rank polls.
@@ -118,11 +123,10 @@ func (c *Config) look() time.Duration {
 }
 
 // lookAfter notes when the rank was seen to have polled, which it had that many times before, and
-// tells of what takes long without polls: first after Config.alert, and again whenever it has taken twice
-// as long, as a ladder does of a wait.
+// tells of what takes long without polls, when Config.alert says, as a ladder does of a wait.
 func (j *Job) lookAfter(polls uint32) uint32 {
 	if d := j.doing.Load(); d != nil {
-		if w := d.wait(); w.Since >= j.cfg.alert() && w.Since/2 >= d.told {
+		if w := d.wait(); w.Since >= j.cfg.alert(d.told) {
 			d.told = w.Since
 			j.stalled(w)
 		}
@@ -275,6 +279,18 @@ const (
 // Awaits implements Call.
 func (b *barrier) Awaits() (string, Need) {
 	return fmt.Sprintf("barrier %d of the Core API", b.entered), Need{Key: barrierKey, Number: b.entered, Members: b.group}
+}
+
+// meeting is the barrier with which a call of another name begins, as a Call.
+type meeting struct {
+	*barrier
+	call string
+}
+
+// Awaits implements Call.
+func (m *meeting) Awaits() (string, Need) {
+	_, need := m.barrier.Awaits()
+	return m.call, need
 }
 
 // leaving is the final barrier as a Call: it needs that all members have returned.

@@ -185,21 +185,30 @@ type surveyed struct {
 func (*surveyed) Locate(func() Place) {}
 func (s *surveyed) Stalled(Stall)     { s.stalls++ }
 
-// TestLookAfter: that a rank attaches for long is told again only when it has taken twice as long, however
+// TestLookAfter: that a rank attaches for long is told again only at Stall, or when it has taken twice as long, however
 // often it is looked: each time all ranks are asked, and one that is stopped does not read its questions.
 func TestLookAfter(t *testing.T) {
-	boot := &surveyed{Bootstrap: Alone()}
-	j := newJob(boot, &Config{Stall: time.Second})
-	defer j.enter(attachCall, map[string]uint64{attachCall: 1})()
-	began := func(ago time.Duration) { j.doing.Load().since = time.Now().Add(-ago) }
-	for i, c := range []struct {
+	type look struct {
 		ago  time.Duration
 		want int
-	}{{0, 0}, {time.Minute, 1}, {time.Minute, 1}, {time.Hour, 2}, {time.Hour, 2}} {
-		began(c.ago)
-		if j.lookAfter(0); boot.stalls != c.want {
-			t.Errorf("look %d, after %v: %d were told, want %d", i, c.ago, boot.stalls, c.want)
+	}
+	for _, tc := range []struct {
+		cfg   Config
+		looks []look
+	}{
+		{Config{Stall: time.Second}, []look{{0, 0}, {time.Minute, 1}, {time.Minute, 1}, {time.Hour, 2}, {time.Hour, 2}}},
+		{Config{Stall: time.Hour, Debug: true}, []look{{0, 0}, {50 * time.Minute, 1}, {55 * time.Minute, 1}, {61 * time.Minute, 2}}}, // at Stall
+	} {
+		boot := &surveyed{Bootstrap: Alone()}
+		j := newJob(boot, &tc.cfg)
+		leave := j.enter(attachCall, map[string]uint64{attachCall: 1})
+		for i, c := range tc.looks {
+			j.doing.Load().since = time.Now().Add(-c.ago)
+			if j.lookAfter(0); boot.stalls != c.want {
+				t.Errorf("%+v: look %d, after %v: %d were told, want %d", tc.cfg, i, c.ago, boot.stalls, c.want)
+			}
 		}
+		leave()
 	}
 }
 
@@ -239,5 +248,48 @@ func TestSurveyTooLate(t *testing.T) {
 		if status != tc.want || (said.Len() > 0) != tc.says {
 			t.Errorf("%s: status %d, want %d; it said %q", tc.name, status, tc.want, said.String())
 		}
+	}
+}
+
+// TestAlerts: a wait is told at once when it is to be reported, in debug mode too, where it has been told before.
+func TestAlerts(t *testing.T) {
+	const ms = time.Millisecond
+	for _, tc := range []struct {
+		cfg  Config
+		want []time.Duration
+	}{
+		{Config{Stall: 300 * ms}, []time.Duration{300 * ms, 600 * ms, 1200 * ms}},
+		{Config{Stall: NoStall}, []time.Duration{never}},
+		{Config{Stall: 300 * ms, Debug: true}, []time.Duration{100 * ms, 200 * ms, 300 * ms, 600 * ms}},
+		{Config{Stall: 50 * ms, Debug: true}, []time.Duration{50 * ms, 100 * ms}},
+		{Config{Stall: NoStall, Debug: true}, []time.Duration{100 * ms, 200 * ms, 400 * ms}},
+	} {
+		told := time.Duration(0)
+		for i, want := range tc.want {
+			if told = tc.cfg.alert(told); told != want {
+				t.Errorf("%+v: alert %d is at %v, want %v", tc.cfg, i, told, want)
+			}
+		}
+	}
+}
+
+// TestLocateInAttachSegment: what the layer above has entered is asked for where conditions are evaluated, since other
+// goroutines may enter something.
+func TestLocateInAttachSegment(t *testing.T) {
+	asked := false
+	err := RunGoroutines(1, Config{Conduit: "echo"}, func(j *Job) error {
+		ep, err := j.Attach(AttachSpec{SegmentLater: true})
+		if err != nil {
+			return err
+		}
+		ep.OnLocate(func(map[string]uint64) {
+			if asked = true; ep.bias.inside == 0 {
+				t.Error("asked outside of the section in which conditions are evaluated")
+			}
+		})
+		return ep.AttachSegment("4096")
+	})
+	if err != nil || !asked {
+		t.Errorf("asked: %t, %v", asked, err)
 	}
 }

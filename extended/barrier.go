@@ -29,10 +29,9 @@ type barrier struct {
 	unexpected []*unexpected // messages of members that have made the team before this one
 }
 
-// makeReady prepares for the first barrier. It returns the unexpected messages.
-func (b *barrier) makeReady() (unexpected []*unexpected) {
-	ep := b.team.ep
-	b.Init(len(b.team.members), b.team.self, b.team.reach || ep.later && ep.core.Reaches())
+// makeReady prepares for the first barrier; reach is as for Init. It returns the unexpected messages.
+func (b *barrier) makeReady(reach bool) (unexpected []*unexpected) {
+	b.Init(len(b.team.members), b.team.self, reach)
 	unexpected, b.unexpected = b.unexpected, nil
 	return unexpected
 }

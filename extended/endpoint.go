@@ -123,9 +123,9 @@ func Attach(job *core.Job, spec core.AttachSpec) (*Endpoint, error) {
 
 // AttachSegment makes the rank's segment after an Attach with core.AttachSpec.SegmentLater; see
 // core.Context.AttachSegment, whose rules hold: it is this one that is called, not that of the context
-// below. It counts as a collective call of the world, and is a barrier. No other goroutine of a rank
-// makes a team meanwhile. Teams that were made before it do not come to have direct reach
-// (Team.Reach), except the world.
+// below. It counts as a collective call of the world, and is a barrier. Other goroutines may use teams and make
+// some meanwhile; what depends on segments, Neighborhood included, they may call when it has returned. Teams that
+// were made before it, or partly so, do not come to have direct reach (Team.Reach), except the world.
 func (c *Context) AttachSegment(size string) error {
 	ep := c.ep
 	if err := c.Context.AttachSegment(size); err != nil {

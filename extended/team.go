@@ -123,33 +123,43 @@ func (c *Context) newTeam(id uint64, members []core.Rank) (*Team, error) {
 }
 
 // settle has the members agree on what they can do: whether all reach each other, and how
-// much shared scratch memory everybody can spare. The world does so again when segments have come later.
+// much shared scratch memory everybody can spare. The world does so again when segments have come later. Other teams
+// may be made while another goroutine attaches the segment, so that some members have theirs.
 func (t *Team) settle(c *Context) error {
-	reach := !slices.ContainsFunc(t.members, func(r core.Rank) bool { return t.ep.reach.of(r) == nil })
+	const ( // what a member offers; 0: it does not reach all
+		later = 1 << 32 // there are no segments yet, which it may reach then
+		now   = 2 << 32 // it reaches all, and has so many bytes
+	)
+	ep := t.ep
 	var piece engine.Extent
 	offer := uint64(0)
-	if reach {
-		if err := c.Exclusively(func() { piece = t.ep.takePiece() }); err != nil {
-			return err
+	if err := c.Exclusively(func() {
+		switch {
+		case !slices.ContainsFunc(t.members, func(r core.Rank) bool { return ep.reach.of(r) == nil }):
+			piece = ep.takePiece()
+			offer = now | uint64(piece.Len)
+		case ep.later && ep.core.Reaches():
+			offer = later
 		}
-		offer = 1<<32 | uint64(piece.Len)
+	}); err != nil {
+		return err
 	}
 	agreed := offer
-	if t.id != worldID || t.ep.core.Reaches() || t.barrier.Ready() { // else all know, and attaching was a barrier
+	if t.id != worldID || ep.core.Reaches() || t.barrier.Ready() { // else all know, and attaching was a barrier
 		var err error
 		if agreed, err = t.least(c, offer); err != nil {
 			return err
 		}
 	}
 	return c.Exclusively(func() {
-		t.reach, t.taken = agreed>>32 != 0, piece
+		t.reach, t.taken = agreed >= now, piece
 		if n := int(uint32(agreed)); n > 0 {
 			t.engine.Share(piece.Off, n)
 		}
 		if t.barrier.Ready() {
 			return
 		}
-		for _, m := range t.barrier.makeReady() {
+		for _, m := range t.barrier.makeReady(agreed >= later) {
 			m.deliver(t)
 		}
 	})

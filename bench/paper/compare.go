@@ -3,6 +3,7 @@ package paper
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/aqueduct-go/aqueduct/internal/machine"
@@ -49,7 +50,7 @@ func Compare(o *Outcome, f *machine.File) ([]Comparison, error) {
 		}
 		if c.Goal != nil {
 			if c.Goal.Unit != n.Unit {
-				return nil, fmt.Errorf("paper: %s: %s is in %s, and the experiment gives it in %s", c.Goal.Where, n.Name, c.Goal.Unit, n.Unit)
+				return nil, fmt.Errorf("%s: %s is in %s, and the experiment gives it in %s", c.Goal.Where, n.Name, c.Goal.Unit, n.Unit)
 			}
 			c.Verdict = Agrees
 			if !(math.Abs(c.Deviation()) <= c.Within) {
@@ -62,9 +63,11 @@ func Compare(o *Outcome, f *machine.File) ([]Comparison, error) {
 }
 
 // ownFit returns the number of that name that constants of the machine itself, and not of its
-// base, are fitted to, or nil.
+// base, are fitted to, or nil. The number may be one that the base has.
 func ownFit(f *machine.File, name string) *machine.Goal {
-	if fit := f.Fit(name); fit != nil && strings.HasPrefix(fit.Where, f.Name+":") {
+	own := func(where string) bool { return strings.HasPrefix(where, f.Name+":") }
+	fit := f.Fit(name)
+	if fit != nil && (own(fit.Where) || slices.ContainsFunc(f.Constants, func(c machine.Constant) bool { return c.Fit == name && own(c.Where) })) {
 		return fit
 	}
 	return nil

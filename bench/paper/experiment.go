@@ -103,7 +103,7 @@ func ByName(name string) (*Experiment, error) {
 		}
 		names = append(names, e.Name)
 	}
-	return nil, fmt.Errorf("paper: no experiment %q; there are %s", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("no experiment %q; there are %s", name, strings.Join(names, ", "))
 }
 
 // number adds a number.
@@ -150,7 +150,7 @@ func (s *Setting) job(n int, cfg core.Config, w *window, body func(*core.Job) er
 		err = w.check()
 	}
 	if err != nil {
-		return fmt.Errorf("paper: %d ranks on %s/%s: %w", n, s.Conduit, s.Profile, err)
+		return fmt.Errorf("%d ranks on %s/%s: %w", n, s.Conduit, s.Profile, err)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ const SVGSuffix = ".svg"
 func WriteSVG(path string, e *Experiment, o *Outcome) ([]string, error) {
 	if strings.HasSuffix(path, SVGSuffix) {
 		if len(o.Figures) == 0 {
-			return nil, fmt.Errorf("paper: %s has no figure to write to %s", e.Name, path)
+			return nil, fmt.Errorf("%s has no figure to write to %s", e.Name, path)
 		}
 		if err := writeSVG(path, &o.Figures[0]); err != nil {
 			return nil, err
@@ -65,7 +65,7 @@ func WriteSVG(path string, e *Experiment, o *Outcome) ([]string, error) {
 		return []string{path}, nil
 	}
 	if err := os.MkdirAll(path, 0o777); err != nil {
-		return nil, fmt.Errorf("paper: %w", err)
+		return nil, err
 	}
 	var names []string
 	for i := range o.Figures {
@@ -82,14 +82,14 @@ func WriteSVG(path string, e *Experiment, o *Outcome) ([]string, error) {
 func writeSVG(name string, f *Figure) error {
 	file, err := os.Create(name)
 	if err != nil {
-		return fmt.Errorf("paper: %w", err)
+		return err
 	}
 	err = f.WriteSVG(file)
 	if closed := file.Close(); err == nil {
 		err = closed
 	}
 	if err != nil {
-		return fmt.Errorf("paper: %s: %w", name, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
 }

@@ -154,7 +154,7 @@ func (c *collective) run(s *Setting, n int, o *Outcome) (vtime.Time, error) {
 		return nil
 	})
 	if err == nil && w.lost != 0 {
-		err = fmt.Errorf("paper: %s of %d ranks: an update was lost", c.name, n)
+		err = fmt.Errorf("%s of %d ranks: an update was lost", c.name, n)
 	}
 	if err != nil {
 		return 0, err

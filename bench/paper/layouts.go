@@ -1,7 +1,6 @@
 package paper
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -41,7 +40,7 @@ func layouts(s *Setting, dir string) (list []layout, err error) {
 	}
 	flat := filepath.Join(dir, "flat"+machine.Suffix)
 	if err := os.WriteFile(flat, []byte(flatScale), 0o666); err != nil {
-		return nil, fmt.Errorf("paper: %w", err)
+		return nil, err
 	}
 	for _, l := range []layout{
 		{Setting: s, name: s.Machine.Name, ranks: few},

@@ -95,6 +95,25 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// TestInheritedFit: what a constant of a machine's own is fitted to is judged, also where the base states the number;
+// what the base's constants are fitted to is not.
+func TestInheritedFit(t *testing.T) {
+	for standing, want := range map[string]paper.Verdict{"fitted(fit)": paper.Deviates, "assumed": paper.Unjudged} {
+		library := &machine.Library{Builtin: fstest.MapFS{
+			"pseudo.machine": {Data: []byte(pseudo)},
+			"own.machine":    {Data: []byte("base pseudo\nwire.latency 3 us " + standing + " as the test wants it\n")},
+		}}
+		f, err := library.Load("own")
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := paper.Compare(&paper.Outcome{Numbers: []paper.Number{{Name: "fit", Value: 3, Unit: "us"}}}, f)
+		if err != nil || list[0].Verdict != want {
+			t.Errorf("%s: %+v, %v; want verdict %d", standing, list, err, want)
+		}
+	}
+}
+
 func TestText(t *testing.T) {
 	var b bytes.Buffer
 	if err := paper.WriteText(&b, experiment, load(t, pseudo), outcome()); err != nil {

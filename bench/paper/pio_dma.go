@@ -152,5 +152,5 @@ func valueAt(points []plot.Point, x float64) float64 {
 			return p.Y
 		}
 	}
-	panic("paper: no point there")
+	panic("no point there")
 }

@@ -85,7 +85,7 @@ func (s *Setting) star(programs []func(*rawNode) error) (*window, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("paper: raw SISCI on %s: %w", s.Machine.Name, err)
+		return nil, fmt.Errorf("raw SISCI on %s: %w", s.Machine.Name, err)
 	}
 	return timed, nil
 }

@@ -227,7 +227,7 @@ func (g *gathering) run(s *Setting) (vtime.Time, error) {
 		return 0, err
 	}
 	if g.sum != 0 {
-		return 0, fmt.Errorf("paper: %d senders: a message was overwritten", g.senders)
+		return 0, fmt.Errorf("%d senders: a message was overwritten", g.senders)
 	}
 	return g.end - w.from, nil
 }

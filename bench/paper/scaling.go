@@ -17,7 +17,7 @@ import (
 func scaling(s *Setting) (*Outcome, error) {
 	dir, err := os.MkdirTemp("", "aqbench")
 	if err != nil {
-		return nil, fmt.Errorf("paper: %w", err)
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	// Nearly all memory of a large job is in use until its end: what the collector leaves lying

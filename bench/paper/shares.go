@@ -52,7 +52,7 @@ type apart struct {
 func (s *Setting) apart(f func(*apart) error) error {
 	dir, err := os.MkdirTemp("", "aqbench")
 	if err != nil {
-		return fmt.Errorf("paper: %w", err)
+		return err
 	}
 	defer os.RemoveAll(dir)
 	return f(&apart{s, dir})
@@ -79,13 +79,13 @@ func (a *apart) without(c *machine.Constant) (*Setting, error) {
 		value, unit, _ := strings.Cut(least, " ")
 		f, err := a.Machine.With(c.Name, value, unit)
 		if err != nil {
-			return nil, fmt.Errorf("paper: %w", err)
+			return nil, err
 		}
 		if _, err := hardware.NewProfile(f); err != nil {
 			continue
 		}
 		if err := os.WriteFile(path, []byte(f.String()), 0o666); err != nil {
-			return nil, fmt.Errorf("paper: %w", err)
+			return nil, err
 		}
 		changed, err := SCI.Setting(path)
 		if err == nil {
@@ -93,7 +93,7 @@ func (a *apart) without(c *machine.Constant) (*Setting, error) {
 		}
 		return changed, err
 	}
-	return nil, fmt.Errorf("paper: machine %s: %s must cost something", a.Machine.Name, c.Name)
+	return nil, fmt.Errorf("machine %s: %s must cost something", a.Machine.Name, c.Name)
 }
 
 // A share is what a constant makes of a time.

@@ -19,7 +19,7 @@ func TestMaxSegment(t *testing.T) {
 		{name: "the default is clipped", max: "1MB", program: limit},
 		{name: "nothing extra where nobody reaches it", max: "1MB", extra: 4 << 20, program: limit},
 		{name: "as much as there is", max: "1MB", segment: "1MB", program: limit},
-		{name: "too much", max: "1MB", segment: "1048577", want: []string{"a segment of 1048577 bytes", "conduit loopback leaves a program at most 1048576", "lower --segment"}},
+		{name: "too much", max: "1MB", segment: "1048577", want: []string{"a segment of 1048577 bytes", "conduit loopback leaves a program at most 1048576", "by --segment (AQUEDUCT_SEGMENT)"}},
 		{name: "not a size", max: "few", want: []string{"max-segment", `"few"`}},
 		{name: "less than a page", max: "100", want: []string{"max-segment", "4KB or more"}},
 	} {

@@ -7,6 +7,9 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/coretest"
@@ -17,7 +20,47 @@ var attachCases = []coretest.Case{{
 	Name:  "attach/segment-later",
 	Rule:  "teams, barriers and collectives work before there are segments; all else when they have come (gex_Client_Init, gex_Segment_Attach)",
 	Ranks: []int{1, 2, 3}, Config: lenient, Body: segmentLater,
+}, {
+	Name:  "attach/teams-beside",
+	Rule:  "a goroutine may make teams and use them while another attaches the segment",
+	Ranks: []int{5}, Needs: coretest.Threads, Body: teamsBeside,
 }}
+
+// teamsBeside makes teams until all ranks have their segments, and some more.
+func teamsBeside(t *coretest.T) error {
+	ep, err := extended.Attach(t.Job, core.AttachSpec{SegmentLater: true})
+	if err != nil {
+		return err
+	}
+	all, err := ep.World().Split(&ep.Context, 0, 0) // the world is for AttachSegment
+	if err != nil {
+		return err
+	}
+	var attached atomic.Uint64
+	var g errgroup.Group
+	g.Go(func() error {
+		c := ep.NewContext()
+		for {
+			have, err := sumOf(c, all, attached.Load())
+			if err != nil || have == uint64(t.Size()) {
+				return err
+			}
+			team, err := all.Split(c, 0, -int(t.Rank()))
+			if err != nil {
+				return err
+			}
+			if err := sum(c, team); err != nil {
+				return err
+			}
+			if err := team.Free(c); err != nil {
+				return err
+			}
+		}
+	})
+	err = ep.AttachSegment("4096")
+	attached.Store(1)
+	return errors.Join(err, g.Wait())
+}
 
 // segmentLater gives rank r 16 + r pages, while a barrier and a broadcast are under way.
 func segmentLater(t *coretest.T) error {

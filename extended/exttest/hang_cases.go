@@ -23,11 +23,13 @@ var hangs = []struct {
 	{"barrier-collective", []string{"barrier 1 of world", "AllReduce of 8 bytes"}, [2]func(*extended.Context, *extended.Team) error{worldBarrier, worldSum}},
 	{"core-barrier", []string{"barrier 1 of the Core API", "barrier 1 of world"}, [2]func(*extended.Context, *extended.Team) error{coreBarrier, worldBarrier}},
 	{"core-collective", []string{"barrier 1 of the Core API", "AllReduce of 8 bytes"}, [2]func(*extended.Context, *extended.Team) error{coreBarrier, worldSum}},
+	{"segment-barrier", []string{"rank 0 waits for AttachSegment", "barrier 1 of world"}, [2]func(*extended.Context, *extended.Team) error{attachSegment, worldBarrier}},
 	{"teams", []string{"barrier 1 of team 0.1 of 2", "barrier 1 of world"}, [2]func(*extended.Context, *extended.Team) error{teamBarrier, worldBarrier}},
 }
 
-func worldBarrier(c *extended.Context, _ *extended.Team) error { return c.Barrier() }
-func coreBarrier(c *extended.Context, _ *extended.Team) error  { return c.Context.Barrier() }
+func worldBarrier(c *extended.Context, _ *extended.Team) error  { return c.Barrier() }
+func coreBarrier(c *extended.Context, _ *extended.Team) error   { return c.Context.Barrier() }
+func attachSegment(c *extended.Context, _ *extended.Team) error { return c.AttachSegment("4096") }
 func teamBarrier(c *extended.Context, pair *extended.Team) error {
 	return pair.Barrier(c)
 }
@@ -56,7 +58,7 @@ func hangCases() []coretest.Case {
 			Config: func(cfg *core.Config) { cfg.Debug, cfg.Stall = true, briefly },
 			Want:   says(1, h.says...),
 			Body: func(t *coretest.T) error {
-				ep, err := attach(t)
+				ep, err := extended.Attach(t.Job, core.AttachSpec{SegmentLater: true})
 				if err != nil {
 					return err
 				}

@@ -1,6 +1,11 @@
 package machine
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
 
 // Standing says where a constant comes from.
 type Standing string
@@ -23,6 +28,14 @@ type Constant struct {
 
 	unit     unit
 	quantity int64 // in the smallest units of its kind; not for a word
+}
+
+// Time returns the value of a time, and 0 for what is none.
+func (c *Constant) Time() vtime.Time {
+	if c.unit.kind != timeKind {
+		return 0
+	}
+	return vtime.Time(c.quantity)
 }
 
 // Goal is a published number, which constants are fitted to or which the model's result is
@@ -63,6 +76,17 @@ func (f *File) Constant(name string) *Constant {
 		}
 	}
 	return nil
+}
+
+// Errorf returns an error about a constant, with whose name the text begins: the error has the line that gives the
+// constant, and without such a name the file.
+func (f *File) Errorf(format string, args ...any) error {
+	text, where := fmt.Sprintf(format, args...), f.Name
+	name, _, _ := strings.Cut(text, " ")
+	if c := f.Constant(name); c != nil {
+		where = c.Where
+	}
+	return fmt.Errorf("machine: %s: %s", where, text)
 }
 
 // Prediction returns the prediction of that name, or nil.

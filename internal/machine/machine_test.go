@@ -311,6 +311,8 @@ func TestErrors(t *testing.T) {
 		{"fit a 1 us", "the line is: fit"},
 		{"fit A 1 us x", "not a name"},
 		{"fit a x us x", "not a number"},
+		{"fit a 0.0 us x", "m:1: a: must not be 0"},
+		{"predict a 0 us 5% x", "m:1: a: must not be 0"},
 		{"fit a 1 us x\nfit a 1 us x", "m:2: a is already given at m:1"},
 		{"predict a 1 us 10%", "the line is: predict"},
 		{"predict a 1 us 10 x", "not a percentage"},

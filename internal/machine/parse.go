@@ -145,7 +145,9 @@ func (f *File) goal(where string, words []string, to *[]Goal) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", g.Name, err)
 	}
-	g.number, _ = value.Float64()
+	if g.number, _ = value.Float64(); g.number == 0 {
+		return fmt.Errorf("%s: must not be 0: how far a model is off is a part of it", g.Name)
+	}
 	if fixed == 5 {
 		g.Tolerance = words[4]
 		percent, err := number(strings.TrimSuffix(g.Tolerance, "%"))

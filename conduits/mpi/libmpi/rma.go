@@ -50,7 +50,7 @@ func (t *transport) unshared(made *C.aqmpi_shared) error {
 	if made.need <= made.room {
 		return nil
 	}
-	err := fmt.Errorf("the segments of this host's ranks take %d MB of shared memory, but %d MB are left in %s; make that larger (docker run --shm-size), lower --segment, or set rma=off",
+	err := fmt.Errorf("the segments of this host's ranks take %d MB of shared memory, but %d MB are left in %s; make that larger (docker run --shm-size), set smaller ones by --segment (AQUEDUCT_SEGMENT), or set rma=off",
 		made.need>>20, made.room>>20, t.lib.family.memory())
 	if t.rma == rmaShared {
 		return err

@@ -3,7 +3,6 @@ package scampi
 import (
 	"embed"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/aqueduct-go/aqueduct/conduits/sci/hardware"
@@ -77,10 +76,7 @@ func NewProfile(f *machine.File) (*Profile, error) {
 	if p.Hardware, err = hardware.NewProfile(&theirs); err != nil {
 		return nil, err
 	}
-	if err := p.check(); err != nil {
-		return nil, fmt.Errorf("scampi: machine %s: %w", f.Name, err)
-	}
-	return p, nil
+	return p, p.check()
 }
 
 // Bounds of the layout: of what the conduit needs, and of what a machine may take of memory.
@@ -96,7 +92,7 @@ func (p *Profile) check() error {
 	var errs []error
 	bad := func(when bool, format string, args ...any) {
 		if when {
-			errs = append(errs, fmt.Errorf(format, args...))
+			errs = append(errs, p.File.Errorf(format, args...))
 		}
 	}
 	bad(l.Slots < 4 || l.Slots > mostSlots || l.Slots%4 != 0, "scampi.slots is %d, but must be a multiple of 4 from 4 to %d", l.Slots, mostSlots)

@@ -3,7 +3,6 @@ package gm
 import (
 	"embed"
 	"errors"
-	"fmt"
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
@@ -92,10 +91,7 @@ func NewProfile(f *machine.File) (*Profile, error) {
 	if err := f.Decode(p); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(p.Profile.Check(), p.check()); err != nil {
-		return nil, fmt.Errorf("gm: machine %s: %w", f.Name, err)
-	}
-	return p, nil
+	return p, errors.Join(p.Profile.Check(f), p.check())
 }
 
 // check refuses values for which the program has no meaning. The fabric checks its own.
@@ -103,7 +99,7 @@ func (p *Profile) check() error {
 	var errs []error
 	in := func(name string, n, least, most int) {
 		if n < least || n > most {
-			errs = append(errs, fmt.Errorf("%s is %d, but must be from %d to %d", name, n, least, most))
+			errs = append(errs, p.File.Errorf("%s is %d, but must be from %d to %d", name, n, least, most))
 		}
 	}
 	g := &p.GM
@@ -117,10 +113,10 @@ func (p *Profile) check() error {
 	in("gm.tries", g.Tries, 1, 1<<20)
 	in("gm.route", int(g.Route), 1, 4096)
 	if g.Resend < 1 || g.Wait < 1 {
-		errs = append(errs, errors.New("gm.resend and gm.wait must take time"))
+		errs = append(errs, p.File.Errorf("gm.resend and gm.wait must take time"))
 	}
 	if p.Host.Visible < 1 {
-		errs = append(errs, errors.New("host.visible must take time"))
+		errs = append(errs, p.File.Errorf("host.visible must take time"))
 	}
 	return errors.Join(errs...)
 }

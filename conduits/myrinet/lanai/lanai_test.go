@@ -407,7 +407,7 @@ func TestProfileErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		change(p)
-		if err := p.Check(); err == nil || !strings.Contains(err.Error(), want) {
+		if err := p.Check(new(machine.File)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

@@ -3,7 +3,6 @@ package lanai
 import (
 	"embed"
 	"errors"
-	"fmt"
 	"math/bits"
 
 	"github.com/aqueduct-go/aqueduct/internal/hw"
@@ -54,21 +53,18 @@ func Load(name string) (*Profile, error) {
 	if err := f.Decode(p); err != nil {
 		return nil, err
 	}
-	if err := p.Check(); err != nil {
-		return nil, fmt.Errorf("lanai: machine %s: %w", name, err)
-	}
-	return p, nil
+	return p, p.Check(f)
 }
 
 // maxCount bounds counts in machine files.
 const maxCount = 1 << 20
 
-// Check refuses values for which the model has no meaning.
-func (p *Profile) Check() error {
+// Check refuses values, of the file from which they were read, for which the model has no meaning.
+func (p *Profile) Check(f *machine.File) error {
 	var errs []error
 	bad := func(when bool, format string, args ...any) {
 		if when {
-			errs = append(errs, fmt.Errorf(format, args...))
+			errs = append(errs, f.Errorf(format, args...))
 		}
 	}
 	bad(p.SRAM.Size < 1024 || p.SRAM.Size > 1<<30, "sram.size is %d B, but must be from 1 KB to 1024 MB", p.SRAM.Size)

@@ -3,7 +3,6 @@ package hardware
 import (
 	"embed"
 	"errors"
-	"fmt"
 	"math/bits"
 
 	"github.com/aqueduct-go/aqueduct/internal/hw"
@@ -159,10 +158,7 @@ func NewProfile(f *machine.File) (*Profile, error) {
 	if err := f.Decode(p); err != nil {
 		return nil, err
 	}
-	if err := p.check(); err != nil {
-		return nil, fmt.Errorf("hardware: machine %s: %w", f.Name, err)
-	}
-	return p, nil
+	return p, p.check()
 }
 
 // check refuses values for which the model has no meaning.
@@ -170,7 +166,7 @@ func (p *Profile) check() error {
 	var errs []error
 	bad := func(when bool, format string, args ...any) {
 		if when {
-			errs = append(errs, fmt.Errorf(format, args...))
+			errs = append(errs, p.File.Errorf(format, args...))
 		}
 	}
 	word := func(name, value string, known ...string) {
@@ -187,6 +183,13 @@ func (p *Profile) check() error {
 	positive := func(name string, n int) {
 		bad(n < 1 || n > maxCount, "%s is %d, but must be from 1 to %d", name, n, maxCount)
 	}
+	for i := range p.File.Constants {
+		c := &p.File.Constants[i]
+		bad(c.Time() > longest, "%s is %s %s, but must not be more than %v: programs poll meanwhile, so that an experiment would take hours", c.Name, c.Value, c.Unit, longest)
+	}
+	bad(p.Link.Rate > slowest, "link.rate must be at least 1 MB/s, or an experiment would take hours")
+	bad(p.Host.CopyRate > slowest, "host.copy-rate must be at least 1 MB/s, or an experiment would take hours")
+	bad(p.Bus.Clock > slowestClock, "bus.clock must be at least 0.1 MHz, or an experiment would take hours")
 	word("topology.shape", p.Topology.Shape, "torus", "ring", "switch")
 	word("layout.connect", p.Layout.Connect, "start", "first-use")
 	word("layout.flags", p.Layout.Flags, "single", "summary")
@@ -201,10 +204,10 @@ func (p *Profile) check() error {
 	power("dma.align", p.DMA.Align, 4096)
 	power("limit.map", p.Limit.Map, 1<<30)
 	bad(p.PIO.Block < wordSize, "pio.block must hold a word, %d B", wordSize)
-	bad(p.Packet.Small > p.Packet.Medium || p.Packet.Medium > p.Packet.Large, "packet sizes must not fall from small to large")
+	bad(p.Packet.Small > p.Packet.Medium || p.Packet.Medium > p.Packet.Large, "packet.medium must not be less than packet.small, nor more than packet.large")
 	bad(p.PIO.Block > p.Packet.Large, "pio.block must fit into a large packet")
 	bad(p.Engine.Burst < p.Packet.Large, "dma.burst must hold a large packet")
-	bad(p.Packet.Header+p.Packet.CRC < 1, "a packet must have a header")
+	bad(p.Packet.Header+p.Packet.CRC < 1, "packet.header and packet.crc must not both be 0: a packet must have a header")
 	bad(p.Bus.Write > maxCount || p.Bus.Read > maxCount, "bus.write and bus.read must not be more than %d cycles", maxCount)
 	positive("bus.width", p.Bus.Width)
 	positive("pio.outstanding", p.PIO.Outstanding)
@@ -221,6 +224,13 @@ func (p *Profile) check() error {
 	bad(p.Error.Busy+p.Error.Lost > machine.Certain/2, "error.busy and error.lost together must not be more than half of all bursts")
 	return errors.Join(errs...)
 }
+
+// Bounds within which an experiment takes seconds: what waits for hardware polls, and each poll is simulated.
+const (
+	longest                     = 10 * vtime.Millisecond
+	slowest      machine.Rate   = 1e9 // fs/B: 1 MB/s
+	slowestClock machine.Period = machine.Period(10 * vtime.Microsecond)
+)
 
 // maxCount bounds what a machine may have of anything that costs memory; map entries are
 // only counted.

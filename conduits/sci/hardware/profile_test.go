@@ -62,6 +62,9 @@ func TestRefusedProfiles(t *testing.T) {
 		{"error.timeout", "0", "us", "error.timeout"},
 		{"error.lost", "600000", "ppm", "half of all"},
 		{"link.hop", "3", "B", "must be a time"},
+		{"link.hop", "100", "s", "d339-2003: changed: link.hop is 100 s, but must not be more than 10ms"},
+		{"link.rate", "0.9", "MB/s", "link.rate must be at least 1 MB/s"},
+		{"bus.clock", "0.09", "MHz", "bus.clock must be at least 0.1 MHz"},
 	} {
 		f, err := hardware.Library().Load("d339")
 		if err != nil {
