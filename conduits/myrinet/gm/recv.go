@@ -92,15 +92,15 @@ func cut(p fabric.Packet, n int) fabric.Packet {
 // Reset implements fabric.NIC. The port has called Tail for what there was.
 func (g *Program) Reset(*fabric.Port) {}
 
-// look looks at the type of the packet whose first bytes have come. Recv, at Early Recv Packet.
+// look looks at the type of the packet whose first bytes have come. Recv, at Early Recv Packet. Four bytes are all that is
+// known by then: a route that is longer than what follows is sent on, and ends at the switch that finds no route byte.
 func (g *Program) look() {
 	b := g.current
 	t, ok := PacketType(first(b.packet, typeSize))
 	if !ok || t != TypeITB {
 		return
 	}
-	leg, err := DecodeITB(first(b.packet, typeSize))
-	if err != nil || ITBHeaderSize+leg >= b.packet.Len()-1 {
+	if _, err := DecodeITB(first(b.packet, typeSize)); err != nil {
 		b.dropped = true
 		g.counts.Malformed++
 		return
@@ -138,20 +138,23 @@ func first(p fabric.Packet, n int) []byte {
 	return all[:min(n, len(all))]
 }
 
-// forward sends an in-transit packet on: one that is still coming as it comes. Nothing is known of its CRC, which
-// stays what it is. Recv or Send.
+// forward sends an in-transit packet on: one that is still coming as it comes, however little of it will follow.
+// Nothing is known of its CRC, which stays what it is. Of a packet that has come, something must be behind the type.
+// Recv or Send.
 func (g *Program) forward() {
 	b := g.sending
-	g.counts.InTransit++
 	switch {
-	case b.arrival != nil && b.arrival.Len() > ITBHeaderSize+1:
+	case b.arrival != nil && b.arrival.Len() > ITBHeaderSize: // the type is there, so this is no look at what is to come
+		g.counts.InTransit++
 		g.counts.CutThrough++
 		g.starts()
 		g.port.Forward(b.arrival, ITBHeaderSize)
 	case b.arrival == nil && b.packet.Len() > ITBHeaderSize+1:
+		g.counts.InTransit++
 		g.starts()
 		g.port.InjectAs(b.packet.Skip(ITBHeaderSize), b.verdict)
-	default: // it has been cut off within the type
+	default:
+		g.counts.Malformed++
 		g.sending = nil
 		b.left = true
 		g.mayRelease(b)
