@@ -28,9 +28,10 @@ type Profile struct {
 		Queue   int           `machine:"queue"`          // buffers of the send queue, and of the receive queue
 		Window  int           `machine:"window"`         // packets to a node that are not acknowledged, at most
 
-		Resend vtime.Time `machine:"resend"` // until what is not acknowledged is sent again
-		Wait   vtime.Time `machine:"wait"`   // until a packet is sent again that found no receive buffer
-		Tries  int        `machine:"tries"`  // without any progress or wish to wait, until a node counts as unreachable
+		Resend   vtime.Time `machine:"resend"`   // until what is not acknowledged is sent again
+		Wait     vtime.Time `machine:"wait"`     // until a packet is sent again that found no receive buffer; twice as long each time, up to Resend
+		Patience vtime.Time `machine:"patience"` // for a receive buffer, until a message fails
+		Tries    int        `machine:"tries"`    // without any progress or wish to wait, until a node counts as unreachable
 
 		Code  machine.Bytes `machine:"code"`  // of the program and its data, in SRAM
 		Route machine.Bytes `machine:"route"` // of an entry of the table of routes, in SRAM

@@ -264,7 +264,7 @@ func (g *Program) acceptData() {
 	refuse := func(counter *uint64, k Kind, wait bool) {
 		*counter++
 		if k != 0 {
-			c.answer(k, h.Session, wait)
+			c.answer(k, h, wait)
 		}
 		g.release(b)
 	}
@@ -296,6 +296,10 @@ func (g *Program) acceptData() {
 		c.drop()
 		c.refused = NACKDown
 		refuse(&n.NoBuffer, NACKDown, false)
+	case h.First && port.sizes[h.TargetPort&1]>>h.Class&1 == 0:
+		c.drop()
+		c.refused = NACKReject
+		refuse(&n.NoBuffer, NACKReject, false)
 	case h.First && !c.start(port, h):
 		refuse(&n.NoBuffer, NACK, true)
 	case c.in.buffer == nil || c.in.length+len(payload) > len(c.in.buffer.bytes):
@@ -307,7 +311,7 @@ func (g *Program) acceptData() {
 		c.nacked = false
 		c.expected++
 		g.storePacket(c, b, payload)
-		c.answer(ACK, h.Session, false)
+		c.answer(ACK, h, false)
 	}
 }
 
@@ -347,40 +351,29 @@ func (g *Program) answered() {
 	b, h := g.done, &g.header
 	defer g.release(b)
 	c := g.conns[h.Sender]
-	if c == nil {
+	switch {
+	case c == nil:
 		g.counts.Unknown++
 		return
-	}
-	if h.Kind == NACKClose {
-		c.drop()
-		c.open = false
+	case h.Kind == NACKClose && c.id != 0 && h.TargetConn == c.id && h.SenderConn == c.program && after(h.Session, c.peer) > 0:
+		c.begin(h.Session)
 		return
-	}
-	if h.Session != c.session || c.tokens.Len() == 0 {
-		g.counts.Unknown++
+	case h.Kind == NACKClose, h.TargetConn != g.self, h.Session != c.session, c.tokens.Len() == 0, (h.SenderConn == c.known) == (h.Kind == NACKOpen):
+		g.counts.Unknown++ // it is late
 		return
-	}
-	if h.Kind == NACKOpen {
-		// Either the node's program is another one than that which has answered before, or the packet that was to
-		// begin the session comes later than one behind it, and the session begins yet.
-		if c.known != 0 && c.known != h.SenderConn {
-			c.renew()
-		} else if c.acked == 0 {
-			c.seek(0)
-		}
+	case h.Kind == NACKOpen:
+		c.known = h.SenderConn
+		c.renew()
 		g.offer(c)
 		return
 	}
-	c.known = h.SenderConn
 	if !c.acknowledge(h.Sequence) {
 		g.counts.Unknown++
 		return
 	}
 	switch {
 	case h.Kind == NACK && h.Last:
-		c.waits = true
-		c.tries = 0 // the node answers: it can be reached
-		c.restart(g.profile.GM.Wait)
+		c.block()
 	case h.Kind == NACK:
 		c.seek(c.acked)
 	case h.Kind == NACKDown:

@@ -236,43 +236,6 @@ func TestOverflow(t *testing.T) {
 	}
 }
 
-// TestSession has packets of two sessions: what comes of the older one counts for nothing, whatever its number is.
-func TestSession(t *testing.T) {
-	t.Parallel()
-	b := star(t, 2, profile(t, nil), gm.Image{})
-	var got []string
-	port, err := b.hosts[1].Open(2, func(m *gm.Message) { got = append(got, string(m.Data)) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	in := b.hosts[1].Register(make([]byte, 32))
-	for i := range 4 {
-		if err := port.Provide(in, 8*i, 3, gm.Low); err != nil {
-			t.Fatal(err)
-		}
-	}
-	packet := func(session, sequence uint16, payload string) {
-		h := gm.Header{
-			Kind: gm.Data, First: true, Last: true, Class: 3, Target: 1, TargetPort: 2 << 1,
-			Session: session, Sequence: sequence, Length: uint16(len(payload)),
-		}
-		head := append(h.Append([]byte{fabric.RouteByte(1)}), payload...)
-		b.hosts[0].SendMapping(fabric.Packet{Head: head})
-	}
-	b.do(vtime.Millisecond, func() {
-		packet(7, 0, "one")
-		packet(6, 0, "old")
-		packet(6, 1, "older")
-		packet(7, 1, "two")
-		packet(8, 1, "too new")
-		packet(8, 0, "three")
-	})
-	b.RunUntil(vtime.Second)
-	if n := b.hosts[1].Counts(); fmt.Sprint(got) != "[one two three]" || n.Received != 3 || n.Duplicate != 3 {
-		t.Errorf("%v have come: %+v", got, n)
-	}
-}
-
 // TestForeign sends packets that are not for the program: each is counted and dropped, and none is delivered.
 // Those of the mapper go to the mapper, if there is one.
 func TestForeign(t *testing.T) {
@@ -301,7 +264,6 @@ func TestForeign(t *testing.T) {
 		"unknown kind":     {good(with(func(h *gm.Header) { h.Kind = 99 }), 3), func(n *gm.Counts) *uint64 { return &n.Malformed }},
 		"unknown sender":   {good(with(func(h *gm.Header) { h.Sender = 2 }), 3), func(n *gm.Counts) *uint64 { return &n.Malformed }},
 		"unknown session":  {good(with(func(h *gm.Header) { h.Sequence = 7 }), 3), func(n *gm.Counts) *uint64 { return &n.Gap }},
-		"a closed port":    {good(with(func(h *gm.Header) { h.TargetPort = 255 }), 3), func(n *gm.Counts) *uint64 { return &n.NoBuffer }},
 		"a stray ACK":      {good(with(func(h *gm.Header) { h.Kind, h.First, h.Last, h.Length = gm.ACK, false, false, 0 }), 0), func(n *gm.Counts) *uint64 { return &n.Unknown }},
 		"an ITB to nobody": {append(typed(gm.TypeITB, 2), 0x81), func(n *gm.Counts) *uint64 { return &n.Malformed }},
 	} {
