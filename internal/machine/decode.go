@@ -26,6 +26,19 @@ func (f *File) Decode(into any) error {
 	return errors.Join(d.errs...)
 }
 
+// Checked decodes a file into a new T, and has check refuse values for which the model has no meaning. The error then names
+// the package, who, and the machine.
+func Checked[T any](f *File, who string, check func(*T) error) (*T, error) {
+	v := new(T)
+	if err := f.Decode(v); err != nil {
+		return nil, err
+	}
+	if err := check(v); err != nil {
+		return nil, fmt.Errorf("%s: machine %s: %w", who, f.Name, err)
+	}
+	return v, nil
+}
+
 type decoder struct {
 	file    *File
 	names   []string // of the constants that there must be

@@ -46,18 +46,9 @@ func Library() *machine.Library { return machine.Built(files, "machines", nil) }
 
 // Load reads a NIC: a built-in one by name, or a user's own by path.
 func Load(name string) (*Profile, error) {
-	f, err := Library().Load(name)
-	if err != nil {
-		return nil, err
-	}
-	p := new(Profile)
-	if err := f.Decode(p); err != nil {
-		return nil, err
-	}
-	if err := p.Check(); err != nil {
-		return nil, fmt.Errorf("lanai: machine %s: %w", name, err)
-	}
-	return p, nil
+	return machine.Load(Library(), name, func(f *machine.File) (*Profile, error) {
+		return machine.Checked(f, "lanai", (*Profile).Check)
+	})
 }
 
 // maxCount bounds counts in machine files.
