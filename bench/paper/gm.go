@@ -95,7 +95,6 @@ func gmLatency(s *Setting) (*Outcome, error) {
 	o.number("gm-one-way"+suffix, "a stream one way", peak(one), "MB/s")
 	o.number("gm-two-way"+suffix, "streams both ways, together", peak(two), "MB/s")
 	o.number("gm-half-peak"+suffix, "size from which a stream has half of its peak rate", sizeAt(one, peak(one)/2), "B")
-	o.number("gm-host", "the host's processor, for a send and a receive", micros(p.Host.Send+p.Host.Receive), "us")
 	if link := rateOf(p.Fabric.Link.Rate); s.goal("gm-short"+suffix) != nil { // another machine's bus or NIC may be slower than its link
 		o.claim("large messages stream at more than nine tenths of the link's rate, the NIC keeps up", "", peak(one) > 0.9*link && peak(one) < link,
 			"%s of %s MB/s", figures(peak(one)), figures(link))
@@ -188,6 +187,15 @@ func average(points []plot.Point, from, to float64) (mean float64) {
 		}
 	}
 	return mean / n
+}
+
+// even returns the mean of ascending points where every x counts alike, and not every point.
+func even(points []plot.Point) (mean float64) {
+	first, last := points[0].X, points[len(points)-1].X
+	for i, p := range points[1:] {
+		mean += (points[i].Y + p.Y) / 2 * (p.X - points[i].X) / (last - first)
+	}
+	return mean
 }
 
 // times returns points with another unit.

@@ -13,26 +13,6 @@ import (
 	"github.com/aqueduct-go/aqueduct/bench/topology"
 )
 
-// figure1 is the ring of figure 1 of Coll et al.
-const figure1 = `about figure 1
-switch 0 8 SAN
-switch 1 8 SAN
-switch 2 8 SAN
-switch 4 8 SAN
-switch 6 8 SAN
-link 0:1 4:0
-link 4:1 6:0
-link 6:1 1:0
-link 1:1 2:0
-link 2:1 0:0
-host h0 0:7
-host h1 1:7
-host h2 2:7
-host h4 4:7
-host h6 6:7
-host alone
-`
-
 func draw(t *testing.T, p topology.Plan) string {
 	t.Helper()
 	picture, err := p.Make()
@@ -59,12 +39,16 @@ func wellFormed(t *testing.T, document string) {
 	}
 }
 
-// TestPicture draws the route of figure 1 and the traffic beside it: a document that is well-formed, with all that
-// there is.
+// TestPicture draws the route of figure 1 of Coll et al. and the traffic beside it, with a host that nobody reaches: a document
+// that is well-formed, with all that there is.
 func TestPicture(t *testing.T) {
 	t.Parallel()
+	figure1, err := os.ReadFile("../../conduits/myrinet/routing/testdata/figure1.topology")
+	if err != nil {
+		t.Fatal(err)
+	}
 	file := filepath.Join(t.TempDir(), "figure1")
-	if err := os.WriteFile(file, []byte(figure1), 0o666); err != nil {
+	if err := os.WriteFile(file, append(figure1, "host alone\n"...), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	p := topology.Plan{Topology: file, Scheme: "in-transit", Root: "0", Route: "h4,h1", Size: 256, Machine: "myrinet"}

@@ -127,6 +127,15 @@ func (l *Library) resolve(name string, above []string) string {
 	return name
 }
 
+// Load reads a machine of a library, by its name or by the path of a file, and makes of it what make makes.
+func Load[T any](l *Library, name string, make func(*File) (*T, error)) (*T, error) {
+	f, err := l.Load(name)
+	if err != nil {
+		return nil, err
+	}
+	return make(f)
+}
+
 // IsPath reports whether the name of a machine is the path of a file, and not that of one that
 // is built in.
 func IsPath(name string) bool {

@@ -42,6 +42,9 @@ type Port struct {
 // Attach gives the port its NIC, or takes it away with nil. What is being received goes on to the NIC before.
 func (p *Port) Attach(n NIC) { p.nic = n }
 
+// NIC returns what is attached to the port; nil: nothing.
+func (p *Port) NIC() NIC { return p.nic }
+
 // Host returns the number of the host.
 func (p *Port) Host() int { return p.host }
 

@@ -27,29 +27,32 @@ type connection struct {
 	// packets than that.
 	tokens  fifo.Queue[*sendToken] // whose messages are not acknowledged
 	session uint16
-	next    uint64 // number of the next packet
-	high    uint64 // of the one after the last that was ever sent
-	acked   uint64 // all before are acknowledged
-	at      int    // the token that the next packet is of
-	packet  int    // and which packet of that
-	waits   bool   // the node has no receive buffer
-	queued  bool   // in Program.sendable
+	next    uint64     // number of the next packet
+	high    uint64     // of the one after the last that was ever sent
+	acked   uint64     // all before are acknowledged
+	at      int        // the token that the next packet is of
+	packet  int        // and which packet of that
+	waits   bool       // the node has no receive buffer
+	waited  int        // NACKs since the last progress that have said so
+	blocked vtime.Time // when the first of them came
+	queued  bool       // in Program.sendable
 	timer   *vtime.Timer
 	late    bool   // the timer has rung
-	known   uint16 // Header.SenderConn of the node's answers in this session; 0: none has come
-	tries   int    // of the timer since the last progress, or since the node has said that it waits for a buffer
+	known   uint16 // the number that the node's program has given to packets from here; 0: none has come
+	tries   int    // of the timer since the last progress, or since the node has said that it has no receive buffer
 
-	// From the node.
-	open     bool // it has begun a session
-	peer     uint16
-	program  uint16 // Header.SenderConn of its packets in that session
+	// From the node. Its program is told a number, and begins sessions only by packets that have that number. A packet
+	// of a program that was on its NIC before has another one, however late it comes.
+	id       uint16 // the number of the program that has begun a session; 0: none has
+	program  uint16 // Header.SenderConn of that program
+	offer    uint16 // the number for another program, which has not begun a session; 0: none
+	offered  uint16 // Header.SenderConn of that one
+	peer     uint16 // the session
 	expected uint16
 	nacked   bool // a NACK for what is expected is on its way
 	refused  Kind // what is expected has been refused with this NACK, and the sender begins another session; 0: it has not
 	in       assembly
-	control  Kind // that is to be sent; 0: none
-	answers  uint16
-	wait     bool // of a NACK
+	control  Header // that is to be sent; Kind 0: none
 }
 
 // assembly is a message that comes in.
@@ -62,9 +65,13 @@ type assembly struct {
 // after returns by how much number a comes after b.
 func after(a, b uint16) int { return int(int16(a - b)) }
 
-// mayIssue tells whether a packet can be sent.
+// mayIssue tells whether a packet can be sent. A node whose number is not known is asked for it by one packet.
 func (c *connection) mayIssue() bool {
-	return c.at < c.tokens.Len() && !c.waits && c.next < c.acked+uint64(c.p.profile.GM.Window)
+	window := uint64(c.p.profile.GM.Window)
+	if c.known == 0 {
+		window = 1
+	}
+	return c.at < c.tokens.Len() && !c.waits && c.next < c.acked+window && c.p.routes[c.node] != nil
 }
 
 // issue returns the next packet to be sent: its header, and what it is of.
@@ -115,7 +122,7 @@ func (c *connection) acknowledge(sequence uint16) bool {
 	if n < 0 || n > int(c.high-c.acked) {
 		return false
 	} else if n > 0 {
-		c.tries = 0
+		c.tries, c.waited = 0, 0
 	}
 	c.acked += uint64(n)
 	for c.tokens.Len() > 0 {
@@ -143,7 +150,6 @@ func (c *connection) restart(d vtime.Time) { c.timer.Reset(c.p.loop.Now() + d) }
 // counts for nothing any more.
 func (c *connection) renew() {
 	c.session++
-	c.known = 0
 	c.next, c.high, c.acked = 0, 0, 0
 	for i := range c.tokens.Len() {
 		(*c.tokens.At(i)).started = false
@@ -159,8 +165,19 @@ func (c *connection) fail(n int, why error) {
 		t, _ := c.tokens.Pop()
 		c.p.report(t, why)
 	}
-	c.tries = 0
+	c.tries, c.waited = 0, 0
 	c.renew()
+}
+
+// block has the connection wait for a receive buffer of the node, longer each time.
+func (c *connection) block() {
+	now, gm := c.p.loop.Now(), &c.p.profile.GM
+	if c.waited == 0 {
+		c.blocked = now
+	}
+	c.waits, c.tries = true, 0 // the node answers: it can be reached
+	c.restart(max(gm.Wait, min(gm.Wait<<min(c.waited, 16), gm.Resend)))
+	c.waited++
 }
 
 // Fire implements vtime.Target: the time-out.
@@ -169,17 +186,21 @@ func (c *connection) Fire(_, _ uint64) {
 	c.p.nic.CPU.Raise(evTimer)
 }
 
-// judge says what is to be done with a data packet by its session and number.
+// judge says what is to be done with a data packet by its number, session and sequence. A later session of the program
+// begins with whatever packet of it comes first.
 func (c *connection) judge(h *Header) judgement {
-	known := c.open && h.SenderConn == c.program // else the node has another program than before
 	switch {
-	case (!known || after(h.Session, c.peer) > 0) && h.Sequence == 0 && h.First:
-		c.begin(h)
-		return expected
-	case !known:
+	case c.id != 0 && h.TargetConn == c.id && h.SenderConn == c.program:
+		if n := after(h.Session, c.peer); n < 0 {
+			return stale
+		} else if n > 0 {
+			c.begin(h.Session)
+		}
+	case c.offer != 0 && h.TargetConn == c.offer && h.SenderConn == c.offered:
+		c.id, c.program, c.offer = c.offer, c.offered, 0
+		c.begin(h.Session)
+	default:
 		return unknown
-	case h.Session != c.peer:
-		return stale
 	}
 	switch n := after(h.Sequence, c.expected); {
 	case n == 0:
@@ -197,14 +218,25 @@ const (
 	duplicate           // it has been accepted before
 	gap                 // something before it is missing
 	stale               // of a session that is over
-	unknown             // of a session that has not begun here
+	unknown             // of a program that has not got its number, or not from here
 )
 
-// begin begins the session of the peer that a packet is of. A message of the last one that has not come as a whole is forgotten, and its
-// buffer is for another.
-func (c *connection) begin(h *Header) {
+// begin begins a session of the node. A message of the last one that has not come as a whole is forgotten, and its buffer is for
+// another.
+func (c *connection) begin(session uint16) {
 	c.drop()
-	c.open, c.peer, c.program, c.expected, c.nacked, c.refused = true, h.Session, h.SenderConn, 0, false, 0
+	c.peer, c.expected, c.nacked, c.refused = session, 0, false, 0
+}
+
+// number returns the number for a program of the node.
+func (c *connection) number(program uint16) uint16 {
+	if c.id != 0 && c.program == program {
+		return c.id
+	}
+	if c.offer == 0 || c.offered != program {
+		c.offer, c.offered = c.p.newNumber(), program
+	}
+	return c.offer
 }
 
 // drop forgets a message that has not come as a whole.
@@ -215,12 +247,17 @@ func (c *connection) drop() {
 	}
 }
 
-// answer has an ACK or a NACK sent. The latest counts.
-func (c *connection) answer(k Kind, session uint16, wait bool) {
-	if c.control == 0 {
+// answer has a data packet answered.
+func (c *connection) answer(k Kind, to *Header, wait bool) {
+	c.tell(Header{Kind: k, Last: wait, Session: to.Session, TargetConn: to.SenderConn, SenderConn: c.number(to.SenderConn)})
+}
+
+// tell has a packet without payload sent. The latest counts.
+func (c *connection) tell(h Header) {
+	if c.control.Kind == 0 {
 		c.p.controls.Push(c)
 	}
-	c.control, c.answers, c.wait = k, session, wait
+	c.control = h
 	c.p.nic.CPU.Raise(evSend)
 }
 

@@ -13,6 +13,12 @@
 // time. So messages between two ports arrive exactly once and in order, whatever packets are lost and however
 // routes change. A message that cannot be delivered is reported to its sender.
 //
+// A sender's first packet to a node asks for a number, which its later packets have (NACKOpen). A program that is new on
+// a NIC asks again and gets another number, and a node whose own program is new knows no number. So a packet that comes
+// late from before a restart, of either node, is not taken for a new one. Numbers have 16 bits, and those of a new
+// program begin at a random one: it must not come later than that. What is not acknowledged when a node restarts is sent
+// to its new program.
+//
 // # In-transit buffers
 //
 // A packet of the type ITB has another part of its route behind that type. When its first four bytes have come,

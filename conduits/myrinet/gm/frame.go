@@ -25,9 +25,9 @@ const (
 	ACK             // all packets before Sequence have been accepted
 	NACK            // Sequence is expected, and something else came; with Last, it came, and there is no buffer for it
 	NACKDown        // the port that Sequence is for is closed
-	NACKReject      // the message that begins with Sequence is for a buffer of a size that is not allowed
-	NACKOpen        // the session is not known: open another
-	NACKClose       // the sender has ended the sessions of its peers
+	NACKReject      // the message that begins with Sequence is of a size that the port does not accept
+	NACKOpen        // the target's number is another one, SenderConn: open a session with that
+	NACKClose       // no more packets come of sessions before this
 )
 
 var kindNames = [...]string{"?", "DATA", "ACK", "NACK", "NACK_DOWN", "NACK_REJECT", "NACK_OPEN_CONNECTION", "NACK_CLOSE_CONNECTION"}
@@ -54,8 +54,8 @@ type Header struct {
 	TargetPort  uint8  // subport: port and priority
 	SenderPort  uint8
 	Sender      uint32 // node
-	TargetConn  uint16 // what the target's packets have as SenderConn, as far as known; else 0
-	SenderConn  uint16 // tells the sender's connections apart from those of a program that was on its NIC before; not 0
+	TargetConn  uint16 // Data: the number that the target has given to the sender's program, 0 if none; answers: SenderConn of the data
+	SenderConn  uint16 // Data: tells the sender's program from those that were on its NIC before; answers: the number given to it
 }
 
 const (

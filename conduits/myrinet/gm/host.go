@@ -28,7 +28,8 @@ type Host struct {
 }
 
 // NewHost puts a NIC with an image of the control program at the port of host id of a fabric, which is its GM node
-// number too. It fails if the program with its buffers and tables does not fit into the SRAM.
+// number too. It fails if the program with its buffers and tables does not fit into the SRAM. A program that has been there
+// stops, as when the host is switched off: nothing of its host happens any more.
 func NewHost(f *fabric.Fabric, p *Profile, image Image, id int) (*Host, error) {
 	nodes := len(f.Topology().Hosts)
 	if id < 0 || id >= nodes {
@@ -109,8 +110,9 @@ func (h *Host) ID() int { return h.program.id }
 func (h *Host) Counts() Counts { return h.program.Counts() }
 
 // SetRoute says how to reach a node: the route bytes of each leg, the first from here to the first in-transit host
-// or to the node. Packets that are in the send queue already leave by the old route. Without legs the node cannot
-// be reached any more: messages that are not acknowledged fail after their time-outs.
+// or to the node. Packets that are in the send queue already leave by the old route. Without legs the node cannot be
+// reached any more: messages that are sent then fail at once, and those that are not acknowledged wait for a route, and
+// fail after their time-outs, all with ErrNoRoute.
 func (h *Host) SetRoute(node int, legs ...[]byte) error {
 	g := h.program
 	if node < 0 || node >= len(g.routes) {
@@ -128,6 +130,9 @@ func (h *Host) SetRoute(node int, legs ...[]byte) error {
 		return fmt.Errorf("gm: a route of %d bytes to node %d; the table has room for %d (gm.route)", len(route), node, most)
 	}
 	g.routes[node] = route
+	if c := g.conns[node]; c != nil {
+		g.offer(c)
+	}
 	return nil
 }
 
@@ -142,23 +147,22 @@ func (h *Host) SendMapping(packet fabric.Packet) {
 // ends that.
 func (h *Host) OnMapping(f func(fabric.Packet)) { h.program.mapping = f }
 
-// Close closes the node's ports, gives up messages that the NIC has taken and that are not acknowledged, and ends the sessions with all peers,
-// both ways. Ports can be opened again.
+// Close closes the node's ports, gives up messages that the NIC has taken and that are not acknowledged, and tells their
+// targets that no more of them comes. Ports can be opened again.
 func (h *Host) Close() {
 	for _, p := range h.ports {
 		if p != nil {
 			p.Close()
 		}
 	}
-	for _, c := range h.program.conns {
+	g := h.program
+	for _, c := range g.conns {
 		if c != nil {
 			c.drop()
-			c.open = false
 			c.fail(c.tokens.Len(), ErrClosed)
-			c.answer(NACKClose, 0, false)
+			c.tell(Header{Kind: NACKClose, Session: c.session, TargetConn: c.known, SenderConn: g.self})
 		}
 	}
-	h.program.self = h.program.self%(1<<16-1) + 1 // peers begin other sessions when they are told that theirs are not known
 }
 
 // Memory is a part of the host's memory that stays where it is, so that the NIC may access it.

@@ -219,7 +219,11 @@ func TestClass(t *testing.T) {
 func TestProfiles(t *testing.T) {
 	t.Parallel()
 	for _, name := range gm.Library().Names() {
-		if _, err := gm.Load(name); err != nil {
+		p, err := gm.Load(name)
+		if err == nil {
+			_, err = gm.NewTestbed(p, gm.Image{ITB: true}, 1)
+		}
+		if err != nil {
 			t.Error(err)
 		}
 	}

@@ -15,13 +15,14 @@ var (
 	ErrNoRoute     = errors.New("gm: there is no route to the node")
 	ErrUnreachable = errors.New("gm: the node does not answer")
 	ErrPortClosed  = errors.New("gm: the node's port is closed")
-	ErrRejected    = errors.New("gm: the node refuses messages of that size class")
+	ErrRejected    = errors.New("gm: the node's port does not accept messages of that size class")
+	ErrNoBuffer    = errors.New("gm: the node's port has had no receive buffer for the message for too long")
 	ErrNoToken     = errors.New("gm: no token left: wait for a callback, or a message")
 	ErrClosed      = errors.New("gm: the port has been closed")
 )
 
 // statuses are what an event can say of a message.
-var statuses = [...]error{nil, ErrNoRoute, ErrUnreachable, ErrPortClosed, ErrRejected, ErrClosed}
+var statuses = [...]error{nil, ErrNoRoute, ErrUnreachable, ErrPortClosed, ErrRejected, ErrClosed, ErrNoBuffer}
 
 // Priority is one of two classes of messages: each needs receive buffers of its own.
 type Priority uint8
@@ -48,6 +49,7 @@ type Port struct {
 	buffers []receiveToken
 	unused  []int // tokens for receiving
 	ready   [2 * Classes]fifo.Queue[*receiveToken]
+	sizes   [2]uint32 // size classes that are accepted, by priority: bit c for class c
 
 	events []byte // in the host's memory, a ring of slots
 	slot   int
@@ -96,6 +98,7 @@ func (h *Host) Open(number int, receive func(*Message)) (*Port, error) {
 	p := &Port{
 		host: h, number: number, receive: receive,
 		sends: make([]pendingSend, g.Sends), buffers: make([]receiveToken, g.Accepts), slots: g.Sends + g.Accepts,
+		sizes: [2]uint32{1<<Classes - 1, 1<<Classes - 1},
 	}
 	p.events = make([]byte, p.slots*p.slotSize())
 	for i := range p.sends {
@@ -109,6 +112,16 @@ func (h *Host) Open(number int, receive func(*Message)) (*Port, error) {
 	p.opening = h.openings
 	h.ports[number], h.opened[p.opening] = p, p
 	return p, nil
+}
+
+// SetAcceptableSizes says which size classes of messages the port accepts of a priority: those whose bit is set; all, unless
+// it is called. Others are refused, and their senders told ErrRejected, where they would wait for a receive buffer.
+func (p *Port) SetAcceptableSizes(priority Priority, mask uint32) error {
+	if priority > High {
+		return fmt.Errorf("gm: priority %d; there are Low and High", priority)
+	}
+	p.sizes[priority] = mask
+	return nil
 }
 
 // Number returns the number of the port.
@@ -143,9 +156,9 @@ func (p *Port) Tokens() (send, provide int) { return len(p.free), len(p.unused) 
 // Send sends size bytes of registered memory to a port of a node, for a receive buffer of the size class of that
 // size. It takes a token, which comes back when done is called: with nil when the message has arrived, or with the
 // reason why nobody knows whether it has. The bytes must not be changed before. Messages of one port to another
-// one arrive in the order of the calls, each once. A message waits as long as there is no receive buffer for it, and
-// those behind it to the same node wait, too. Send fails, and does nothing, with ErrNoToken, ErrClosed, or
-// for arguments that make no sense.
+// one arrive in the order of the calls, each once. A message waits while there is no receive buffer for it, and those behind it
+// to the same node wait, too; after gm.patience it fails with ErrNoBuffer. Send fails, and does nothing, with ErrNoToken,
+// ErrClosed, or for arguments that make no sense.
 func (p *Port) Send(m *Memory, offset, size int, priority Priority, node, port int, done func(error)) error {
 	h := p.host
 	b, err := m.part(h, offset, size)

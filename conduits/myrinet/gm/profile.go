@@ -27,9 +27,10 @@ type Profile struct {
 		Queue   int           `machine:"queue"`          // buffers of the send queue, and of the receive queue
 		Window  int           `machine:"window"`         // packets to a node that are not acknowledged, at most
 
-		Resend vtime.Time `machine:"resend"` // until what is not acknowledged is sent again
-		Wait   vtime.Time `machine:"wait"`   // until a packet is sent again that found no receive buffer
-		Tries  int        `machine:"tries"`  // without any progress or wish to wait, until a node counts as unreachable
+		Resend   vtime.Time `machine:"resend"`   // until what is not acknowledged is sent again
+		Wait     vtime.Time `machine:"wait"`     // until a packet is sent again that found no receive buffer; twice as long each time, up to Resend
+		Patience vtime.Time `machine:"patience"` // for a receive buffer, until a message fails
+		Tries    int        `machine:"tries"`    // without any progress or wish to wait, until a node counts as unreachable
 
 		Code  machine.Bytes `machine:"code"`  // of the program and its data, in SRAM
 		Route machine.Bytes `machine:"route"` // of an entry of the table of routes, in SRAM
@@ -77,21 +78,14 @@ var files embed.FS
 func Library() *machine.Library { return machine.Built(files, "machines", nil).Over(lanai.Library()) }
 
 // Load reads a machine: a built-in one by name, or a user's own by path.
-func Load(name string) (*Profile, error) {
-	f, err := Library().Load(name)
-	if err != nil {
-		return nil, err
-	}
-	return NewProfile(f)
-}
+func Load(name string) (*Profile, error) { return machine.Load(Library(), name, NewProfile) }
 
 // NewProfile returns the profile of a machine file that has been read.
 func NewProfile(f *machine.File) (*Profile, error) {
-	p := &Profile{File: f}
-	if err := f.Decode(p); err != nil {
-		return nil, err
-	}
-	return p, errors.Join(p.Profile.Check(f), p.check())
+	return machine.Checked(f, func(p *Profile) error {
+		p.File = f
+		return errors.Join(p.Profile.Check(f), p.check())
+	})
 }
 
 // check refuses values for which the program has no meaning. The fabric checks its own.

@@ -114,7 +114,9 @@ type Program struct {
 	routes [][]byte      // by node, as they are stamped; nil: none
 	counts Counts
 	chance *rand.Rand
-	self   uint16 // Header.SenderConn
+	self   uint16   // Header.SenderConn of data packets: tells the program from those before it
+	number uint16   // the last that a connection was given
+	heir   *Program // that has taken its place; nil: none
 
 	// mapping, if not nil, is called with packets of the mapper, which are foreign otherwise.
 	mapping func(fabric.Packet)
@@ -166,7 +168,8 @@ func load(nic *lanai.NIC, port *fabric.Port, p *Profile, image Image, id, nodes 
 		chance: nic.Loop().Rand(fmt.Sprint("myrinet/gm: time-outs of node ", id)),
 		slots:  p.GM.Queue, queue: p.GM.Queue, pool: image.Pool,
 	}
-	g.self = uint16(1 + nic.Loop().Rand(fmt.Sprintf("myrinet/gm: node %d from %d on", id, nic.Loop().Now())).IntN(1<<16-1))
+	numbers := nic.Loop().Rand(fmt.Sprintf("myrinet/gm: node %d from %d on", id, nic.Loop().Now()))
+	g.self, g.number = uint16(1+numbers.IntN(1<<16-1)), uint16(numbers.IntN(1<<16))
 	if image.Pool < 0 || !image.ITB && (image.Pool > 0 || image.BySend || image.Drop) {
 		return nil, fmt.Errorf("gm: an image %+v: a pool is not negative, and BySend, Pool and Drop are for in-transit support", image)
 	}
@@ -195,8 +198,34 @@ func load(nic *lanai.NIC, port *fabric.Port, p *Profile, image Image, id, nodes 
 		return nil, err
 	}
 	g.arm()
+	if before, ok := port.NIC().(*Program); ok {
+		before.stop(g)
+	}
 	port.Attach(g)
 	return g, nil
+}
+
+// stop ends a program for another one. A packet that it is sending leaves as a whole.
+func (g *Program) stop(heir *Program) {
+	g.heir = heir
+	g.nic.CPU.Halt()
+	for _, c := range g.conns {
+		if c != nil {
+			c.timer.Stop()
+		}
+	}
+	if a := g.waiting; a != nil {
+		g.waiting = nil
+		a.Discard()
+	}
+}
+
+// newNumber returns a number that no connection has been given, until all have been.
+func (g *Program) newNumber() uint16 {
+	if g.number++; g.number == 0 {
+		g.number++
+	}
+	return g.number
 }
 
 // What entries of tables take of the SRAM.

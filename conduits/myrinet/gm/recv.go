@@ -92,15 +92,15 @@ func cut(p fabric.Packet, n int) fabric.Packet {
 // Reset implements fabric.NIC. The port has called Tail for what there was.
 func (g *Program) Reset(*fabric.Port) {}
 
-// look looks at the type of the packet whose first bytes have come. Recv, at Early Recv Packet.
+// look looks at the type of the packet whose first bytes have come. Recv, at Early Recv Packet. Four bytes are all that is
+// known by then: a route that is longer than what follows is sent on, and ends at the switch that finds no route byte.
 func (g *Program) look() {
 	b := g.current
 	t, ok := PacketType(first(b.packet, typeSize))
 	if !ok || t != TypeITB {
 		return
 	}
-	leg, err := DecodeITB(first(b.packet, typeSize))
-	if err != nil || ITBHeaderSize+leg >= b.packet.Len()-1 {
+	if _, err := DecodeITB(first(b.packet, typeSize)); err != nil {
 		b.dropped = true
 		g.counts.Malformed++
 		return
@@ -138,20 +138,23 @@ func first(p fabric.Packet, n int) []byte {
 	return all[:min(n, len(all))]
 }
 
-// forward sends an in-transit packet on: one that is still coming as it comes. Nothing is known of its CRC, which
-// stays what it is. Recv or Send.
+// forward sends an in-transit packet on: one that is still coming as it comes, however little of it will follow.
+// Nothing is known of its CRC, which stays what it is. Of a packet that has come, something must be behind the type.
+// Recv or Send.
 func (g *Program) forward() {
 	b := g.sending
-	g.counts.InTransit++
 	switch {
-	case b.arrival != nil && b.arrival.Len() > ITBHeaderSize+1:
+	case b.arrival != nil && b.arrival.Len() > ITBHeaderSize: // the type is there, so this is no look at what is to come
+		g.counts.InTransit++
 		g.counts.CutThrough++
 		g.starts()
 		g.port.Forward(b.arrival, ITBHeaderSize)
 	case b.arrival == nil && b.packet.Len() > ITBHeaderSize+1:
+		g.counts.InTransit++
 		g.starts()
 		g.port.InjectAs(b.packet.Skip(ITBHeaderSize), b.verdict)
-	default: // it has been cut off within the type
+	default:
+		g.counts.Malformed++
 		g.sending = nil
 		b.left = true
 		g.mayRelease(b)
@@ -261,7 +264,7 @@ func (g *Program) acceptData() {
 	refuse := func(counter *uint64, k Kind, wait bool) {
 		*counter++
 		if k != 0 {
-			c.answer(k, h.Session, wait)
+			c.answer(k, h, wait)
 		}
 		g.release(b)
 	}
@@ -293,6 +296,10 @@ func (g *Program) acceptData() {
 		c.drop()
 		c.refused = NACKDown
 		refuse(&n.NoBuffer, NACKDown, false)
+	case h.First && port.sizes[h.TargetPort&1]>>h.Class&1 == 0:
+		c.drop()
+		c.refused = NACKReject
+		refuse(&n.NoBuffer, NACKReject, false)
 	case h.First && !c.start(port, h):
 		refuse(&n.NoBuffer, NACK, true)
 	case c.in.buffer == nil || c.in.length+len(payload) > len(c.in.buffer.bytes):
@@ -304,7 +311,7 @@ func (g *Program) acceptData() {
 		c.nacked = false
 		c.expected++
 		g.storePacket(c, b, payload)
-		c.answer(ACK, h.Session, false)
+		c.answer(ACK, h, false)
 	}
 }
 
@@ -344,40 +351,29 @@ func (g *Program) answered() {
 	b, h := g.done, &g.header
 	defer g.release(b)
 	c := g.conns[h.Sender]
-	if c == nil {
+	switch {
+	case c == nil:
 		g.counts.Unknown++
 		return
-	}
-	if h.Kind == NACKClose {
-		c.drop()
-		c.open = false
+	case h.Kind == NACKClose && c.id != 0 && h.TargetConn == c.id && h.SenderConn == c.program && after(h.Session, c.peer) > 0:
+		c.begin(h.Session)
 		return
-	}
-	if h.Session != c.session || c.tokens.Len() == 0 {
-		g.counts.Unknown++
+	case h.Kind == NACKClose, h.TargetConn != g.self, h.Session != c.session, c.tokens.Len() == 0, (h.SenderConn == c.known) == (h.Kind == NACKOpen):
+		g.counts.Unknown++ // it is late
 		return
-	}
-	if h.Kind == NACKOpen {
-		// Either the node's program is another one than that which has answered before, or the packet that was to
-		// begin the session comes later than one behind it, and the session begins yet.
-		if c.known != 0 && c.known != h.SenderConn {
-			c.renew()
-		} else if c.acked == 0 {
-			c.seek(0)
-		}
+	case h.Kind == NACKOpen:
+		c.known = h.SenderConn
+		c.renew()
 		g.offer(c)
 		return
 	}
-	c.known = h.SenderConn
 	if !c.acknowledge(h.Sequence) {
 		g.counts.Unknown++
 		return
 	}
 	switch {
 	case h.Kind == NACK && h.Last:
-		c.waits = true
-		c.tries = 0 // the node answers: it can be reached
-		c.restart(g.profile.GM.Wait)
+		c.block()
 	case h.Kind == NACK:
 		c.seek(c.acked)
 	case h.Kind == NACKDown:

@@ -2,6 +2,7 @@ package gm_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"runtime"
 	"testing"
@@ -249,8 +250,8 @@ func TestNACKs(t *testing.T) {
 		if len(came) > 0 {
 			t.Errorf("%q have come without a buffer", came)
 		}
-		// It is sent again after gm.wait, 50 µs, and not at once.
-		if n := b.hosts[1].Counts().NoBuffer; n < 10 || n > 20 {
+		// It is sent again after gm.wait, 50 µs, and then after longer and longer times.
+		if n := b.hosts[1].Counts().NoBuffer; n != 5 {
 			t.Errorf("%d packets have found no buffer within a millisecond", n)
 		}
 		for i := range 3 {
@@ -368,56 +369,303 @@ func TestCloseInTransfer(t *testing.T) {
 	}
 }
 
+// TestSession has packets of several sessions: what comes of an older one counts for nothing, whatever its sequence is, and a
+// later one begins with its first packet, not with one behind that.
+func TestSession(t *testing.T) {
+	t.Parallel()
+	b := star(t, 2, profile(t, nil), gm.Image{})
+	p, got := newPeer(t, b), inbox(t, b, 2)
+	id := p.number(b, 1)
+	packet := func(session, sequence uint16, payload string) {
+		p.message(2, gm.Header{Session: session, Sequence: sequence, SenderConn: 1, TargetConn: id}, payload)
+	}
+	packet(7, 0, "first")
+	packet(6, 0, "older")
+	packet(6, 1, "older still")
+	packet(7, 1, "second")
+	packet(8, 1, "too early")
+	packet(8, 0, "third")
+	packet(7, 2, "too late")
+	b.RunUntil(vtime.Second)
+	if n := b.hosts[1].Counts(); fmt.Sprint(*got) != "[first second third]" || n.Received != 3 || n.Duplicate != 3 {
+		t.Errorf("%v have come: %+v", *got, n)
+	}
+}
+
+// TestLatePacket has packets come of a program whose host has been restarted since: the one that begins its session, and others.
+// None is delivered, or ends the session of the program that is there now. Neither do they where the receiver has been
+// restarted.
+func TestLatePacket(t *testing.T) {
+	t.Parallel()
+	b := star(t, 2, profile(t, nil), gm.Image{})
+	p, got := newPeer(t, b), inbox(t, b, 2)
+	packet := func(program, id, session, sequence uint16, payload string) {
+		p.message(2, gm.Header{Session: session, Sequence: sequence, SenderConn: program, TargetConn: id}, payload)
+		b.RunUntil(b.Now() + vtime.Millisecond)
+	}
+	before := p.number(b, 1)
+	packet(1, before, 1, 0, "before")
+	after := p.number(b, 2)
+	packet(2, after, 1, 0, "after")
+	p.kinds()
+	packet(1, before, 1, 0, "before")
+	packet(1, before, 2, 0, "before again")
+	packet(1, 0, 3, 0, "before all")
+	packet(1, after, 3, 0, "nobody's")
+	packet(2, after, 1, 1, "after 2")
+	if kinds := p.kinds(); fmt.Sprint(*got) != "[before after after 2]" || kinds[len(kinds)-1] != gm.ACK {
+		t.Errorf("%q have come, answered by %v", *got, kinds)
+	}
+	if id := p.number(b, 2); id != after {
+		t.Errorf("the program that is there now is told %d, and then %d", after, id)
+	}
+
+	restarted, err := gm.NewHost(b.f, profile(t, nil), gm.Image{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := restarted.SetRoute(0, []byte{fabric.RouteByte(-1)}); err != nil {
+		t.Fatal(err)
+	}
+	b.hosts[1] = restarted
+	got = inbox(t, b, 2)
+	packet(2, after, 1, 0, "after")
+	packet(2, after, 2, 0, "after")
+	packet(2, 0, 1, 0, "after")
+	packet(2, p.number(b, 2), 2, 0, "afresh")
+	if fmt.Sprint(*got) != "[afresh]" {
+		t.Errorf("%q have come to the node that has been restarted", *got)
+	}
+}
+
+// TestLateAnswers has answers come that belong to a program or a session before, or that come twice: no message counts as
+// delivered by them, and none is sent again.
+func TestLateAnswers(t *testing.T) {
+	t.Parallel()
+	b := star(t, 2, profile(t, nil), gm.Image{})
+	p := newPeer(t, b)
+	src, err := b.hosts[1].Open(2, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var results []error
+	if err := src.Send(b.hosts[1].Register(make([]byte, 8)), 0, 8, gm.Low, 0, 2, func(err error) { results = append(results, err) }); err != nil {
+		t.Fatal(err)
+	}
+	step := func() gm.Header {
+		b.RunUntil(b.Now() + 100*vtime.Microsecond)
+		return p.got[len(p.got)-1]
+	}
+	asks := step()
+	if asks.TargetConn != 0 || asks.SenderConn == 0 || len(p.got) != 1 {
+		t.Fatalf("the node does not ask for a number by one packet: %+v", p.got)
+	}
+	answer := gm.Header{Kind: gm.NACKOpen, TargetConn: asks.SenderConn, SenderConn: 5, Session: asks.Session}
+	p.send(answer, "")
+	data := step()
+	if data.TargetConn != 5 || data.Session == asks.Session {
+		t.Fatalf("with its number the node sends %+v", data)
+	}
+	late := func(change func(*gm.Header)) {
+		h := gm.Header{Kind: gm.ACK, TargetConn: data.SenderConn, SenderConn: 5, Session: data.Session, Sequence: 1}
+		change(&h)
+		p.send(h, "")
+	}
+	p.kinds()
+	p.send(answer, "")
+	late(func(h *gm.Header) { h.Session = asks.Session })
+	late(func(h *gm.Header) { h.TargetConn++ })
+	late(func(h *gm.Header) { h.SenderConn++ })
+	late(func(h *gm.Header) { h.Sequence++ })
+	late(func(h *gm.Header) { h.Kind = gm.NACKOpen })
+	late(func(h *gm.Header) { h.Kind, h.SenderConn, h.Session = gm.NACKOpen, 6, asks.Session })
+	b.RunUntil(b.Now() + 500*vtime.Microsecond)
+	if n := b.hosts[1].Counts(); len(results) > 0 || len(p.got) > 0 || n.Unknown != 7 {
+		t.Errorf("the message is reported as %v, %+v come again: %+v", results, p.got, n)
+	}
+	late(func(*gm.Header) {})
+	b.RunUntil(vtime.Second)
+	if fmt.Sprint(results) != "[<nil>]" {
+		t.Errorf("the message is reported as %v", results)
+	}
+}
+
 // TestRefusedTwice sends a packet twice whose port is closed, and open when it comes again: it stays refused, since the sender
 // sends all that was behind it in another session.
 func TestRefusedTwice(t *testing.T) {
 	t.Parallel()
 	b := star(t, 2, profile(t, nil), gm.Image{})
-	var got []string
-	open := func(n int) {
-		port, err := b.hosts[1].Open(n, func(m *gm.Message) { got = append(got, string(m.Data)) })
-		if err != nil {
-			t.Fatal(err)
-		}
-		in := b.hosts[1].Register(make([]byte, 64))
-		for i := range 4 {
-			if err := port.Provide(in, 8*i, 3, gm.Low); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	open(3)
+	p, third := newPeer(t, b), inbox(t, b, 3)
+	id := p.number(b, 1)
 	packet := func(port uint8, session, sequence uint16, payload string) {
-		h := gm.Header{
-			Kind: gm.Data, First: true, Last: true, Class: 3, Target: 1, TargetPort: port << 1,
-			Session: session, Sequence: sequence, Length: uint16(len(payload)),
-		}
-		b.hosts[0].SendMapping(fabric.Packet{Head: append(h.Append([]byte{fabric.RouteByte(1)}), payload...)})
+		p.message(port, gm.Header{Session: session, Sequence: sequence, SenderConn: 1, TargetConn: id}, payload)
 	}
-	b.do(vtime.Millisecond, func() { packet(2, 7, 0, "down") })
-	b.do(2*vtime.Millisecond, func() { open(2) })
-	b.do(3*vtime.Millisecond, func() { packet(2, 7, 0, "down"); packet(3, 7, 1, "next"); packet(3, 8, 0, "next") })
+	packet(127, 6, 0, "nobody")
+	packet(2, 7, 0, "closed")
+	b.RunUntil(3 * vtime.Millisecond)
+	second := inbox(t, b, 2)
+	packet(2, 7, 0, "closed")
+	packet(3, 7, 1, "behind")
+	packet(3, 8, 0, "behind")
 	b.RunUntil(vtime.Second)
-	if fmt.Sprint(got) != "[next]" {
-		t.Errorf("%v", got)
+	if n := b.hosts[1].Counts(); len(*second) > 0 || fmt.Sprint(*third) != "[behind]" || n.NoBuffer != 3 {
+		t.Errorf("%v, %v: %+v", *second, *third, n)
 	}
 }
 
-// TestLateOpen has a NACK come that says that the session is not known, though it is: it was sent before the packet came that has
-// begun it. Nothing comes twice.
-func TestLateOpen(t *testing.T) {
+// TestRejected sends messages of sizes that a port does not accept, among others; and packets of a message that is longer than its
+// first packet says: the sender is told that they are refused, and no buffer is lost.
+func TestRejected(t *testing.T) {
 	t.Parallel()
 	b := star(t, 2, profile(t, nil), gm.Image{})
-	f := newFlow(t, b.hosts[0], b.hosts[1], 2, 20, 10, 4096)
-	b.do(vtime.Millisecond, f.start)
-	b.do(vtime.Millisecond+6*vtime.Microsecond, func() { // the first message is on its way, and has not been acknowledged
-		h := gm.Header{Kind: gm.NACKOpen, Target: 0, Sender: 1, Session: 1, SenderConn: 1}
-		b.hosts[1].SendMapping(fabric.Packet{Head: h.Append([]byte{fabric.RouteByte(-1)})})
+	f := newFlow(t, b.hosts[0], b.hosts[1], 2, 20, 10)
+	src, err := b.hosts[0].Open(3, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dst, err := b.hosts[1].Open(3, func(m *gm.Message) { t.Errorf("%d B have been delivered", len(m.Data)) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := b.hosts[0].Register(make([]byte, 5000))
+	var results []error
+	if err := errors.Join(dst.SetAcceptableSizes(gm.Low, 1<<3), dst.Provide(b.hosts[1].Register(make([]byte, 1<<13)), 0, 13, gm.Low)); err != nil {
+		t.Fatal(err)
+	}
+	b.do(vtime.Millisecond, func() {
+		f.start()
+		for _, size := range []int{1, 4, 9, 5000} {
+			if err := src.Send(out, 0, size, gm.Low, 1, 3, func(err error) { results = append(results, err) }); err != nil {
+				t.Fatal(err)
+			}
+		}
 	})
 	b.RunUntil(vtime.Second)
 	f.finished()
-	if n := b.hosts[1].Counts(); n.Duplicate == 0 {
-		t.Errorf("the NACK came too late, or nothing has been sent again: %+v %+v", n, b.hosts[0].Counts())
+	if r := gm.ErrRejected; fmt.Sprint(results) != fmt.Sprint([]error{r, r, r, r}) {
+		t.Errorf("the messages are reported as %v", results)
+	}
+
+	b = star(t, 2, profile(t, nil), gm.Image{})
+	p, got := newPeer(t, b), inbox(t, b, 2)
+	id := p.number(b, 1)
+	h := gm.Header{Kind: gm.Data, First: true, Class: 3, TargetPort: 2 << 1, SenderConn: 1, TargetConn: id, Session: 1}
+	p.kinds()
+	for i := range 9 { // as many as there are buffers, and one
+		p.send(h, "12345")
+		h.First, h.Sequence = false, 1
+		p.send(h, "too long")
+		h.First, h.Sequence = true, 0
+		h.Session++
+		b.RunUntil(b.Now() + vtime.Millisecond)
+		if kinds := p.kinds(); kinds[len(kinds)-1] != gm.NACKReject {
+			t.Fatalf("message %d is answered by %v", i, kinds)
+		}
+	}
+	p.message(2, gm.Header{SenderConn: 1, TargetConn: id, Session: h.Session}, "12345")
+	b.RunUntil(vtime.Second)
+	if fmt.Sprint(*got) != "[12345]" {
+		t.Errorf("%q have come", *got)
+	}
+}
+
+// TestNoBuffer sends messages for which there is never a receive buffer: the sender is told so in the end, and then nothing
+// happens any more.
+func TestNoBuffer(t *testing.T) {
+	t.Parallel()
+	b := star(t, 2, profile(t, func(p *gm.Profile) { p.GM.Patience = vtime.Second }), gm.Image{})
+	src, err := b.hosts[0].Open(2, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.hosts[1].Open(2, nil); err != nil {
+		t.Fatal(err)
+	}
+	var results []error
+	out := b.hosts[0].Register(make([]byte, 10000))
+	for _, size := range []int{1, 10000} {
+		if err := src.Send(out, 0, size, gm.Low, 1, 2, func(err error) { results = append(results, err) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.RunUntil(5 * vtime.Second)
+	if e := gm.ErrNoBuffer; fmt.Sprint(results) != fmt.Sprint([]error{e, e}) {
+		t.Fatalf("the messages are reported as %v", results)
+	}
+	before := b.Events()
+	if err := b.Run(); err != nil || b.Events() != before {
+		t.Errorf("%d more events, %v", b.Events()-before, err)
+	}
+}
+
+// TestRouteTaken takes the route of messages away that wait to be sent: nothing leaves without a route. With another route
+// they arrive, and without one they fail, and so does one that is sent then.
+func TestRouteTaken(t *testing.T) {
+	t.Parallel()
+	for name, back := range map[string]bool{"for a while": true, "for ever": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := star(t, 2, profile(t, func(p *gm.Profile) { p.GM.Tries = 5 }), gm.Image{})
+			f := newFlow(t, b.hosts[0], b.hosts[1], 2, 40, 10, 8192)
+			b.do(vtime.Millisecond, f.start)
+			b.do(vtime.Millisecond+300*vtime.Microsecond, func() {
+				if err := b.hosts[0].SetRoute(1); err != nil {
+					t.Error(err)
+				}
+			})
+			if back {
+				b.do(5*vtime.Millisecond, func() {
+					if err := b.hosts[0].SetRoute(1, []byte{fabric.RouteByte(1)}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			b.RunUntil(vtime.Second)
+			if n := b.f.Counts(); n.NoRoute > 0 {
+				t.Errorf("%d packets have left without a route", n.NoRoute)
+			}
+			if back {
+				f.finished()
+			} else if f.done != 40 || f.failed+len(f.got) != 40 || f.failed == 0 || f.why != gm.ErrNoRoute {
+				t.Errorf("%d of 40 messages have come, %d have failed with %v", len(f.got), f.failed, f.why)
+			}
+			if err := b.Run(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestStopped puts another program on a NIC in the middle of transfers, many times: the program before does nothing any more, and
+// messages that are sent then arrive.
+func TestStopped(t *testing.T) {
+	t.Parallel()
+	for us := vtime.Time(1000); us < 1400; us += 23 {
+		b := star(t, 3, profile(t, nil), gm.Image{ITB: true})
+		f, g := newFlow(t, b.hosts[1], b.hosts[0], 2, 40, 10, 5000), newFlow(t, b.hosts[2], b.hosts[1], 3, 40, 10, 5000)
+		b.do(vtime.Millisecond, func() { f.start(); g.start() })
+		b.RunUntil(us * vtime.Microsecond)
+		before := b.hosts[1].Counts()
+		restarted, err := gm.NewHost(b.f, profile(t, nil), gm.Image{ITB: true}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, to := range []int{0, 2} {
+			if err := restarted.SetRoute(to, []byte{fabric.RouteByte(to - 1)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		g.src.Close()
+		x, y := newFlow(t, b.hosts[0], restarted, 4, 10, 10, 5000), newFlow(t, restarted, b.hosts[2], 5, 10, 10, 5000)
+		b.RunUntil(b.Now() + 300*vtime.Microsecond)
+		x.start()
+		y.start()
+		b.RunUntil(vtime.Second)
+		x.finished()
+		y.finished()
+		if now := b.hosts[1].Counts(); now != before {
+			t.Errorf("the program before has gone on: %+v, then %+v", before, now)
+		}
 	}
 }
 

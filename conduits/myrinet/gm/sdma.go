@@ -27,8 +27,12 @@ func (g *Program) takeToken() {
 	g.offer(c)
 }
 
-// offer has SDMA look at a connection that may have something to send.
+// offer has SDMA look at a connection that may have something to send. Messages without a route wait for one until their
+// tries are over.
 func (g *Program) offer(c *connection) {
+	if _, set := c.timer.Set(); !set && c.tokens.Len() > 0 && g.routes[c.node] == nil {
+		c.restart(g.profile.GM.Resend)
+	}
 	if !c.queued && c.mayIssue() {
 		c.queued = true
 		g.sendable.Push(c)
@@ -50,7 +54,7 @@ func (g *Program) mayFetch() {
 func (g *Program) fetch() {
 	c, _ := g.sendable.Pop()
 	c.queued = false
-	if !c.mayIssue() { // an ACK or NACK has come meanwhile
+	if !c.mayIssue() { // an ACK or NACK has come meanwhile, or the route has been taken away
 		g.offer(c)
 		return
 	}

@@ -35,11 +35,9 @@ func (g *Program) pick() {
 // sendControl sends an ACK or a NACK.
 func (g *Program) sendControl() {
 	c, _ := g.controls.Pop()
-	h := Header{
-		Kind: c.control, Last: c.wait, Target: uint32(c.node), Session: c.answers, Sequence: c.expected, Sender: uint32(g.id),
-		TargetConn: c.known, SenderConn: g.self,
-	}
-	c.control = 0
+	h := c.control
+	h.Target, h.Sender, h.Sequence = uint32(c.node), uint32(g.id), c.expected
+	c.control = Header{}
 	route := g.routes[c.node]
 	if route == nil {
 		g.choose() // the route has been taken away: the node will ask again
@@ -77,6 +75,9 @@ func (g *Program) Sent(*fabric.Sending, int) {}
 
 // Gone implements fabric.NIC: the send DMA is through.
 func (g *Program) Gone(*fabric.Sending) {
+	if g.heir != nil {
+		g.heir.nic.CPU.Raise(evSend)
+	}
 	g.nic.Works(lanai.Send, false)
 	g.nic.CPU.Raise(evSent)
 }
@@ -111,7 +112,16 @@ func (g *Program) resend() {
 			continue
 		}
 		g.counts.TimeOuts++
-		if c.tries++; c.tries > g.profile.GM.Tries {
+		c.tries++
+		switch {
+		case c.waits && g.loop.Now()-c.blocked >= g.profile.GM.Patience:
+			c.fail(1, ErrNoBuffer)
+			g.offer(c)
+			continue
+		case c.tries > g.profile.GM.Tries && g.routes[c.node] == nil:
+			c.fail(c.tokens.Len(), ErrNoRoute)
+			continue
+		case c.tries > g.profile.GM.Tries:
 			c.fail(c.tokens.Len(), ErrUnreachable)
 			continue
 		}

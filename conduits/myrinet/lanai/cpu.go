@@ -36,6 +36,7 @@ type CPU struct {
 	handlers []Handler
 
 	pending uint32
+	halted  bool
 	state   state
 	running Event  // whose handler runs
 	then    func() // working: what the step under way leads to; deciding: as Spend says
@@ -93,11 +94,17 @@ func (c *CPU) Raise(e Event) {
 		panic(fmt.Sprintf("lanai: event %d, and the program has %d", e, len(c.handlers)))
 	}
 	c.pending |= 1 << e
-	if c.state == polling {
+	if c.state == polling && !c.halted {
 		c.advance(c.Instruction())
 		c.state, c.then = working, c.read
 		c.run()
 	}
+}
+
+// Halt stops the processor for ever, in the middle of what it does. No handler of the program calls it.
+func (c *CPU) Halt() {
+	c.halted, c.state = true, polling
+	c.timer.Stop()
 }
 
 // Pending tells whether the bit of an event is set.

@@ -45,15 +45,9 @@ func Library() *machine.Library { return machine.Built(files, "machines", nil) }
 
 // Load reads a NIC: a built-in one by name, or a user's own by path.
 func Load(name string) (*Profile, error) {
-	f, err := Library().Load(name)
-	if err != nil {
-		return nil, err
-	}
-	p := new(Profile)
-	if err := f.Decode(p); err != nil {
-		return nil, err
-	}
-	return p, p.Check(f)
+	return machine.Load(Library(), name, func(f *machine.File) (*Profile, error) {
+		return machine.Checked(f, func(p *Profile) error { return p.Check(f) })
+	})
 }
 
 // maxCount bounds counts in machine files.

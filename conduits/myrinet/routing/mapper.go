@@ -46,6 +46,9 @@ type Agent struct {
 	timer   *vtime.Timer // for an answer, the next round, or patience
 	mapper  string       // whom the routes are from; "" for nobody
 	entries []Entry
+	parts   []Entry // of a mapper that has not told all yet
+	heard   int     // how many parts these are
+	stopped bool
 
 	// A round of this host as the mapper.
 	round  *round
@@ -60,6 +63,7 @@ type Report struct {
 	Table    *Table
 	Asked    int      // packets that were sent, with repetitions
 	Missing  []string // hosts that have not acknowledged their routes
+	Lost     []string // hosts on the map of the round before that are not on this one
 	Err      error    // no table could be made; Table is nil then
 }
 
@@ -83,10 +87,14 @@ func NewAgent(loop *vtime.Loop, name string, s Settings, send func(fabric.Packet
 func (a *Agent) Label(_, _ uint64) string { return "mapper " + a.name }
 
 // Start has the host map the network, as far as no better one does.
-func (a *Agent) Start() { a.begin() }
+func (a *Agent) Start() {
+	a.stopped = false
+	a.begin()
+}
 
-// Stop ends all that the agent does by itself, as when the host is switched off.
+// Stop ends all that the agent does, until Start, as when the host is switched off: it does not answer either.
 func (a *Agent) Stop() {
+	a.stopped = true
 	a.abandon()
 	a.timer.Stop()
 }
@@ -113,7 +121,7 @@ func (a *Agent) Fire(_, _ uint64) {
 // one that it does not understand, which is to be dropped.
 func (a *Agent) Receive(b []byte) error {
 	m, err := Decode(b)
-	if err != nil {
+	if err != nil || a.stopped {
 		return err
 	}
 	switch m.Kind {
@@ -124,9 +132,20 @@ func (a *Agent) Receive(b []byte) error {
 		if m.From > a.name {
 			return nil // of a mapper that has not heard yet of this better one
 		}
+		if m.Part == 0 {
+			a.parts, a.heard = nil, 0
+		}
+		switch {
+		case m.Part > a.heard:
+			return nil // a part before has not come
+		case m.Part == a.heard:
+			a.parts, a.heard = append(a.parts, m.Entries...), a.heard+1
+			if m.More == 0 {
+				a.install(m.From, a.parts)
+			}
+		}
 		a.reply(&m, Taken)
 		a.meet(m.From)
-		a.install(m.From, m.Entries)
 	default:
 		a.answered(&m)
 	}
@@ -282,6 +301,13 @@ func (a *Agent) work(r *round, yield func(request) bool) {
 		report.Missing = a.distribute(report.Table, ask)
 	}
 	report.Asked = r.sent
+	if a.last.Topology != nil {
+		for _, name := range a.last.Topology.Hosts {
+			if _, there := report.Topology.Host(name); !there {
+				report.Lost = append(report.Lost, name)
+			}
+		}
+	}
 	a.last = report
 }
 
@@ -318,13 +344,33 @@ func (a *Agent) distribute(t *Table, ask func(request) answer) (missing []string
 			missing = append(missing, name)
 			continue
 		}
-		m := Message{Kind: Routes, From: a.name, Back: t.Bytes(back[0]), Entries: entries}
-		if got := ask(request{t.Bytes(there[0]), m, Taken}); !got.ok || got.from != name {
-			missing = append(missing, name)
+		parts := split(entries)
+		for i, part := range parts {
+			m := Message{Kind: Routes, From: a.name, Back: t.Bytes(back[0]), Part: i, More: len(parts) - 1 - i, Entries: part}
+			if got := ask(request{t.Bytes(there[0]), m, Taken}); !got.ok || got.from != name {
+				missing = append(missing, name)
+				break
+			}
 		}
 	}
 	slices.SortFunc(missing, strings.Compare)
 	return missing
+}
+
+// partSize is about how many bytes of routes a message has, so that it fits into a NIC's buffer and is not long under way.
+const partSize = 1024
+
+// split divides the routes of a host among messages; there is one at least.
+func split(entries []Entry) (parts [][]Entry) {
+	size, first := 0, 0
+	for i := range entries {
+		n := len(entries[i].append(nil))
+		if size += n; size > partSize && i > first {
+			parts = append(parts, entries[first:i])
+			first, size = i, n
+		}
+	}
+	return append(parts, entries[first:])
 }
 
 // entries returns the routes of a host as they are told.

@@ -2,6 +2,8 @@ package routing_test
 
 import (
 	"bytes"
+	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -345,7 +347,8 @@ func TestNewAgent(t *testing.T) {
 var messages = []routing.Message{
 	{Kind: routing.Probe, Serial: 7, From: "h0"},
 	{Kind: routing.Scout, Serial: 1 << 30, From: "h1", Back: []byte{0x81, 0xbf}},
-	{Kind: routing.Routes, From: "x", Back: []byte{0x80}, Entries: []routing.Entry{
+	{Kind: routing.Routes, From: "x", Back: long(300), Part: 2, More: 1, Entries: []routing.Entry{
+		{To: "far", Legs: [][]byte{long(400)}},
 		{To: "a", Legs: [][]byte{{0x81}}},
 		{To: "b", Legs: [][]byte{{0x81, 0x82}, {0x83}}, Transit: []string{"a"}},
 	}},
@@ -372,6 +375,133 @@ func TestMessage(t *testing.T) {
 		}
 	}
 }
+
+// TestDecode gives what no mapper sends: it is refused.
+func TestDecode(t *testing.T) {
+	t.Parallel()
+	entry := func(e routing.Entry) routing.Message {
+		return routing.Message{Kind: routing.Routes, From: "x", Entries: []routing.Entry{{To: "a", Legs: [][]byte{{0x81}}}, e}}
+	}
+	for what, m := range map[string]routing.Message{
+		"a kind":         {Kind: routing.Taken + 1, From: "x"},
+		"a name":         {Kind: routing.Probe, From: "a b"},
+		"a way back":     {Kind: routing.Scout, From: "x", Back: []byte{0x81, 0x01}},
+		"no way":         entry(routing.Entry{To: "b"}),
+		"an empty leg":   entry(routing.Entry{To: "b", Legs: [][]byte{{0x81}, {}}, Transit: []string{"c"}}),
+		"a leg":          entry(routing.Entry{To: "b", Legs: [][]byte{{0x81, 0x41}}}),
+		"unused bits":    entry(routing.Entry{To: "b", Legs: [][]byte{{0xc1}}}),
+		"a target":       entry(routing.Entry{To: "", Legs: [][]byte{{0x81}}}),
+		"a transit host": entry(routing.Entry{To: "b", Legs: [][]byte{{0x81}, {0x81}}, Transit: []string{"/"}}),
+	} {
+		if got, err := routing.Decode(m.Append(nil)); err == nil {
+			t.Errorf("%s: %+v", what, got)
+		}
+	}
+}
+
+// TestMapperParts has hosts with long names on a long line: their routes together are longer under way than the time that a mapper
+// waits for an answer, and all are told.
+func TestMapperParts(t *testing.T) {
+	t.Parallel()
+	topo, err := fabric.Shape{Hosts: 5}.Line(12)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range topo.Hosts {
+		topo.Hosts[i] = strings.Repeat("n", 50) + topo.Hosts[i]
+	}
+	m := newMapped(t, topo, routing.Settings{Timeout: 20 * vtime.Microsecond}, nil)
+	m.hosts[0].agent.Start()
+	r := m.round(t, 0)
+	if r.Err != nil || len(r.Missing) > 0 {
+		t.Fatalf("%v, no answer from %v", r.Err, r.Missing)
+	}
+	for i, h := range m.hosts {
+		if n := len(h.agent.Entries()); n != len(topo.Hosts)-1 || h.news != 1 {
+			t.Errorf("host %d has %d routes, by %d changes", i, n, h.news)
+		}
+	}
+}
+
+// TestMapperStopped stops an agent: it does nothing any more, whatever comes, until it is started again.
+func TestMapperStopped(t *testing.T) {
+	t.Parallel()
+	topo, err := fabric.Shape{Hosts: 2}.Line(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newMapped(t, topo, routing.Settings{}, nil)
+	for _, h := range m.hosts {
+		h.agent.Start()
+	}
+	m.round(t, 0)
+	m.hosts[1].agent.Stop()
+	news := m.hosts[1].news
+	r := m.round(t, 0)
+	if m.hosts[1].news != news || fmt.Sprint(r.Lost) != "[h1]" || len(r.Topology.Hosts) != 3 {
+		t.Errorf("a host that is stopped has news: %v; lost are %v of the map, which has %v", m.hosts[1].news != news, r.Lost, r.Topology.Hosts)
+	}
+	m.hosts[0].agent.Stop()
+	for h := 2; h < 4; h++ {
+		m.hosts[h].agent.Stop()
+	}
+	asked := m.f.Counts()
+	m.RunUntil(m.Now() + 20*vtime.Second)
+	if now := m.f.Counts(); now != asked {
+		t.Errorf("agents that are stopped go on: %+v, then %+v", asked, now)
+	}
+	m.hosts[1].agent.Start()
+	m.hosts[2].agent.Start()
+	if r := m.round(t, 1); fmt.Sprint(r.Topology.Hosts) != "[h1 h2]" {
+		t.Errorf("the map has %v", r.Topology.Hosts)
+	}
+}
+
+// TestMapperBusy has hosts and links fail and come back while several hosts map. When that has ended, one mapper is left and its
+// next map is the network.
+func TestMapperBusy(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(4) {
+		topo, err := fabric.Shape{Hosts: 2}.Random(5, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := newMapped(t, topo, routing.Settings{Interval: 5 * vtime.Millisecond, Patience: 200 * vtime.Millisecond, Options: routing.Options{Root: -1}}, nil)
+		for _, h := range m.hosts {
+			h.agent.Start()
+		}
+		chance := rand.New(rand.NewPCG(seed, 0))
+		down := map[fabric.End]bool{}
+		for range 60 {
+			m.RunUntil(m.Now() + vtime.Time(chance.Int64N(int64(3*vtime.Millisecond))))
+			switch e := topo.Links[chance.IntN(len(topo.Links))].Ends[0]; {
+			case down[e]:
+				m.f.RepairLink(e)
+				delete(down, e)
+			default:
+				m.f.FailLink(e)
+				down[e] = true
+			}
+		}
+		for e := range down {
+			m.f.RepairLink(e)
+		}
+		m.RunUntil(m.Now() + vtime.Second)
+		m.round(t, 0)
+		r := m.round(t, 0)
+		alike(t, topo.About, r.Topology, topo)
+		for i, h := range m.hosts {
+			if h.agent.Mapper() != topo.Hosts[0] || len(h.agent.Entries()) != len(topo.Hosts)-1 {
+				t.Errorf("seed %d: the mapper of %s is %q, it has %d routes", seed, topo.Hosts[i], h.agent.Mapper(), len(h.agent.Entries()))
+			}
+		}
+		if len(r.Missing) > 0 || len(r.Lost) > 0 {
+			t.Errorf("seed %d: no answer from %v, lost are %v", seed, r.Missing, r.Lost)
+		}
+	}
+}
+
+func long(n int) []byte { return bytes.Repeat([]byte{0x81}, n) }
 
 func FuzzDecode(f *testing.F) {
 	for _, m := range messages {

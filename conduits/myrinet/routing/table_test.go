@@ -2,6 +2,7 @@ package routing_test
 
 import (
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -10,28 +11,15 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/routing"
 )
 
-// figure1 is the ring of figure 1 of Coll et al.: switches 0, 4, 6, 1, 2 and back to 0, with a host each.
+// figure1 is the ring of figure 1 of Coll et al.
 func figure1(t testing.TB) *fabric.Topology {
 	t.Helper()
-	topo, err := fabric.Parse("figure 1", `
-switch 0 8 SAN
-switch 1 8 SAN
-switch 2 8 SAN
-switch 3 8 SAN
-switch 4 8 SAN
-switch 5 8 SAN
-switch 6 8 SAN
-link 0:1 4:0
-link 4:1 6:0
-link 6:1 1:0
-link 1:1 2:0
-link 2:1 0:0
-host h0 0:7
-host h1 1:7
-host h2 2:7
-host h4 4:7
-host h6 6:7
-`)
+	file, err := os.Open("testdata/figure1.topology")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	topo, err := fabric.Read(file.Name(), file)
 	if err != nil {
 		t.Fatal(err)
 	}

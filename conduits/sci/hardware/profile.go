@@ -144,21 +144,14 @@ func Library() *machine.Library {
 }
 
 // Load reads a machine: a built-in one by name, or a user's own by path.
-func Load(name string) (*Profile, error) {
-	f, err := Library().Load(name)
-	if err != nil {
-		return nil, err
-	}
-	return NewProfile(f)
-}
+func Load(name string) (*Profile, error) { return machine.Load(Library(), name, NewProfile) }
 
 // NewProfile returns the profile of a machine file that has been read.
 func NewProfile(f *machine.File) (*Profile, error) {
-	p := &Profile{File: f}
-	if err := f.Decode(p); err != nil {
-		return nil, err
-	}
-	return p, p.check()
+	return machine.Checked(f, func(p *Profile) error {
+		p.File = f
+		return p.check()
+	})
 }
 
 // check refuses values for which the model has no meaning.
