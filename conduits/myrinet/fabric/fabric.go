@@ -61,11 +61,11 @@ func (f *Fabric) addChannel(from, to End, delay vtime.Time) {
 	c := &channel{index: len(f.channels), ends: [2]End{from, to}, delay: delay, last: -1}
 	c.pump = pump{f: f, step: f.period, to: c}
 	c.out.known = c.store[:0]
-	c.timer = f.loop.NewTimer(f, uint64(c.index), senderEvent)
+	c.timer = f.loop.NewTimer(c, uint64(c.index), senderEvent)
 	c.sink = &pump{f: f, step: f.period}
 	c.sink.out.known = c.sink.store[:0]
-	c.sink.timer = f.loop.NewTimer(f, uint64(c.index), sinkEvent)
-	c.head = f.loop.NewTimer(f, uint64(c.index), headEvent)
+	c.sink.timer = f.loop.NewTimer(c, uint64(c.index), sinkEvent)
+	c.head = f.loop.NewTimer(c, uint64(c.index), headEvent)
 	for i, e := range c.ends {
 		if !e.Host {
 			c.kinds[i] = f.topology.Switches[e.Index].Ports[e.Port]
@@ -114,22 +114,21 @@ const (
 
 var events = [...]string{"sender", "sink", "head"}
 
-// Label names an event in traces.
-func (f *Fabric) Label(channel, event uint64) string {
-	c := f.channels[channel]
-	return fmt.Sprintf("%s>%s %s", f.topology.EndName(c.ends[0]), f.topology.EndName(c.ends[1]), events[event])
+// Label names an event of a channel in traces.
+func (c *channel) Label(_, event uint64) string {
+	t := c.f.topology
+	return fmt.Sprintf("%s>%s %s", t.EndName(c.ends[0]), t.EndName(c.ends[1]), events[event])
 }
 
-// Fire lets an event of a channel happen.
-func (f *Fabric) Fire(channel, event uint64) {
-	c := f.channels[channel]
+// Fire lets an event of a channel happen. The number of the channel is for traces alone.
+func (c *channel) Fire(_, event uint64) {
 	switch event {
 	case senderEvent:
 		c.fire()
 	case sinkEvent:
 		c.sink.fire()
 	case headEvent:
-		f.look(c)
+		c.f.look(c)
 	}
 }
 

@@ -194,7 +194,7 @@ func (s *Sending) Abort() {
 	c.cut(now)
 	c.trim(c.out.next)
 	c.pump.end = c.out.next
-	c.fresh = true
+	c.news = other
 	c.replan()
 }
 
