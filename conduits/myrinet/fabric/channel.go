@@ -113,8 +113,12 @@ func (c *channel) crossing(from vtime.Time) (vtime.Time, bool) {
 func (c *channel) crossingStop(from vtime.Time) (vtime.Time, bool) {
 	limit := c.f.slack.stop
 	r := c.reader
-	if r != nil && c.flows(from) {
-		return 0, false
+	if r == nil {
+		at, ok := c.out.when(c.drained + limit - 1)
+		return max(from, at+c.delay), ok
+	}
+	if at, ok, found := c.crossingSteady(from, limit); found {
+		return at, ok
 	}
 	drained := c.drainedAt(from)
 	for n := drained + limit - 1; ; {
@@ -123,9 +127,6 @@ func (c *channel) crossingStop(from vtime.Time) (vtime.Time, bool) {
 			return 0, false
 		}
 		at = max(from, at+c.delay)
-		if r == nil {
-			return at, true
-		}
 		if drained = c.drainedAt(at); n+1-drained >= limit {
 			return at, true
 		}
@@ -140,15 +141,31 @@ func (c *channel) crossingStop(from vtime.Time) (vtime.Time, bool) {
 	}
 }
 
-// flows reports whether, as far as is known, all that comes leaves without a break, and no slower than it comes: then
-// the level does not rise, so that it does not reach a threshold that it is below.
-func (c *channel) flows(from vtime.Time) bool {
-	i, j := len(c.out.known)-1, len(c.reader.out.known)-1
-	if i < 0 || j < 0 {
-		return false
+// crossingSteady is crossingStop where bytes leave without a break, and no slower than they can come, from a time on until
+// none is known to leave any more; else it reports that it has not found out. Then the level does not rise meanwhile, but
+// before the first byte leaves and after the last.
+func (c *channel) crossingSteady(from vtime.Time, limit int64) (at vtime.Time, ok, found bool) {
+	r := c.reader
+	last := len(r.out.known) - 1
+	if last < 0 {
+		return 0, false, false
 	}
-	in, out := &c.out.known[i], &c.reader.out.known[j]
-	return out.end+c.reader.shift == in.end && out.at <= from && in.at+c.delay <= from && out.step <= in.step
+	out := &r.out.known[last]
+	if out.step > c.f.period {
+		return 0, false, false
+	}
+	if out.at > from {
+		if last > 0 && r.out.known[last-1].last() > from {
+			return 0, false, false
+		}
+		at, ok = c.out.when(out.first + r.shift + limit - 1)
+		if at += c.delay; !ok || at < out.at {
+			return max(from, at), ok, true
+		}
+	}
+	at, ok = c.out.when(out.end + r.shift + limit - 1)
+	at += c.delay
+	return max(from, at), ok, !ok || at >= out.last()
 }
 
 func (c *channel) crossingGo(from vtime.Time) (vtime.Time, bool) {
