@@ -13,8 +13,8 @@ type Timer struct {
 	a, b uint64
 
 	set    bool  // it is to fire, as due says
-	due    entry // when, and in which order among events of that time
 	queued bool  // an entry of the queue stands for it: next
+	due    entry // when, and in which order among events of that time
 	next   entry // not after due
 }
 
@@ -52,7 +52,9 @@ func (t *Timer) Set() (at Time, ok bool) { return t.due.at, t.set }
 // behind, and is recognised when it comes by not being t.next.
 func (t *Timer) push() {
 	q := &t.loop.queue
-	t.due.slot = timerEntry | q.put(event{to: expiry{t}})
+	slot := q.slot()
+	q.values[slot].to = expiry{t}
+	t.due.slot = timerEntry | slot
 	t.queued, t.next = true, t.due
 	q.entries.push(t.due)
 }

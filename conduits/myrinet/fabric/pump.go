@@ -97,19 +97,21 @@ func (p *pump) tell(now vtime.Time, how change) {
 // plan works out what leaves from now on as far as the supply is known, and reports whether that is something else
 // than before.
 func (p *pump) plan(now vtime.Time, supply change) change {
-	before, taken := p.out.next, false
-	if p.clear > now && supply == other {
-		p.before = append(p.before[:0], p.out.known...)
+	before, how := p.out.next, p.news
+	p.news = same
+	taken := p.clear > now && supply == other
+	if taken {
+		if !p.held { // else what is taken back does not come again
+			p.before = append(p.before[:0], p.out.known...)
+		}
 		p.cut(now)
 		taken = p.out.next < before
 	}
 	if p.busy && !p.held && p.out.next < p.end {
 		p.extend(now)
 	}
-	how := p.news
-	p.news = same
 	switch {
-	case taken && !p.out.continues(p.before):
+	case taken && (p.held || !p.out.continues(p.before)):
 		how = other
 	case p.out.next > before:
 		how = max(how, longer)
