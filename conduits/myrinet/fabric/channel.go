@@ -2,17 +2,20 @@ package fabric
 
 import (
 	"github.com/aqueduct-go/aqueduct/internal/fifo"
+	"github.com/aqueduct-go/aqueduct/internal/machine"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
 // channel is a cable in one direction, with its sender and with the slack buffer at its end.
 type channel struct {
-	pump          // the sender
-	index int     // 2*link + direction
-	ends  [2]End  // where it begins and ends
-	kinds [2]Kind // of the ports there
-	delay vtime.Time
-	dead  int // failures that it suffers from
+	pump              // the sender
+	index  int        // 2*link + direction
+	ends   [2]End     // where it begins and ends
+	kinds  [2]Kind    // of the ports there
+	delay  vtime.Time // of a byte along the cable
+	rate   machine.Rate
+	period vtime.Time // of a byte, at that rate
+	dead   int        // failures that it suffers from
 
 	// Where the channel begins at a switch: inputs whose packets wait for it, and who had it last.
 	queue uint32
@@ -63,7 +66,7 @@ func (c *channel) note(now vtime.Time) {
 		if c.stopping {
 			c.stats.Stops++
 		}
-		c.signals.Push(signal{c.next + c.delay + c.pump.f.period, c.stopping})
+		c.signals.Push(signal{c.next + c.delay + c.period, c.stopping})
 		c.next, c.nextSet = c.crossing(c.next)
 	}
 }
@@ -85,7 +88,7 @@ func (c *channel) signalled() (vtime.Time, bool) {
 	if c.signals.Len() > 0 {
 		return c.signals.At(0).at, true
 	}
-	return c.next + c.delay + c.f.period, c.nextSet
+	return c.next + c.delay + c.period, c.nextSet
 }
 
 // obey lets the signals that have come to the sender take effect.
@@ -134,7 +137,7 @@ func (c *channel) crossingStop(from vtime.Time) (vtime.Time, bool) {
 		// As long as bytes leave no slower than they come, the level does not rise.
 		i, j := c.out.find(n), r.out.find(drained-r.shift)
 		if n < c.out.next && i >= 0 && j >= 0 && drained-r.shift < r.out.next {
-			if in, out := &c.out.known[i], &r.out.known[j]; out.step <= in.step && out.at <= at {
+			if in, out := &c.out.known[i], &r.out.known[j]; out.step <= in.step && out.at <= at && in.at+c.delay <= at {
 				n = max(n, in.count(out.last()-c.delay))
 			}
 		}
@@ -151,7 +154,7 @@ func (c *channel) crossingSteady(from vtime.Time, limit int64) (at vtime.Time, o
 		return 0, false, false
 	}
 	out := &r.out.known[last]
-	if out.step > c.f.period {
+	if out.step > c.period {
 		return 0, false, false
 	}
 	if out.at > from {
@@ -247,7 +250,7 @@ func (c *channel) look(w *worm) vtime.Time {
 // absorb drains the first packet to nowhere.
 func (c *channel) absorb(w *worm) {
 	w.state = passing
-	c.sink.step, c.sink.held = c.f.period, false
+	c.sink.step, c.sink.held = c.period, false
 	c.sink.done = func() {}
 	c.drain(c.sink, w, 0)
 	c.sink.replan()
