@@ -115,6 +115,18 @@ func digits(s string) bool {
 	return s != ""
 }
 
+// IsUnit reports whether a unit is one of the kind of T, which is a type that fields of a machine may have.
+func IsUnit[T any](name string) bool { return units[name].kind == reflect.TypeFor[T]() }
+
+// Quantity returns a number in a unit of the kind of T, as it would be read from a file.
+func Quantity[T ~int | ~int64](number, unit string) (T, error) {
+	if !IsUnit[T](unit) {
+		return 0, fmt.Errorf("%q is not %s", unit, kindNames[reflect.TypeFor[T]()])
+	}
+	n, err := quantity(number, units[unit])
+	return T(n), err
+}
+
 // quantity returns text, in a unit, as a whole number of the smallest units of its kind.
 // Times, amounts and counts must be whole; rates, clocks and chances are rounded.
 func quantity(text string, u unit) (int64, error) {

@@ -37,8 +37,8 @@ type chunk struct {
 
 // add puts an entry into its bucket, which comes in the order of calls.
 func (b *buckets) add(e entry, base Time) {
-	level := (bits.Len64(uint64(e.at^base)|1) - 1) / digit
-	value := uint(e.at>>(level*digit)) % (1 << digit)
+	level := uint(bits.Len64(uint64(e.at^base)|1)-1) / digit
+	value := uint(e.at>>(level*digit%64)) % (1 << digit) // the shift is below 64, which spares a test
 	t := &b.at[level][value]
 	c := t.last
 	if c == nil {

@@ -84,13 +84,28 @@ func (q *entryQueue) first() (e *entry, ofRun bool) {
 
 // pop removes and returns the first entry of a queue that is not empty.
 func (q *entryQueue) pop() entry {
-	e, ofRun := q.first()
+	e, _ := q.popUntil(end)
+	return e
+}
+
+// popUntil is pop if the first entry is due until t; else it reports false.
+func (q *entryQueue) popUntil(t Time) (e entry, due bool) {
+	ofRun := true
+	var first *entry
+	if q.head < len(q.run) && len(q.near) == 0 { // mostly, and without a call
+		first = &q.run[q.head]
+	} else {
+		first, ofRun = q.first()
+	}
+	if first.at > t {
+		return entry{}, false
+	}
 	q.n--
 	if ofRun {
 		q.head++
-		return *e
+		return *first, true
 	}
-	return q.near.pop()
+	return q.near.pop(), true
 }
 
 // refill makes a run of the first bucket. One that is large and in no order is

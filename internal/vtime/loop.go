@@ -117,16 +117,13 @@ func (l *Loop) foreign(call string) string {
 // fire lets happen what an entry that has been taken from the queue stands for, unless that was
 // called off.
 func (l *Loop) fire(e entry) {
-	slot := e.slot
-	if slot&timerEntry != 0 {
-		var now bool
-		if slot, now = l.expire(e); !now {
-			return
-		}
+	if e.slot&timerEntry != 0 {
+		l.expire(e)
+		return
 	}
 	l.now = max(l.now, e.at)
 	l.fired++
-	ev := l.take(slot)
+	ev := l.take(e.slot)
 	if l.trace != nil {
 		l.traced(l.trace.event(l.now, &ev))
 	}
@@ -147,10 +144,11 @@ func (l *Loop) take(slot uint32) event {
 func (l *Loop) fireUntil(t Time) int {
 	before := l.fired
 	for q := &l.queue.entries; q.n > 0 && !l.over; {
-		if first, _ := q.first(); first.at > t {
+		e, due := q.popUntil(t)
+		if !due {
 			break
 		}
-		l.fire(q.pop())
+		l.fire(e)
 	}
 	return int(l.fired - before)
 }

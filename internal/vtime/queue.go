@@ -40,14 +40,21 @@ func (q *Queue[T]) next() (key uint64) {
 
 // put stores a value in a free slot.
 func (q *Queue[T]) put(v T) uint32 {
+	slot := q.slot()
+	q.values[slot] = v
+	return slot
+}
+
+// slot returns a free slot, whose value is to be set.
+func (q *Queue[T]) slot() uint32 {
 	last := len(q.free) - 1
 	if last < 0 {
-		q.values = append(q.values, v)
+		var none T
+		q.values = append(q.values, none)
 		return uint32(len(q.values) - 1)
 	}
 	slot := q.free[last]
 	q.free = q.free[:last]
-	q.values[slot] = v
 	return slot
 }
 

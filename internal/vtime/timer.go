@@ -13,8 +13,8 @@ type Timer struct {
 	a, b uint64
 
 	set    bool  // it is to fire, as due says
-	due    entry // when, and in which order among events of that time
 	queued bool  // an entry of the queue stands for it: next
+	due    entry // when, and in which order among events of that time
 	next   entry // not after due
 }
 
@@ -52,12 +52,14 @@ func (t *Timer) Set() (at Time, ok bool) { return t.due.at, t.set }
 // behind, and is recognised when it comes by not being t.next.
 func (t *Timer) push() {
 	q := &t.loop.queue
-	t.due.slot = timerEntry | q.put(event{to: expiry{t}})
+	slot := q.slot()
+	q.values[slot].to = expiry{t}
+	t.due.slot = timerEntry | slot
 	t.queued, t.next = true, t.due
 	q.entries.push(t.due)
 }
 
-// expiry is what the queue has of a timer.
+// expiry is what the queue has of a timer. It is a Target so that it fits an event.
 type expiry struct{ *Timer }
 
 // Fire lets the timer's target act.
@@ -66,24 +68,30 @@ func (x expiry) Fire(_, _ uint64) { x.to.Fire(x.a, x.b) }
 // timerEntry, set in the slot of an entry, marks an event that may be void.
 const timerEntry = 1 << 31
 
-// expire looks at a timer's entry that has come to the front of the queue, and
-// returns the slot of its event if that is to happen now. Else it empties the
-// slot.
-func (l *Loop) expire(e entry) (slot uint32, now bool) {
-	slot = e.slot &^ timerEntry
+// expire lets a timer's target act, if that is what its entry stands for, which has been taken from
+// the queue. One that was left behind by a Reset to an earlier time is void, and so is one of a timer that
+// was stopped. For a timer that was moved away another entry is queued.
+func (l *Loop) expire(e entry) {
+	slot := e.slot &^ timerEntry
 	ev := &l.queue.values[slot]
 	t := ev.to.(expiry).Timer
-	if t.queued && t.next == e { // not left behind by a Reset to an earlier time
+	ev.to = nil
+	l.queue.free = append(l.queue.free, slot)
+	if t.queued && t.next == e {
 		t.queued = false
-		if t.set && t.due.at == e.at && t.due.key == e.key {
-			t.set = false
-			ev.a, ev.b = t.a, t.b
-			return slot, true
-		}
 	}
-	l.take(slot)
-	if t.set && !t.queued { // it was moved away
+	if !t.set || t.queued {
+		return
+	}
+	if t.due.key != e.key { // no two entries have one key
 		t.push()
+		return
 	}
-	return 0, false
+	t.set = false
+	l.now = max(l.now, e.at)
+	l.fired++
+	if l.trace != nil {
+		l.traced(l.trace.event(l.now, &event{expiry{t}, t.a, t.b}))
+	}
+	t.to.Fire(t.a, t.b)
 }

@@ -2,17 +2,20 @@ package fabric
 
 import (
 	"github.com/aqueduct-go/aqueduct/internal/fifo"
+	"github.com/aqueduct-go/aqueduct/internal/machine"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
 // channel is a cable in one direction, with its sender and with the slack buffer at its end.
 type channel struct {
-	pump          // the sender
-	index int     // 2*link + direction
-	ends  [2]End  // where it begins and ends
-	kinds [2]Kind // of the ports there
-	delay vtime.Time
-	dead  int // failures that it suffers from
+	pump              // the sender
+	index  int        // 2*link + direction
+	ends   [2]End     // where it begins and ends
+	kinds  [2]Kind    // of the ports there
+	delay  vtime.Time // of a byte along the cable
+	rate   machine.Rate
+	period vtime.Time // of a byte, at that rate
+	dead   int        // failures that it suffers from
 
 	// Where the channel begins at a switch: inputs whose packets wait for it, and who had it last.
 	queue uint32
@@ -63,7 +66,7 @@ func (c *channel) note(now vtime.Time) {
 		if c.stopping {
 			c.stats.Stops++
 		}
-		c.signals.Push(signal{c.next + c.delay + c.pump.f.period, c.stopping})
+		c.signals.Push(signal{c.next + c.delay + c.period, c.stopping})
 		c.next, c.nextSet = c.crossing(c.next)
 	}
 }
@@ -85,7 +88,7 @@ func (c *channel) signalled() (vtime.Time, bool) {
 	if c.signals.Len() > 0 {
 		return c.signals.At(0).at, true
 	}
-	return c.next + c.delay + c.f.period, c.nextSet
+	return c.next + c.delay + c.period, c.nextSet
 }
 
 // obey lets the signals that have come to the sender take effect.
@@ -113,8 +116,12 @@ func (c *channel) crossing(from vtime.Time) (vtime.Time, bool) {
 func (c *channel) crossingStop(from vtime.Time) (vtime.Time, bool) {
 	limit := c.f.slack.stop
 	r := c.reader
-	if r != nil && c.flows(from) {
-		return 0, false
+	if r == nil {
+		at, ok := c.out.when(c.drained + limit - 1)
+		return max(from, at+c.delay), ok
+	}
+	if at, ok, found := c.crossingSteady(from, limit); found {
+		return at, ok
 	}
 	drained := c.drainedAt(from)
 	for n := drained + limit - 1; ; {
@@ -123,9 +130,6 @@ func (c *channel) crossingStop(from vtime.Time) (vtime.Time, bool) {
 			return 0, false
 		}
 		at = max(from, at+c.delay)
-		if r == nil {
-			return at, true
-		}
 		if drained = c.drainedAt(at); n+1-drained >= limit {
 			return at, true
 		}
@@ -133,22 +137,38 @@ func (c *channel) crossingStop(from vtime.Time) (vtime.Time, bool) {
 		// As long as bytes leave no slower than they come, the level does not rise.
 		i, j := c.out.find(n), r.out.find(drained-r.shift)
 		if n < c.out.next && i >= 0 && j >= 0 && drained-r.shift < r.out.next {
-			if in, out := &c.out.known[i], &r.out.known[j]; out.step <= in.step && out.at <= at {
+			if in, out := &c.out.known[i], &r.out.known[j]; out.step <= in.step && out.at <= at && in.at+c.delay <= at {
 				n = max(n, in.count(out.last()-c.delay))
 			}
 		}
 	}
 }
 
-// flows reports whether, as far as is known, all that comes leaves without a break, and no slower than it comes: then
-// the level does not rise, so that it does not reach a threshold that it is below.
-func (c *channel) flows(from vtime.Time) bool {
-	i, j := len(c.out.known)-1, len(c.reader.out.known)-1
-	if i < 0 || j < 0 {
-		return false
+// crossingSteady is crossingStop where bytes leave without a break, and no slower than they can come, from a time on until
+// none is known to leave any more; else it reports that it has not found out. Then the level does not rise meanwhile, but
+// before the first byte leaves and after the last.
+func (c *channel) crossingSteady(from vtime.Time, limit int64) (at vtime.Time, ok, found bool) {
+	r := c.reader
+	last := len(r.out.known) - 1
+	if last < 0 {
+		return 0, false, false
 	}
-	in, out := &c.out.known[i], &c.reader.out.known[j]
-	return out.end+c.reader.shift == in.end && out.at <= from && in.at+c.delay <= from && out.step <= in.step
+	out := &r.out.known[last]
+	if out.step > c.period {
+		return 0, false, false
+	}
+	if out.at > from {
+		if last > 0 && r.out.known[last-1].last() > from {
+			return 0, false, false
+		}
+		at, ok = c.out.when(out.first + r.shift + limit - 1)
+		if at += c.delay; !ok || at < out.at {
+			return max(from, at), ok, true
+		}
+	}
+	at, ok = c.out.when(out.end + r.shift + limit - 1)
+	at += c.delay
+	return max(from, at), ok, !ok || at >= out.last()
 }
 
 func (c *channel) crossingGo(from vtime.Time) (vtime.Time, bool) {
@@ -230,7 +250,7 @@ func (c *channel) look(w *worm) vtime.Time {
 // absorb drains the first packet to nowhere.
 func (c *channel) absorb(w *worm) {
 	w.state = passing
-	c.sink.step, c.sink.held = c.f.period, false
+	c.sink.step, c.sink.held = c.period, false
 	c.sink.done = func() {}
 	c.drain(c.sink, w, 0)
 	c.sink.replan()

@@ -11,7 +11,7 @@ import (
 // Constants are the times and sizes of a fabric, from a machine file.
 type Constants struct {
 	Link struct {
-		Rate  machine.Rate `machine:"rate"`  // of a byte
+		Rate  machine.Rate `machine:"rate"`  // of links that have none of their own
 		Metre vtime.Time   `machine:"metre"` // propagation along a metre of cable
 	} `machine:"link"`
 	Slack struct { // of every input port
@@ -61,7 +61,7 @@ func Decode(f *machine.File) (*Constants, error) {
 
 func (c *Constants) check() error {
 	switch s := &c.Slack; {
-	case c.period() < 1:
+	case c.Link.Rate.Time(1) < 1:
 		return fmt.Errorf("fabric: link.rate is more than a byte in a picosecond")
 	case c.Link.Metre > vtime.Second: // the delay of the longest cable must be a time
 		return fmt.Errorf("fabric: link.metre is more than a second")
@@ -71,12 +71,20 @@ func (c *Constants) check() error {
 	return nil
 }
 
-// period returns the time of a byte on a cable.
-func (c *Constants) period() vtime.Time { return c.Link.Rate.Time(1) }
+// rate returns the rate of a link.
+func (c *Constants) rate(l *Link) machine.Rate {
+	if l.Rate != 0 {
+		return l.Rate
+	}
+	return c.Link.Rate
+}
 
-// delay returns how long a cable of a length in centimetres is for a byte.
-func (c *Constants) delay(length int) vtime.Time {
-	return vtime.Time(length) * c.Link.Metre / 100
+// delay returns how long a byte is on the cable of a link.
+func (c *Constants) delay(l *Link) vtime.Time {
+	if l.Delay != 0 {
+		return l.Delay
+	}
+	return vtime.Time(l.Length) * c.Link.Metre / 100
 }
 
 // through returns the time of a switch between ports of two kinds.
@@ -92,11 +100,11 @@ func (c *Constants) through(in, out Kind) vtime.Time {
 
 // checkCable returns an error if a slack buffer cannot take what is under way on a cable when it sends STOP: what
 // arrives until the sender has heard of it, and what that has sent meanwhile.
-func (c *Constants) checkCable(length int) error {
-	p := c.period()
-	if need := c.Slack.Stop + int((2*c.delay(length)+p-1)/p) + 2; need > c.Slack.Size {
-		return fmt.Errorf("a cable of %d cm needs slack buffers of %d bytes that stop at %d; they have %d: shorten it, or change slack.size or slack.stop",
-			length, need, c.Slack.Stop, c.Slack.Size)
+func (c *Constants) checkCable(l *Link) error {
+	p := c.rate(l).Time(1)
+	if need := int64(c.Slack.Stop) + int64((2*c.delay(l)+p-1)/p) + 2; need > int64(c.Slack.Size) {
+		return fmt.Errorf("a cable of %d cm needs slack buffers of %d bytes that stop at %d, as a byte takes %v along it and one comes each %v; they have %d: shorten it, or change slack.size or slack.stop",
+			l.Length, need, c.Slack.Stop, c.delay(l), p, c.Slack.Size)
 	}
 	return nil
 }

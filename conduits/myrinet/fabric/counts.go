@@ -47,7 +47,7 @@ func (c *channel) traffic() Traffic {
 	c.obey(now)
 	l := c.stats
 	l.From, l.To = c.ends[0], c.ends[1]
-	l.Busy = vtime.Time(l.Bytes) * c.f.period
+	l.Busy = vtime.Time(l.Bytes) * c.period
 	if c.held {
 		l.Held += now - l.heldSince
 	}

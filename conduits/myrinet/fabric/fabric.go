@@ -13,7 +13,6 @@ type Fabric struct {
 	loop      *vtime.Loop
 	topology  *Topology
 	constants *Constants
-	period    vtime.Time // of a byte on a cable
 	memory    vtime.Time // for which streams are kept after they have passed
 	slack     struct{ stop, resume int64 }
 
@@ -35,7 +34,7 @@ func New(loop *vtime.Loop, t *Topology, c *Constants) (*Fabric, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	f := &Fabric{loop: loop, topology: t, constants: c, period: c.period(), chance: loop.Rand("myrinet/fabric: errors")}
+	f := &Fabric{loop: loop, topology: t, constants: c, chance: loop.Rand("myrinet/fabric: errors")}
 	f.slack.stop, f.slack.resume = int64(c.Slack.Stop), int64(c.Slack.Go)
 	for i := range t.Switches {
 		n := len(t.Switches[i].Ports)
@@ -47,25 +46,27 @@ func New(loop *vtime.Loop, t *Topology, c *Constants) (*Fabric, error) {
 	}
 	for i := range t.Links {
 		l := &t.Links[i]
-		if err := c.checkCable(l.Length); err != nil {
+		if err := c.checkCable(l); err != nil {
 			return nil, fmt.Errorf("fabric: link from %s to %s: %w", t.EndName(l.Ends[0]), t.EndName(l.Ends[1]), err)
 		}
-		f.addChannel(l.Ends[0], l.Ends[1], c.delay(l.Length))
-		f.addChannel(l.Ends[1], l.Ends[0], c.delay(l.Length))
-		f.memory = max(f.memory, 3*c.delay(l.Length)+8*f.period)
+		f.addChannel(l, 0)
+		f.addChannel(l, 1)
+		f.memory = max(f.memory, 3*c.delay(l)+8*c.rate(l).Time(1))
 	}
 	return f, nil
 }
 
-func (f *Fabric) addChannel(from, to End, delay vtime.Time) {
-	c := &channel{index: len(f.channels), ends: [2]End{from, to}, delay: delay, last: -1}
-	c.pump = pump{f: f, step: f.period, to: c}
+// addChannel adds a link in the direction from one of its ends.
+func (f *Fabric) addChannel(l *Link, end int) {
+	from, to, rate := l.Ends[end], l.Ends[1-end], f.constants.rate(l)
+	c := &channel{index: len(f.channels), ends: [2]End{from, to}, delay: f.constants.delay(l), rate: rate, period: rate.Time(1), last: -1}
+	c.pump = pump{f: f, step: c.period, to: c}
 	c.out.known = c.store[:0]
-	c.timer = f.loop.NewTimer(f, uint64(c.index), senderEvent)
-	c.sink = &pump{f: f, step: f.period}
+	c.timer = f.loop.NewTimer(c, uint64(c.index), senderEvent)
+	c.sink = &pump{f: f, step: c.period}
 	c.sink.out.known = c.sink.store[:0]
-	c.sink.timer = f.loop.NewTimer(f, uint64(c.index), sinkEvent)
-	c.head = f.loop.NewTimer(f, uint64(c.index), headEvent)
+	c.sink.timer = f.loop.NewTimer(c, uint64(c.index), sinkEvent)
+	c.head = f.loop.NewTimer(c, uint64(c.index), headEvent)
 	for i, e := range c.ends {
 		if !e.Host {
 			c.kinds[i] = f.topology.Switches[e.Index].Ports[e.Port]
@@ -114,22 +115,21 @@ const (
 
 var events = [...]string{"sender", "sink", "head"}
 
-// Label names an event in traces.
-func (f *Fabric) Label(channel, event uint64) string {
-	c := f.channels[channel]
-	return fmt.Sprintf("%s>%s %s", f.topology.EndName(c.ends[0]), f.topology.EndName(c.ends[1]), events[event])
+// Label names an event of a channel in traces.
+func (c *channel) Label(_, event uint64) string {
+	t := c.f.topology
+	return fmt.Sprintf("%s>%s %s", t.EndName(c.ends[0]), t.EndName(c.ends[1]), events[event])
 }
 
-// Fire lets an event of a channel happen.
-func (f *Fabric) Fire(channel, event uint64) {
-	c := f.channels[channel]
+// Fire lets an event of a channel happen. The number of the channel is for traces alone.
+func (c *channel) Fire(_, event uint64) {
 	switch event {
 	case senderEvent:
 		c.fire()
 	case sinkEvent:
 		c.sink.fire()
 	case headEvent:
-		f.look(c)
+		c.f.look(c)
 	}
 }
 

@@ -6,15 +6,20 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/aqueduct-go/aqueduct/internal/machine"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
 // Shape generates topologies. Switches are s0, s1 and so on, and hosts h0, h1 and so on, those of one switch in a
-// row. The hosts of a switch have its first ports. All ports are of one kind and all cables of one length.
+// row. The hosts of a switch have its first ports. All ports are of one kind, and all cables of one length, rate and delay.
 type Shape struct {
 	Hosts  int // of each switch; of a fat tree those of a switch at the bottom are its Arity instead
 	Ports  int // of each switch; 0: as many as are needed, and 8 at least
 	Kind   Kind
-	Length int // of cables in centimetres; 0: DefaultLength
+	Length int          // of cables in centimetres; 0: DefaultLength
+	Rate   machine.Rate // of cables; 0: that of the constants
+	Delay  vtime.Time   // of cables; 0: what the length takes
 }
 
 // DefaultPorts is how many ports a switch has when nothing else is said.
@@ -23,8 +28,8 @@ const DefaultPorts = 8
 // builder makes a topology of switches that are alike.
 type builder struct {
 	*Topology
-	length int
-	taken  []int // ports of each switch that have a cable
+	cable Link  // without ends
+	taken []int // ports of each switch that have a cable
 }
 
 // start returns a topology of n switches, with their hosts but no cables between them.
@@ -44,7 +49,7 @@ func (s Shape) start(n, hosts, between int, about string) (*builder, error) {
 		return nil, fmt.Errorf("fabric: %s needs %d ports for hosts and %d for switches; its switches have %d, and %d is the most",
 			about, hosts, between, ports, MaxPorts)
 	}
-	b := &builder{Topology: &Topology{About: about}, length: length, taken: make([]int, n)}
+	b := &builder{Topology: &Topology{About: about}, cable: Link{Length: length, Rate: s.Rate, Delay: s.Delay}, taken: make([]int, n)}
 	for i := range n {
 		b.AddSwitch("s"+strconv.Itoa(i), slices.Repeat([]Kind{s.Kind}, ports)...)
 	}
@@ -60,7 +65,7 @@ const maxSwitches = 1 << 14
 func (b *builder) hosts(s, n int) {
 	for range n {
 		h := b.AddHost("h" + strconv.Itoa(len(b.Hosts)))
-		b.Connect(HostEnd(h), b.port(s), b.length)
+		b.connect(HostEnd(h), b.port(s))
 	}
 }
 
@@ -70,9 +75,15 @@ func (b *builder) port(s int) End {
 	return SwitchEnd(s, b.taken[s]-1)
 }
 
+func (b *builder) connect(x, y End) {
+	l := b.cable
+	l.Ends = [2]End{x, y}
+	b.Links = append(b.Links, l)
+}
+
 func (b *builder) join(s, t int) {
 	e := b.port(s)
-	b.Connect(e, b.port(t), b.length)
+	b.connect(e, b.port(t))
 }
 
 // Line returns n switches in a row.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
+	"github.com/aqueduct-go/aqueduct/internal/machine"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -49,6 +50,7 @@ type naivePump struct {
 	id          int
 	from, to    fabric.End
 	delay, step vtime.Time
+	period      vtime.Time // of a byte of the link
 	sink        *naivePump // at the end of the channel; for a sink nil
 	near        *naivePump // channel whose buffer is drained; nil: memory
 	worm        *naiveWorm // that is drained
@@ -80,11 +82,18 @@ func newNaive(topo *fabric.Topology, c *fabric.Constants, take []vtime.Time) *na
 	n := &naive{c: c, topo: topo, log: make([][]event, len(topo.Hosts))}
 	for _, l := range topo.Links {
 		for d := range 2 {
-			p := &naivePump{id: len(n.pumps), from: l.Ends[d], to: l.Ends[1-d], step: c.Link.Rate.Time(1),
+			p := &naivePump{id: len(n.pumps), from: l.Ends[d], to: l.Ends[1-d], period: c.Link.Rate.Time(1),
 				delay: vtime.Time(l.Length) * c.Link.Metre / 100, asked: -1, freed: -1, last: -1}
+			if l.Rate != 0 {
+				p.period = l.Rate.Time(1)
+			}
+			if l.Delay != 0 {
+				p.delay = l.Delay
+			}
+			p.step = p.period
 			p.sink = &naivePump{step: p.step, near: p}
 			if p.to.Host {
-				p.sink.step = take[p.to.Index]
+				p.sink.step = max(p.step, take[p.to.Index])
 			}
 			n.pumps = append(n.pumps, p)
 		}
@@ -182,7 +191,7 @@ func (n *naive) thresholds() {
 				p.stops++
 			}
 			p.signals = append(p.signals, p.stopped)
-			n.at(n.now+p.delay+n.c.Link.Rate.Time(1), naiveSignal, p)
+			n.at(n.now+p.delay+p.period, naiveSignal, p)
 		}
 		if p.level > n.c.Slack.Size {
 			panic(fmt.Sprintf("naive: %d bytes in a slack buffer", p.level))
@@ -327,12 +336,18 @@ func walks(topo *fabric.Topology, chance *rand.Rand, each, longest int) [][]naiv
 }
 
 // TestNaive compares the fabric with the naive one on random topologies with cables of random lengths, and random
-// traffic: when heads and tails come, when packets have left, and how many STOPs are sent. Some hosts are slow.
+// traffic: when heads and tails come, when packets have left, and how many STOPs are sent. Some hosts are slow. In
+// half of the runs each link has a rate of its own, and some have a delay of their own: packets go from slow links to fast
+// ones and back.
 func TestNaive(t *testing.T) {
 	t.Parallel()
 	tied, stops := 0, uint64(0)
-	const runs = 12
-	for seed := range uint64(runs) {
+	const runs = 16
+	for i := range uint64(runs) {
+		seed := i
+		if i == runs-1 {
+			seed = 59 // a buffer that fills from a fast stretch, then a slow one, while it drains at a rate between
+		}
 		chance := rand.New(rand.NewPCG(seed, 1))
 		topo, err := fabric.Shape{Hosts: 1 + int(seed%3)}.Random(3+int(seed%5), seed)
 		if err != nil {
@@ -342,14 +357,24 @@ func TestNaive(t *testing.T) {
 			topo.Links[i].Length = 1 + chance.IntN(1000)
 		}
 		c := constants(t)
+		if seed%2 == 1 {
+			c.Slack.Size = 200 // for the fastest links
+			for i := range topo.Links {
+				l := &topo.Links[i]
+				l.Rate = machine.Rate(1000 * (2000 + chance.IntN(15_000))) // 500 to 59 MB/s
+				if chance.IntN(3) == 0 {
+					l.Delay = vtime.Time(1 + chance.IntN(60_000))
+				}
+			}
+		}
 		if seed%4 == 0 {
 			c.Slack.Stop, c.Slack.Go = 20, 3 // senders run dry
 		}
 		take := make([]vtime.Time, len(topo.Hosts))
 		for i := range take {
-			take[i] = c.Link.Rate.Time(1)
+			take[i] = 0
 			if chance.IntN(3) == 0 {
-				take[i] += vtime.Time(chance.IntN(20_000))
+				take[i] = c.Link.Rate.Time(1) + vtime.Time(chance.IntN(20_000))
 			}
 		}
 		packets := walks(topo, chance, 12, []int{30, 300, 2000}[seed%3])

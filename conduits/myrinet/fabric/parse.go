@@ -6,6 +6,9 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+
+	"github.com/aqueduct-go/aqueduct/internal/machine"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
 // maxFile bounds the text of a topology, in bytes: enough for maxSwitches.
@@ -19,6 +22,11 @@ const maxFile = 4 << 20
 //	host   h0 s0:0 10 m                   # the port that its cable leads to; 10 m if nothing is said
 //	host   h1                             # without a cable
 //	link   s0:4 s1:0 1.5 m                # a cable between two ports
+//	link   s0:5 s1:1 3 m 80 MB/s 20 ns    # with a rate and a delay of its own
+//
+// What is said of a cable is its length, its rate and how long a byte is on it, each at most once. Units of rates and times
+// are those of machine files. A rate or a delay that is not said follows from the constants of the fabric, the delay
+// by the length.
 //
 // A name stands for what a line before has called so. Errors say line and reason.
 func Read(name string, r io.Reader) (*Topology, error) {
@@ -113,7 +121,7 @@ func (p *parser) addSwitch(words []string) error {
 
 func (p *parser) addHost(words []string) error {
 	if len(words) == 0 {
-		return fmt.Errorf("the line is: host <name> <switch>:<port> [<length> m]")
+		return fmt.Errorf("the line is: host <name> <switch>:<port> [<length> m] [<rate> MB/s] [<delay> ns]")
 	}
 	if err := checkName(words[0], p.names); err != nil {
 		return err
@@ -132,7 +140,7 @@ func (p *parser) addHost(words []string) error {
 
 func (p *parser) addLink(words []string) error {
 	if len(words) < 2 {
-		return fmt.Errorf("the line is: link <switch>:<port> <switch>:<port> [<length> m]")
+		return fmt.Errorf("the line is: link <switch>:<port> <switch>:<port> [<length> m] [<rate> MB/s] [<delay> ns]")
 	}
 	a, err := p.end(words[0])
 	if err != nil {
@@ -146,14 +154,21 @@ func (p *parser) addLink(words []string) error {
 }
 
 func (p *parser) connect(a, b End, words []string) error {
-	length := DefaultLength
-	if len(words) > 0 {
-		var err error
-		if length, err = centimetres(words); err != nil {
+	l := Link{Ends: [2]End{a, b}, Length: DefaultLength}
+	said := make(map[string]bool)
+	for ; len(words) > 0; words = words[2:] {
+		if len(words) == 1 {
+			return notQuantity(words[0])
+		}
+		what, err := l.quantity(words[0], words[1])
+		if err != nil {
 			return err
 		}
+		if said[what] {
+			return fmt.Errorf("a second %s of the cable: %s %s", what, words[0], words[1])
+		}
+		said[what] = true
 	}
-	l := Link{[2]End{a, b}, length}
 	if err := p.t.checkLink(&l, p.taken); err != nil {
 		return err
 	}
@@ -183,12 +198,34 @@ func (p *parser) end(word string) (End, error) {
 	return e, nil
 }
 
-// centimetres reads a length: a number and the unit m.
-func centimetres(words []string) (int, error) {
-	if len(words) != 2 || words[1] != "m" {
-		return 0, fmt.Errorf("%q is no length; it is a number and the unit, such as: 10 m", strings.Join(words, " "))
+// quantity reads the length, the rate or the delay of a cable, which the unit tells apart, and returns which it is.
+func (l *Link) quantity(number, unit string) (what string, err error) {
+	switch {
+	case unit == "m":
+		what = "length"
+		l.Length, err = centimetres(number)
+	case machine.IsUnit[machine.Rate](unit):
+		what = "rate"
+		if l.Rate, err = machine.Quantity[machine.Rate](number, unit); err == nil && l.Rate == 0 {
+			err = fmt.Errorf("a rate of %s %s", number, unit)
+		}
+	case machine.IsUnit[vtime.Time](unit):
+		what = "delay"
+		if l.Delay, err = machine.Quantity[vtime.Time](number, unit); err == nil && l.Delay == 0 {
+			err = fmt.Errorf("a delay of 0; a cable of 0 m has it")
+		}
+	default:
+		err = notQuantity(number + " " + unit)
 	}
-	text := words[0]
+	return what, err
+}
+
+func notQuantity(text string) error {
+	return fmt.Errorf("%q is no length, rate or delay; each is a number and a unit, such as: 10 m 160 MB/s 50 ns", text)
+}
+
+// centimetres reads a length in metres.
+func centimetres(text string) (int, error) {
 	for _, c := range text {
 		if (c < '0' || c > '9') && c != '.' {
 			return 0, fmt.Errorf("%q is no length in metres", text)
@@ -228,7 +265,14 @@ func (t *Topology) String() string {
 	}
 	for i := range t.Links {
 		l := &t.Links[i]
-		fmt.Fprintf(&b, "link %s %s %d.%02d m\n", t.EndName(l.Ends[0]), t.EndName(l.Ends[1]), l.Length/100, l.Length%100)
+		fmt.Fprintf(&b, "link %s %s %d.%02d m", t.EndName(l.Ends[0]), t.EndName(l.Ends[1]), l.Length/100, l.Length%100)
+		if l.Rate != 0 { // in femtoseconds a byte
+			fmt.Fprintf(&b, " %d.%06d ns/B", l.Rate/1e6, l.Rate%1e6)
+		}
+		if l.Delay != 0 {
+			fmt.Fprintf(&b, " %d ps", int64(l.Delay))
+		}
+		b.WriteByte('\n')
 	}
 	return b.String()
 }

@@ -3,6 +3,7 @@ package fabric
 import (
 	"fmt"
 
+	"github.com/aqueduct-go/aqueduct/internal/machine"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -47,6 +48,14 @@ func (p *Port) NIC() NIC { return p.nic }
 
 // Host returns the number of the host.
 func (p *Port) Host() int { return p.host }
+
+// Rate returns the rate of the cable, or that of the constants if there is none.
+func (p *Port) Rate() machine.Rate {
+	if p.out == nil {
+		return p.f.constants.Link.Rate
+	}
+	return p.out.rate
+}
 
 // Idle reports whether a packet may be sent: no other is being sent, and there is a cable.
 func (p *Port) Idle() bool { return p.out != nil && !p.out.busy }
@@ -122,7 +131,7 @@ func (p *Port) start() *Sending {
 	if !p.Idle() {
 		panic(fmt.Sprintf("fabric: host %s: a packet is given to a port that is not idle", p.name()))
 	}
-	p.out.step = p.f.period
+	p.out.step = p.out.period
 	p.out.obey(p.f.loop.Now())
 	p.sending.port, p.sending.nic = p, p.nic
 	return &p.sending
@@ -166,7 +175,7 @@ func (s *Sending) Supply(n int, period vtime.Time) {
 
 // SetPeriod sets the least time from byte to byte, as a send DMA that memory keeps waiting has; 0 is the link's rate.
 func (s *Sending) SetPeriod(period vtime.Time) {
-	s.port.out.step = max(period, s.port.f.period)
+	s.port.out.step = max(period, s.port.out.period)
 	s.port.out.replan()
 }
 
@@ -197,7 +206,7 @@ func (s *Sending) Abort() {
 	c.cut(now)
 	c.trim(c.out.next)
 	c.pump.end = c.out.next
-	c.fresh = true
+	c.news = other
 	c.replan()
 }
 
@@ -258,7 +267,7 @@ func (a *Arrival) Verdict() Verdict {
 func (a *Arrival) Accept(period vtime.Time) {
 	c := a.port.in
 	c.head.Stop()
-	c.sink.step, c.sink.held = max(period, a.port.f.period), false
+	c.sink.step, c.sink.held = max(period, c.period), false
 	if a.accepted {
 		c.sink.replan()
 		return
@@ -313,7 +322,7 @@ func (a *Arrival) Discard() {
 		return
 	}
 	c.sink.done = func() {}
-	c.sink.held, c.sink.step = false, c.f.period
+	c.sink.held, c.sink.step = false, c.period
 	c.sink.replan()
 }
 

@@ -13,12 +13,13 @@ type pump struct {
 	before []stretch    // what was planned before
 	clear  vtime.Time   // when the last byte has left, or will
 	held   bool         // no byte may begin
+	armed  bool         // the timer is what it should be
 
 	// The packet that is being moved. Byte n of the pump is byte n+shift of the supply, and can leave from
 	// lag after that has passed.
 	busy   bool
-	fresh  bool  // nobody has been told of the packet yet
-	begun  int64 // number of the packet's first byte
+	news   change // of what leaves, that nobody has been told yet
+	begun  int64  // number of the packet's first byte
 	end    int64
 	supply *stream
 	shift  int64
@@ -34,18 +35,18 @@ type pump struct {
 
 // begin takes up a packet of n bytes.
 func (p *pump) begin(supply *stream, first int64, lag vtime.Time, near *channel, n int64) {
-	p.busy, p.fresh = true, true
+	p.busy, p.news = true, longer
 	p.begun = p.out.next
 	p.end = p.begun + n
 	p.supply, p.shift, p.lag, p.near = supply, first-p.begun, lag, near
 }
 
-// change is what has become of a stream since it was looked at before.
+// change is what has become of a stream since it was looked at before; what is more comes later.
 type change uint8
 
 const (
 	same   change = iota
-	longer        // bytes have been added
+	longer        // bytes have been added, or a packet to whom they will belong
 	other
 )
 
@@ -62,10 +63,13 @@ func (p *pump) follow(supply change) change {
 		p.to.settle(now)
 	}
 	how := p.plan(now, supply)
+	p.armed = false
 	if how != same {
 		p.tell(now, how)
 	}
-	p.arm(now)
+	if !p.armed {
+		p.arm(now)
+	}
 	return how
 }
 
@@ -79,6 +83,8 @@ func (p *pump) tell(now vtime.Time, how change) {
 		case c.reader == nil:
 			c.await(now)
 			c.foresee(now)
+		case how == longer && c.reader.out.next == c.reader.end: // what comes later is none of its packet
+			c.foresee(now)
 		case c.reader.follow(how) == same: // else it has told the channel
 			c.foresee(now)
 		}
@@ -91,24 +97,28 @@ func (p *pump) tell(now vtime.Time, how change) {
 // plan works out what leaves from now on as far as the supply is known, and reports whether that is something else
 // than before.
 func (p *pump) plan(now vtime.Time, supply change) change {
-	before, taken := p.out.next, false
-	if p.clear > now && supply == other {
-		p.before = append(p.before[:0], p.out.known...)
+	before, how := p.out.next, p.news
+	p.news = same
+	taken := p.clear > now && supply == other
+	if taken {
+		if !p.held { // else what is taken back does not come again
+			p.before = append(p.before[:0], p.out.known...)
+		}
 		p.cut(now)
 		taken = p.out.next < before
 	}
 	if p.busy && !p.held && p.out.next < p.end {
 		p.extend(now)
 	}
-	how := same
 	switch {
-	case p.fresh, taken && !p.out.continues(p.before):
+	case taken && (p.held || !p.out.continues(p.before)):
 		how = other
 	case p.out.next > before:
-		how = longer
+		how = max(how, longer)
 	}
-	p.fresh = false
-	p.out.forget(now - p.f.memory)
+	if len(p.out.known) >= len(p.store)-1 {
+		p.out.forget(now - p.f.memory)
+	}
 	return how
 }
 
@@ -128,31 +138,36 @@ func (p *pump) cut(now vtime.Time) {
 // extend adds the bytes that leave at equal distances from now on.
 func (p *pump) extend(now vtime.Time) {
 	n := p.out.next
-	from, ok := p.supply.when(n + p.shift)
-	if !ok {
+	if n+p.shift >= p.supply.next {
 		return
 	}
-	ready := from + p.lag
-	start := max(now, p.clear)
-	if ready > start {
-		start = ready
-	}
-	at := start + p.step
-	step, end := p.step, n
+	known := p.supply.known
 	i := p.supply.find(n + p.shift)
+	start := max(now, p.clear)
+	step, end := p.step, n
 	if i < 0 { // all that is forgotten is there
+		start = max(start, p.lag)
 		end = p.supply.next
-		if len(p.supply.known) > 0 {
-			end = p.supply.known[0].first
+		if len(known) > 0 {
+			end = known[0].first
 		}
 		end -= p.shift
 		i = 0
-	} else if s := &p.supply.known[i]; s.step > step && ready == start {
-		p.add(at, s.step, min(p.end, s.end-p.shift))
-		return
+	} else {
+		s := &known[i]
+		if ready := s.time(n+p.shift) + p.lag; ready >= start {
+			if start = ready; s.step > step {
+				p.add(start+step, s.step, min(p.end, s.end-p.shift))
+				return
+			}
+		}
+		if s.step <= step {
+			end = s.end - p.shift
+			i++
+		}
 	}
-	for ; i < len(p.supply.known) && end < p.end; i++ {
-		s := &p.supply.known[i]
+	for ; i < len(known) && end < p.end; i++ {
+		s := &known[i]
 		late := s.time(end+p.shift) + p.lag - (start + vtime.Time(end-n)*step)
 		if late > 0 {
 			break
@@ -168,7 +183,7 @@ func (p *pump) extend(now vtime.Time) {
 		}
 		end = s.end - p.shift
 	}
-	p.add(at, step, min(p.end, end))
+	p.add(start+step, step, min(p.end, end))
 }
 
 func (p *pump) add(at, step vtime.Time, end int64) {
@@ -178,6 +193,7 @@ func (p *pump) add(at, step vtime.Time, end int64) {
 
 // arm sets the timer to what happens next.
 func (p *pump) arm(now vtime.Time) {
+	p.armed = true
 	at, ok := p.nextTime(now)
 	if !ok {
 		p.timer.Stop()

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/aqueduct-go/aqueduct/internal/machine"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
 // Kind is the kind of a port, which decides how long a switch takes.
@@ -42,7 +45,9 @@ type End struct {
 // Link is a cable, of both directions.
 type Link struct {
 	Ends   [2]End
-	Length int // in centimetres
+	Length int          // in centimetres
+	Rate   machine.Rate // 0: that of the constants
+	Delay  vtime.Time   // of a byte from end to end; 0: what the length takes, by the constants
 }
 
 // Topology says which hosts and switches there are, and what is cabled to what. Hosts and switches are
@@ -69,9 +74,9 @@ func (t *Topology) AddHost(name string) int {
 	return len(t.Hosts) - 1
 }
 
-// Connect adds a cable of a length in centimetres.
+// Connect adds a cable of a length in centimetres, with the rate and the delay that follow from the constants.
 func (t *Topology) Connect(a, b End, length int) {
-	t.Links = append(t.Links, Link{[2]End{a, b}, length})
+	t.Links = append(t.Links, Link{Ends: [2]End{a, b}, Length: length})
 }
 
 // Host returns the number of the host of that name.
@@ -203,6 +208,12 @@ func checkPorts(s *Switch) error {
 // MaxLength is the longest cable, in centimetres; far more than the slack buffer of any profile allows.
 const MaxLength = 1_000_000
 
+// Bounds of a link's own rate and delay, far beyond any hardware, within which no sum of times overflows.
+const (
+	maxPeriod = vtime.Millisecond
+	maxDelay  = vtime.Millisecond
+)
+
 func (t *Topology) checkLink(l *Link, taken map[End]bool) error {
 	for _, e := range l.Ends {
 		switch {
@@ -220,6 +231,12 @@ func (t *Topology) checkLink(l *Link, taken map[End]bool) error {
 	}
 	if l.Length < 0 || l.Length > MaxLength {
 		return fmt.Errorf("a cable of %d cm; it can have 0 to %d", l.Length, MaxLength)
+	}
+	if p := l.Rate.Time(1); l.Rate != 0 && (p < 1 || p > maxPeriod) {
+		return fmt.Errorf("a link on which a byte takes %v; it can take 1 ps to %v", p, maxPeriod)
+	}
+	if l.Delay < 0 || l.Delay > maxDelay {
+		return fmt.Errorf("a link along which a byte takes %v; it can take up to %v", l.Delay, maxDelay)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package fabric_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,8 @@ host h1 s1:3 1.5 m
 host idle
 link s0:4 s1:0 0 m
 link s0:5 s0:6
+link s0:7 s1:2 35 ns 80 MB/s 2 m
+link s1:4 s1:5 4.0000001 ns/B
 `
 
 func TestParse(t *testing.T) {
@@ -28,10 +31,16 @@ func TestParse(t *testing.T) {
 		t.Error(err)
 	}
 	s := topo.Switches[0]
-	if topo.About != "the testbed" || len(topo.Hosts) != 3 || len(topo.Switches) != 2 || len(topo.Links) != 4 ||
+	if topo.About != "the testbed" || len(topo.Hosts) != 3 || len(topo.Switches) != 2 || len(topo.Links) != 6 ||
 		s.Ports[3] != fabric.LAN || s.Ports[4] != fabric.SAN ||
 		topo.Links[0].Length != fabric.DefaultLength || topo.Links[1].Length != 150 || topo.Links[2].Length != 0 {
 		t.Errorf("%+v", topo)
+	}
+	if l := topo.Links[4]; l.Length != 200 || l.Rate.Time(1) != 12_500 || l.Delay != 35*ns {
+		t.Errorf("a link with a rate and a delay: %+v", l)
+	}
+	if again, err := fabric.Parse("x", topo.String()); err == nil && !slices.Equal(again.Links, topo.Links) {
+		t.Errorf("%+v are read again as %+v", topo.Links, again.Links)
 	}
 	if again, err := fabric.Parse("x", topo.String()); err != nil || again.String() != topo.String() {
 		t.Errorf("what is printed is read as %v, %v", again, err)
@@ -59,6 +68,14 @@ func TestParseErrors(t *testing.T) {
 		"switch s0 8 SAN\nlink s0:1 s0:1":               "s0:1 has a cable already",
 		"switch s0 8 SAN\nlink s0:1 s0:2 10":            `"10" is no length`,
 		"switch s0 8 SAN\nlink s0:1 s0:2 0.001 m":       "whole centimetres",
+		"switch s0 8 SAN\nlink s0:1 s0:2 1 m 5":         `"5" is no length, rate or delay`,
+		"switch s0 8 SAN\nlink s0:1 s0:2 1 MHz":         `"1 MHz" is no length, rate or delay`,
+		"switch s0 8 SAN\nlink s0:1 s0:2 1 ns 2 ns":     "x:2: a second delay of the cable: 2 ns",
+		"switch s0 8 SAN\nlink s0:1 s0:2 0 ns":          "a cable of 0 m has it",
+		"switch s0 8 SAN\nlink s0:1 s0:2 0 ns/B":        "a rate of 0 ns/B",
+		"switch s0 8 SAN\nlink s0:1 s0:2 0 MB/s":        "must not be 0",
+		"switch s0 8 SAN\nlink s0:1 s0:2 9999 GB/s":     "a link on which a byte takes 0",
+		"switch s0 8 SAN\nlink s0:1 s0:2 1 s":           "it can take up to 1ms",
 		"switch s0 8 SAN\nlink s0:1 s0:2 1e9 m":         "no length in metres",
 		"about a\nabout b":                              "x:2: one line says: about",
 	} {
@@ -71,6 +88,8 @@ func TestParseErrors(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(testbed)
 	f.Add("host a\nhost b\nlink a b 3 m")
+	f.Add("host a\nhost b\nlink a b 160 MB/s 3 m 15.5 ns")
+	f.Add("host a\nhost b\nlink a b 0.0000015 ns/B 1 ps")
 	f.Fuzz(func(t *testing.T, text string) {
 		topo, err := fabric.Parse("x", text)
 		if err != nil {
@@ -190,6 +209,20 @@ func TestRandom(t *testing.T) {
 			if other, _ := s.Random(n, seed+1); n > 2 && other.String()[60:] == topo.String()[60:] {
 				t.Errorf("%s is as with another seed", topo.About)
 			}
+		}
+	}
+}
+
+// TestShapeLinks has the cables of a shape be what the shape says.
+func TestShapeLinks(t *testing.T) {
+	t.Parallel()
+	topo, err := fabric.Shape{Hosts: 1, Length: 300, Rate: 12_500_000, Delay: 20 * ns}.FatTree(2, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range topo.Links {
+		if l.Length != 300 || l.Rate.Time(1) != 12_500 || l.Delay != 20*ns {
+			t.Errorf("%+v", l)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func NewHost(f *fabric.Fabric, p *Profile, image Image, id int) (*Host, error) {
 	if id < 0 || id >= nodes {
 		return nil, fmt.Errorf("gm: host %d of a fabric of %d", id, nodes)
 	}
-	nic := lanai.New(f.Loop(), &p.Profile, p.Fabric.Link.Rate)
+	nic := lanai.New(f.Loop(), &p.Profile, f.Port(id).Rate())
 	program, err := load(nic, f.Port(id), p, image, id, nodes)
 	if err != nil {
 		return nil, err
