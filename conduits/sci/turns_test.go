@@ -52,3 +52,36 @@ func TestTurnsInVirtualTime(t *testing.T) {
 		t.Errorf("the traces differ, of %d and %d bytes", len(until), len(loop))
 	}
 }
+
+// TestEventsOfAShort pins how many events a Short of a ring is: 7 for each of its 8 packets, which are the
+// header's two, three flags, and the three of the answer; and the wake-ups of both ranks. A scan of
+// flags has them wake once, and not at each of its steps. Whoever changes the number changes what every modelled
+// message costs the host.
+func TestEventsOfAShort(t *testing.T) {
+	const ranks, request = 8, 128
+	events := func(rounds int) (n uint64) {
+		cfg := on("scale")
+		cfg.Report = func(r core.ModelReport) { n = r.Events }
+		err := core.RunModel(ranks, cfg, func(j *core.Job) error {
+			came := 0
+			ep, err := j.Attach(core.AttachSpec{Segment: "0", Handlers: []core.HandlerEntry{
+				{Index: request, Func: func(*core.Token, []uint32, []byte) { came++ }},
+			}})
+			for i := 1; i <= rounds && err == nil; i++ {
+				if err = ep.RequestShort((j.Rank()+1)%ranks, request); err == nil {
+					err = ep.WaitUntil(func() bool { return came >= i })
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	const rounds = 100 // from 10 on all is connected
+	each := float64(events(10+rounds)-events(10)) / (rounds * ranks)
+	if each != 64 {
+		t.Errorf("%v events, want 64", each)
+	}
+}
