@@ -25,10 +25,11 @@ const (
 	AllToAll = "alltoall" // a message to each of the other ranks in turn, on the bare network
 	Stack    = "stack"    // a short AM to the right neighbour, over modelled loopback
 	StackSCI = "sci"      // the same over modelled SCI, on the machine scale
+	Barrier  = "barrier"  // a whole job, in which a rank attaches and enters a barrier, on the same machine
 )
 
 // Ops lists the operations in the order of a report.
-func Ops() []string { return []string{Events, Switches, Ring, AllToAll, Stack, StackSCI} }
+func Ops() []string { return []string{Events, Switches, Ring, AllToAll, Stack, StackSCI, Barrier} }
 
 // Plan is what to measure.
 type Plan struct {
@@ -51,21 +52,25 @@ type operation struct {
 	run     func(ranks, n int) (speed, error)
 	simgrid bool // SimGrid has the same
 	library bool // it goes through the whole library
+	whole   bool // an operation is a rank's part of a job, so that n does not count
 }
 
 var operations = map[string]operation{
-	Events:   {"events of the kernel, as many under way as ranks", holdEvents, false, false},
-	Switches: {"turns of ranks", takeTurns, false, false},
-	Ring:     {"messages of a ring on the bare network", ring, true, false},
-	AllToAll: {"messages of all to all on the bare network", allToAll, true, false},
-	Stack:    {"short AMs of a ring over modelled loopback", stack("loopback"), false, true},
-	StackSCI: {"short AMs of a ring over modelled SCI", stack("sci/scale"), false, true},
+	Events:   {"events of the kernel, as many under way as ranks", holdEvents, false, false, false},
+	Switches: {"turns of ranks", takeTurns, false, false, false},
+	Ring:     {"messages of a ring on the bare network", ring, true, false, false},
+	AllToAll: {"messages of all to all on the bare network", allToAll, true, false, false},
+	Stack:    {"short AMs of a ring over modelled loopback", stack("loopback"), false, true, false},
+	StackSCI: {"short AMs of a ring over modelled SCI", stack("sci/scale"), false, true, false},
+	Barrier:  {"ranks of jobs over modelled SCI that attach and enter a barrier", attach, false, true, true},
 }
 
 // Units of metrics.
 const (
 	simgridUnit = "x-simgrid"
 	eventsUnit  = "events/s"
+	cpuUnit     = "CPU-s"  // of a whole job
+	memoryUnit  = "B/rank" // of the process, the most until then
 )
 
 // Run measures the plan and calls report for each series as it is finished.
@@ -103,6 +108,9 @@ func Run(ctx context.Context, p Plan, report func(*bench.Series) error) error {
 // point measures an operation, between samples of SimGrid where this is installed.
 func (p *Plan) point(ctx context.Context, name string, op operation, ranks int) (r bench.Result, err error) {
 	n := max(p.Messages, ranks)
+	if op.whole {
+		n = ranks
+	}
 	var refs []bench.Reference
 	if op.simgrid {
 		f, err := floor.StartSimGrid(ctx, name, ranks)
@@ -122,6 +130,10 @@ func (p *Plan) point(ctx context.Context, name string, op operation, ranks int) 
 	})
 	for _, s := range out.Samples {
 		s.Metrics[eventsUnit] = 1e9 * events / s.Ns
+		if op.whole {
+			s.Metrics[cpuUnit] = float64(ranks) * s.Ns / 1e9
+			s.Metrics[memoryUnit] = float64(mostMemory()) / float64(ranks)
+		}
 	}
 	return bench.Result{Ranks: ranks, Iters: n, Outcome: out}, err
 }
@@ -151,4 +163,11 @@ func cpuTime() time.Duration {
 	var t unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t) // cannot fail with these arguments
 	return time.Duration(t.Nano())
+}
+
+// mostMemory returns the most bytes of memory that this process has taken so far.
+func mostMemory() int64 {
+	var r unix.Rusage
+	_ = unix.Getrusage(unix.RUSAGE_SELF, &r) // cannot fail with these arguments
+	return r.Maxrss << 10
 }

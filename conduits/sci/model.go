@@ -18,6 +18,7 @@ type model struct {
 	proc    *vtime.Proc
 	profile *hardware.Profile
 	host    *hardware.Node
+	owed    vtime.Time // by the present scan, for what is not to be seen yet
 }
 
 // site is what the ranks of a modelled job share.
@@ -70,7 +71,7 @@ func (b *base) openModel(a *core.Attachment, limits sisci.Layout) error {
 	limits.Memory = 2*limits.Memory + b.private + int(p.Limit.Segment) // limits cost nothing here, and there may be further sets of flags
 	limits.Segments *= 2
 	index, _ := s.hosts.place(a.Boot.Rank(), a.Boot.Size())
-	b.model = &model{a.Proc, p, s.machine.Node(index)}
+	b.model = &model{proc: a.Proc, profile: p, host: s.machine.Node(index)}
 	b.dev, err = sisci.Open(sisci.Config{Node: b.hosts.node(a.Boot.Rank()), Place: &sisci.Place{
 		Network: s.network, Index: index, Proc: a.Proc, Limits: limits, Provide: b.provide,
 	}})
@@ -206,23 +207,40 @@ func (m *model) copied(n int) {
 // meantime is there afterwards.
 func (m *model) scans(words int) {
 	if m != nil {
-		m.proc.Charge(vtime.Time(words) * m.profile.Host.Scan)
-		m.proc.Sync()
+		m.step(vtime.Time(words) * m.profile.Host.Scan)
 	}
 }
 
 // cleared lets the time pass that clearing a flag has taken, as scans does.
 func (m *model) cleared() {
 	if m != nil {
-		m.proc.Charge(m.profile.Host.Clear)
+		m.step(m.profile.Host.Clear)
+	}
+}
+
+// enqueued charges the queueing of a message that was found, with the next step or at the end.
+func (m *model) enqueued() {
+	if m != nil {
+		m.owed += m.profile.Host.Enqueue
+	}
+}
+
+// step lets the time of a step of a scan pass. The kernel is brought there only if something may have
+// come until then: of all other steps scanned notes the last one.
+func (m *model) step(d vtime.Time) {
+	m.proc.Charge(m.owed + d)
+	m.owed = 0
+	if !m.host.Unchanged() {
 		m.proc.Sync()
 	}
 }
 
-// enqueued charges the queueing of a message that was found.
-func (m *model) enqueued() {
+// scanned brings the kernel to the last step of a scan.
+func (m *model) scanned() {
 	if m != nil {
-		m.proc.Charge(m.profile.Host.Enqueue)
+		m.proc.Sync()
+		m.proc.Charge(m.owed)
+		m.owed = 0
 	}
 }
 

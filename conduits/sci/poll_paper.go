@@ -90,6 +90,7 @@ func (c *paper) scan() {
 			c.scanSenders(set, first, c.control.set)
 		}
 	}
+	c.model.scanned()
 }
 
 // scanBanks collects what is ready of the senders from first on whose flags are in the set, where

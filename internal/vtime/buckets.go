@@ -25,7 +25,7 @@ type buckets struct {
 type bucket struct {
 	first, last *chunk
 	n           int
-	disorder    bool // an entry is before the one that came before it
+	disorder    int // how many entries are before the one that came before them
 }
 
 // chunk is a part of a bucket.
@@ -49,7 +49,7 @@ func (b *buckets) add(e entry, base Time) {
 	} else {
 		// Nearly all are in order, which a branch guesses better than before computes it.
 		if last := &c.entries[c.n-1]; e.at < last.at || e.at == last.at && e.key < last.key {
-			t.disorder = true
+			t.disorder++
 		}
 		if c.n == len(c.entries) {
 			c.next = b.chunk()

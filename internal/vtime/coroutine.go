@@ -62,7 +62,9 @@ func (p *Proc) give(next *Proc) {
 	if next != &k.main {
 		k.switches++
 	}
-	p.leaveTrail()
+	if len(k.procs) >= manyProcs {
+		p.leaveTrail()
+	}
 	k.turn = next
 	for k.turn != p { // reap wakes others on the way
 		p.at = k.turn.at

@@ -108,18 +108,23 @@ func (q *entryQueue) popUntil(t Time) (e entry, due bool) {
 	return q.near.pop(), true
 }
 
+// narrow is up to which level a bucket of two ascending sequences becomes a run, in one pass: mostly they are
+// what ranks, by their numbers, do at one time, and the last rank's neighbour is the first. Its times
+// are less than 262 ns apart, so that not much is pushed for times that the run reaches.
+const narrow = 3
+
 // refill makes a run of the first bucket. One that is large and in no order is
 // divided before, until its first part is small or has but one time.
 func (q *entryQueue) refill() {
 	for {
 		level, b := q.far.take()
-		if b.disorder && b.n > few && level > 0 {
+		if b.disorder > 0 && b.n > few && level > 0 && (b.disorder > 1 || level > narrow) {
 			q.far.divide(b, b.first.entries[0].at>>(level*digit)<<(level*digit))
 			continue
 		}
 		q.run, q.head = q.far.empty(b, q.run[:0]), 0
 		switch {
-		case !b.disorder:
+		case b.disorder == 0:
 		case b.n <= few:
 			insertionSort(q.run)
 		default:

@@ -21,6 +21,7 @@ type Machine struct {
 	watchers []func(Event)
 	idle     []*packet
 	specials []*special
+	foreseen vtime.Time // for so long a node knows what it will see of others, see Unchanged
 }
 
 // maxNodes is how many nodes SCI can address: 16 bits (IEEE 1596).
@@ -38,6 +39,8 @@ func New(k *vtime.Kernel, p *Profile, nodes int) (*Machine, error) {
 		fabric:  newFabric(p, nodes),
 		nodes:   make([]*Node, nodes),
 		chance:  k.Rand("sci/hardware: errors"),
+
+		foreseen: min(p.Memory.Visible, p.Call.Connect),
 	}
 	k.CountUsage(m.usage)
 	return m, nil
@@ -75,6 +78,7 @@ type Node struct {
 	oldest   int          // place in window that is taken next
 	buffers  buffers      // for bursts that come in
 	landed   vtime.Time   // when all that has come in so far is in memory
+	calls    int          // of others' drivers that are going to change tables here
 	channels []hw.Channel // of the DMA engine; made with the first queue
 	queues   int          // made so far
 
@@ -96,6 +100,22 @@ func newNode(m *Machine, id int) *Node {
 		buffers: buffers{free: make([]vtime.Time, p.Adapter.Buffers)},
 	}
 }
+
+// Unchanged tells whether flags that others store here, and the tables of this node's driver, are at the
+// proc's own time as they are at the kernel's, so that the proc may look at them without a Sync. That
+// is known if nothing is on its way from the bus into memory, as what crosses the bus from now on takes
+// memory.visible to get there; and if no other node is in a Call.
+func (n *Node) Unchanged() bool {
+	now := n.m.kernel.Now()
+	return n.landed <= now && n.calls == 0 && n.proc.Now()-now < n.m.foreseen
+}
+
+// Call says that another node begins a call of its driver that takes call.connect before it changes tables
+// of this node's driver.
+func (n *Node) Call() { n.calls++ }
+
+// Return says that a Call has ended.
+func (n *Node) Return() { n.calls-- }
 
 // ID returns the node's number in the machine.
 func (n *Node) ID() int { return n.id }

@@ -313,6 +313,29 @@ func TestModelledConnect(t *testing.T) {
 	})
 }
 
+// While a node connects, the other one does not know what its driver is going to do for it.
+func TestModelledConnectIsForeseen(t *testing.T) {
+	w := newPair(t, nil)
+	w.run(func(p *vtime.Proc, d *Device) {
+		p.Charge(vtime.Millisecond) // until the other node has exported its segment
+		p.Sync()
+		must(d.Connect(1, 7, Forever, nil))
+	}, func(p *vtime.Proc, d *Device) {
+		export(t, d, 7, page, nil)
+		connect := d.host.profile().Call.Connect
+		for _, c := range []struct {
+			at        vtime.Time
+			unchanged bool
+		}{{vtime.Millisecond - 1, true}, {vtime.Millisecond + connect/2, false}, {vtime.Millisecond + 2*connect, true}} {
+			p.Charge(c.at - p.Now())
+			p.Sync()
+			if got := d.host.adapter.Unchanged(); got != c.unchanged {
+				t.Errorf("at %v the node knows that nothing changes: %v, want %v", p.Now(), got, c.unchanged)
+			}
+		}
+	})
+}
+
 // Every call of the driver takes the time that the machine has for it, which is some.
 func TestModelledCalls(t *testing.T) {
 	w := newPair(t, nil)

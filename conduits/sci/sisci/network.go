@@ -116,6 +116,14 @@ func (i *inquiry) Fire(node, _ uint64) {
 	}
 }
 
+// modelled returns another node of the device's network; nil live, or if there is none.
+func (d *Device) modelled(node NodeID) *hardware.Node {
+	if d.host == nil || d.host.Network.byNode[node] == nil {
+		return nil
+	}
+	return d.host.Network.byNode[node].adapter
+}
+
 // ask returns what a call says that needs the driver of the node: of one that is no longer
 // there, but not yet known to be, there is no answer.
 func (d *Device) ask(p *peer) Errno {

@@ -45,6 +45,10 @@ type dmaView struct {
 // a timeout of 0, else ErrTimeout; ErrNoLinkAccess and ErrNoRemoteLinkAccess if a link is
 // known to be down or the node to be lost; ErrNoSpace if the owner has no room for a connection.
 func (d *Device) Connect(node NodeID, id SegmentID, timeout time.Duration, callback RemoteCallback) (*RemoteSegment, error) {
+	if to := d.modelled(node); to != nil {
+		to.Call()
+		defer to.Return()
+	}
 	d.step(callConnect)
 	d.mu.Lock()
 	p, err := d.peer(node, "connect to node")
