@@ -93,3 +93,22 @@ func writeReport(w io.Writer, r *core.ModelReport) error {
 	}
 	return t.Flush()
 }
+
+// Models returns the models that there are, a line each, as --model names them: CONDUIT/MODEL, and CONDUIT/PATH where a
+// machine file can be given.
+func Models() string {
+	var b strings.Builder
+	for _, d := range core.Drivers() {
+		for i, m := range d.Models {
+			fmt.Fprintf(&b, "%s/%s", d.Name, m)
+			if i == 0 && len(d.Models) > 1 {
+				b.WriteString(" (default)")
+			}
+			b.WriteString("\n")
+		}
+		if d.Model != nil {
+			fmt.Fprintf(&b, "%s/PATH\n", d.Name)
+		}
+	}
+	return b.String()
+}

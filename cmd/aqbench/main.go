@@ -12,7 +12,8 @@
 // aqbench VERB --help lists the options of a verb; docs/benchmarks.md says how to read the
 // figures. The report goes to standard output, what is being measured to standard error. Exit
 // status: 0 when everything was measured, 1 when something failed, 2 for misuse, which is found
-// before anything is measured, 3 when a model is not within the tolerance of what was published.
+// before anything is measured, 3 when a model is not within the tolerance of what was published, 128 + n when signal n
+// (SIGINT, SIGTERM or SIGHUP) has ended it, with all processes that it has started.
 package main
 
 import (
@@ -27,6 +28,7 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
 
 	"github.com/aqueduct-go/aqueduct/bench"
 	"github.com/aqueduct-go/aqueduct/bench/am"
@@ -42,10 +44,33 @@ func main() {
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// interruptible returns a context that an interrupt ends, for verbs that start processes. The
-// others die of an interrupt, as programs do.
+// interrupted is a signal as the reason why a verb has ended.
+type interrupted struct{ unix.Signal }
+
+func (i interrupted) Error() string { return unix.SignalName(i.Signal) }
+
+// interruptible returns a context that SIGINT, SIGTERM and SIGHUP end, for verbs that start processes. The
+// others die of them, as programs do.
 func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(ctx, os.Interrupt)
+	ctx, end := context.WithCancelCause(ctx)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	go func() {
+		select {
+		case s := <-signals:
+			end(interrupted{s.(unix.Signal)})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { signal.Stop(signals); end(nil) }
+}
+
+// causeOf returns the signal that has ended the context, or else the error.
+func causeOf(ctx context.Context, err error) error {
+	if i := (interrupted{}); errors.As(context.Cause(ctx), &i) {
+		return i
+	}
+	return err
 }
 
 // rankMain does not return in a rank of a benchmark's job.
@@ -100,8 +125,12 @@ func runVerb(ctx context.Context, v *verb, args []string, stdout, stderr io.Writ
 		return 0
 	}
 	fmt.Fprintf(stderr, "aqbench %s: %v\n", v.name, err)
-	if errors.As(err, new(misuse)) {
+	var i interrupted
+	switch {
+	case errors.As(err, new(misuse)):
 		return 2
+	case errors.As(err, &i):
+		return 128 + int(i.Signal)
 	}
 	return 1
 }
@@ -116,7 +145,7 @@ func runJobs(ctx context.Context, v *verb, args []string, stdout, stderr io.Writ
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	if err := measure(ctx, &o, newProgress(enc, v.name, stderr)); err != nil || v.result == nil {
-		return err
+		return causeOf(ctx, err)
 	}
 	return v.result(&o, stdout)
 }

@@ -4,13 +4,17 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/aqueduct-go/aqueduct/bench"
 	"github.com/aqueduct-go/aqueduct/bench/am"
@@ -117,6 +121,40 @@ func TestTune(t *testing.T) {
 	report, text, ok := strings.Cut(out, "\n\n# Which algorithm ")
 	if _, err := choices.ParseTable("# Which algorithm " + text); status != 0 || !ok || err != nil || !strings.Contains(report, "# Aqueduct Tune Test") {
 		t.Errorf("status %d, %v: %s%s", status, err, out, errs)
+	}
+}
+
+// TestSignal: a signal ends a verb and its job, and is the status.
+func TestSignal(t *testing.T) {
+	for _, s := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
+		var once sync.Once
+		var said strings.Builder
+		status := run(t.Context(), []string{"am", "--goroutines", "--threads", "single", "--op", am.PingPong, "--samples", "1000000"}, io.Discard, writer(func(b []byte) {
+			said.Write(b)
+			once.Do(func() { unix.Kill(os.Getpid(), s) }) // what is to be measured has been said
+		}))
+		if status != 128+int(s) || !strings.Contains(said.String(), "aqbench am: "+unix.SignalName(s)) {
+			t.Errorf("%v: status %d: %s", s, status, said.String())
+		}
+	}
+}
+
+// writer is a function of what is written.
+type writer func([]byte)
+
+func (w writer) Write(b []byte) (int, error) { w(b); return len(b), nil }
+
+// TestLists: names that stand for themselves are told from those of models and experiments.
+func TestLists(t *testing.T) {
+	for _, verb := range []string{"am", "rma", "coll"} {
+		if status, out, errs := aqbench(t, verb, "--model", "list"); status != 0 || !strings.Contains(out, "sci/d339\n") {
+			t.Errorf("%s --model list: status %d: %s%s", verb, status, out, errs)
+		}
+	}
+	for operands, want := range map[string]string{"list all": "list stands alone", "sci-short all": "all stands alone", "nosuch": "aqbench paper: no experiment"} {
+		if status, _, errs := aqbench(t, append([]string{"paper"}, strings.Fields(operands)...)...); status != 2 || !strings.Contains(errs, want) {
+			t.Errorf("paper %s: status %d: %s", operands, status, errs)
+		}
 	}
 }
 

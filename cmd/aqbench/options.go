@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"github.com/aqueduct-go/aqueduct"
 	"github.com/aqueduct-go/aqueduct/bench"
 	"github.com/aqueduct-go/aqueduct/bench/am"
@@ -65,7 +67,7 @@ func (o *options) parse(args []string, stdout io.Writer) (bench.Encoder, error) 
 	f.StringToStringVar(&o.settings, "set", nil, "further settings of the conduit, `KEY=VALUE`, as of aqrun; repeatable")
 	f.StringVar(&threads, "threads", anyThreads, "`MODE` of threads: single, many, or all")
 	f.BoolVar(&goroutines, "goroutines", false, "ranks are goroutines of one process: no pinning, no floors")
-	f.StringVar(&model, "model", "", "ranks run in virtual time on the model `NAME`, a conduit or CONDUIT/MODEL: no floors")
+	f.StringVar(&model, "model", "", "ranks run in virtual time on the model `NAME`, a conduit or CONDUIT/MODEL: no floors; list lists the models")
 	f.Var(&o.sizes, "sizes", "`LIST` of payload sizes in bytes, or with a unit: 8,64K,1M")
 	f.IntVar(&o.samples, "samples", 10, "`NUMBER` of samples of each point; one in virtual time, unless given, as they are all alike")
 	f.BoolVar(&quick, "quick", false, "a few samples of a few points, where no other option says how many")
@@ -78,6 +80,12 @@ func (o *options) parse(args []string, stdout io.Writer) (bench.Encoder, error) 
 	enc, err := f.parse(args, stdout)
 	if err != nil {
 		return nil, err
+	}
+	if model == "list" {
+		if _, err := io.WriteString(stdout, aqueduct.Models()); err != nil {
+			return nil, err
+		}
+		return nil, pflag.ErrHelp
 	}
 	return enc, o.resolve(profile, threads, over, model, goroutines, quick)
 }

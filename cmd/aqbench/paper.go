@@ -65,7 +65,7 @@ func (o *paperOptions) parse(args []string, stdout io.Writer) (err error) {
 	f := pflag.NewFlagSet("aqbench paper", pflag.ContinueOnError)
 	f.SetOutput(stdout)
 	f.Usage = func() {
-		fmt.Fprintf(stdout, "usage: aqbench paper EXPERIMENT... [options]\n\nexperiments:\n")
+		fmt.Fprintf(stdout, "usage: aqbench paper EXPERIMENT... | all | list [options]\n\nexperiments:\n")
 		listExperiments(stdout)
 		fmt.Fprintf(stdout, "\n%s\nexit status: 0 all numbers are within their tolerances and all claims hold, 1 something failed, also if a connection was made while something was timed, 2 misuse, %d a number deviates or a claim does not hold\n", f.FlagUsages(), deviates)
 	}
@@ -166,6 +166,9 @@ func chooseExperiments(names []string) (chosen []*paper.Experiment, list bool, e
 		return paper.All(), false, nil
 	}
 	for _, name := range names {
+		if name == "list" || name == "all" {
+			return nil, false, fmt.Errorf("%s stands alone; %v were given", name, names)
+		}
 		e, err := paper.ByName(name)
 		if err != nil {
 			return nil, false, err

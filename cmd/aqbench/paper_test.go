@@ -160,7 +160,7 @@ func TestPaperMisuse(t *testing.T) {
 	}{
 		{nil, "which experiment"},
 		{[]string{"fly"}, "no experiment"},
-		{[]string{"list", "sci-short"}, "no experiment"},
+		{[]string{"list", "sci-short"}, "list stands alone"},
 		{[]string{"sci-short", "--machine", "fly"}, "d339-2003"},
 		{[]string{"itb-cost", "--machine", "fly"}, "gm-pci64a"},
 		{[]string{"itb-cost", "--machine", "d339"}, "gm-pci64a"},

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/aqueduct-go/aqueduct"
 	"github.com/aqueduct-go/aqueduct/core"
 )
 
@@ -51,18 +52,5 @@ const listModels = "list"
 
 // models lists the models of this program, as --model takes them.
 func models(stdout, stderr io.Writer) int {
-	var b strings.Builder
-	for _, d := range core.Drivers() {
-		for i, m := range d.Models {
-			fmt.Fprintf(&b, "%s/%s", d.Name, m)
-			if i == 0 && len(d.Models) > 1 {
-				b.WriteString(" (default)")
-			}
-			b.WriteString("\n")
-		}
-		if d.Model != nil {
-			fmt.Fprintf(&b, "%s/PATH\n", d.Name)
-		}
-	}
-	return say(stdout, stderr, b.String())
+	return say(stdout, stderr, aqueduct.Models())
 }
