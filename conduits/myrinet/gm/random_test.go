@@ -87,7 +87,7 @@ func newChaos(t *testing.T, seed uint64) *chaos {
 		e.Corrupt, e.Truncate, e.Lose = c.harm(), c.harm(), c.harm()
 		p.Fabric.Limit.Time = 2 * vtime.Millisecond
 		p.Fabric.Limit.Reset = c.chance.IntN(2) == 0
-		p.GM.Resend, p.GM.Tries, p.GM.Patience = 500*vtime.Microsecond, 4+c.chance.IntN(20), 5*vtime.Millisecond
+		p.GM.Resend, p.GM.Tries, p.GM.Patience = 200*vtime.Microsecond, 1+c.chance.IntN(8), vtime.Millisecond
 		p.GM.Sends = 8
 	})
 	c.bed = newBed(t, c.topo, p, images[c.chance.IntN(len(images))])
@@ -204,11 +204,15 @@ func (c *chaos) receive(h, port int, m *gm.Message) {
 	}
 	f.got = append(f.got, number)
 	c.inBox++
-	if !c.quiet {
-		if err := c.ends[h][port].Provide(m.Memory, m.Offset, gm.Class(len(m.Data)), m.Priority); err != nil {
+	if c.quiet {
+		return
+	}
+	e, memory, offset, class := c.ends[h][port], m.Memory, m.Offset, gm.Class(len(m.Data))
+	c.do(c.Now()+vtime.Time(c.chance.Int64N(int64(2*vtime.Millisecond))), func() { // sometimes too late for the next message
+		if err := e.Provide(memory, offset, class, gm.Low); err != nil && err != gm.ErrClosed {
 			c.t.Fatal(err)
 		}
-	}
+	})
 }
 
 // event does something, and comes again at a random time.
@@ -237,7 +241,7 @@ func (c *chaos) run() {
 			c.failed = append(c.failed, l)
 			c.f.FailLink(l.Ends[0])
 		}
-	}, vtime.Millisecond)
+	}, 300*vtime.Microsecond)
 	c.event(c.route, vtime.Millisecond)
 	c.event(func() { // a port is closed, and opened again
 		h, port := c.chance.IntN(n), c.chance.IntN(chaosPorts)
