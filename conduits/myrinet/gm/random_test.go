@@ -49,7 +49,6 @@ type chaos struct {
 	t      *testing.T
 	topo   *fabric.Topology
 	chance *rand.Rand
-	table  *routing.Table
 	failed []fabric.Link
 	ends   [][]*chaosEnd // by host and port
 	flows  map[flowID]*chaosFlow
