@@ -136,9 +136,14 @@ func (h *Host) SetRoute(node int, legs ...[]byte) error {
 	return nil
 }
 
-// SendMapping sends a packet of the mapper, whose route and type it has itself. It takes the way of a message
-// through the Send machine.
+// SendMapping sends a packet of the mapper, whose route and type it has itself. It takes the way of a message through
+// the Send machine. A packet for which the NIC has no buffer is dropped and counted, as the network may drop it, too: a
+// mapper asks again.
 func (h *Host) SendMapping(packet fabric.Packet) {
+	if g := h.program; g.mappings.Len() == mappingBuffers || packet.Len() > g.packetSize {
+		g.counts.Unsent++
+		return
+	}
 	h.program.mappings.Push(packet)
 	h.nic.CPU.Raise(evSend)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/gm"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
@@ -156,6 +157,33 @@ func TestReopen(t *testing.T) {
 	}
 	if err := out.Deregister(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestMappingBuffers sends more packets of the mapper at once than the NIC has buffers for, and one that is too long: the others
+// leave, and the buffers are part of the SRAM's budget.
+func TestMappingBuffers(t *testing.T) {
+	t.Parallel()
+	b := star(t, 2, profile(t, nil), gm.Image{})
+	got := 0
+	b.hosts[1].OnMapping(func(fabric.Packet) { got++ })
+	send := func(size int) {
+		b.hosts[0].SendMapping(fabric.Packet{Head: append([]byte{fabric.RouteByte(1), 0x70, 0x0f}, make([]byte, size)...)})
+	}
+	send(1 << 13)
+	for range 10 {
+		send(100)
+	}
+	b.RunUntil(vtime.Second)
+	if n := b.hosts[0].Counts(); got != 4 || n.Unsent != 7 {
+		t.Errorf("%d packets have come: %+v", got, n)
+	}
+	if r := b.hosts[0].NIC().SRAM.Report(); !strings.Contains(r, "mapper's queue") {
+		t.Error(r)
+	}
+	send(100)
+	if b.RunUntil(2 * vtime.Second); got != 5 {
+		t.Error("no packet leaves any more")
 	}
 }
 

@@ -1,6 +1,7 @@
 package gm_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -96,4 +97,21 @@ func inbox(t *testing.T, b *bed, number int) *[]string {
 	}
 	b.RunUntil(b.Now() + vtime.Millisecond)
 	return got
+}
+
+// outbox returns what sends messages of a size from node 0 to ports of node 1, and what has become of them: port, size and error.
+func outbox(t *testing.T, b *bed) (send func(port, size int), results *[]string) {
+	t.Helper()
+	src, err := b.hosts[0].Open(2, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory := b.hosts[0].Register(make([]byte, 1<<16))
+	results = new([]string)
+	return func(port, size int) {
+		err := src.Send(memory, 0, size, gm.Low, 1, port, func(err error) { *results = append(*results, fmt.Sprint(port, " ", size, " ", err)) })
+		if err != nil {
+			t.Error(err)
+		}
+	}, results
 }

@@ -98,6 +98,7 @@ type Counts struct {
 	TimeOuts   uint64
 	Unknown    uint64 // ACKs and NACKs that do not belong to anything
 	Held       uint64 // packets that had to wait in the network for a receive buffer
+	Unsent     uint64 // packets of the mapper that were dropped for lack of a buffer
 }
 
 // Program is the control program of a NIC. Its machines are in files of their own.
@@ -117,6 +118,8 @@ type Program struct {
 	self   uint16   // Header.SenderConn of data packets: tells the program from those before it
 	number uint16   // the last that a connection was given
 	heir   *Program // that has taken its place; nil: none
+
+	packetSize int // of a buffer for a packet
 
 	// mapping, if not nil, is called with packets of the mapper, which are foreign otherwise.
 	mapping func(fabric.Packet)
@@ -235,12 +238,14 @@ const (
 	recvTokenSize  = 16
 	doorbellSize   = 8
 	chainBlocks    = 16
+	mappingBuffers = 4 // for packets of the mapper that wait to be sent
 )
 
 // allocate takes the program's regions out of the SRAM.
 func (g *Program) allocate(nodes int) (err error) {
 	gm := &g.profile.GM
 	packet := HeaderSize + gm.Route + gm.MTU
+	g.packetSize = int(packet)
 	tokens := lanai.Bytes(gm.Ports * (gm.Sends + gm.Accepts))
 	reserve := func(name string, size lanai.Bytes) {
 		if err == nil {
@@ -250,6 +255,7 @@ func (g *Program) allocate(nodes int) (err error) {
 	reserve("program", gm.Code)
 	reserve("send queue", lanai.Bytes(gm.Queue)*packet)
 	reserve("receive queue", lanai.Bytes(gm.Queue)*packet)
+	reserve("mapper's queue", mappingBuffers*packet)
 	reserve("in-transit pool", lanai.Bytes(g.image.Pool)*packet)
 	reserve("routes", lanai.Bytes(nodes)*gm.Route)
 	reserve("connections", lanai.Bytes(nodes)*connectionSize)

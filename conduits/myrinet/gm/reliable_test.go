@@ -156,12 +156,9 @@ func TestUnreachable(t *testing.T) {
 func TestGivenUp(t *testing.T) {
 	t.Parallel()
 	b := star(t, 2, profile(t, func(p *gm.Profile) { p.GM.Tries = 2 }), gm.Image{})
-	src, err := b.hosts[0].Open(2, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, in := b.hosts[0].Register(make([]byte, 1<<16)), b.hosts[1].Register(make([]byte, 1<<17))
-	var got, results []string
+	send, results := outbox(t, b)
+	in := b.hosts[1].Register(make([]byte, 1<<17))
+	var got []string
 	for i, number := range []int{3, 4} {
 		p, err := b.hosts[1].Open(number, func(m *gm.Message) { got = append(got, fmt.Sprint(number, " ", len(m.Data))) })
 		if err == nil {
@@ -169,12 +166,6 @@ func TestGivenUp(t *testing.T) {
 		}
 		if err != nil {
 			t.Fatal(err)
-		}
-	}
-	send := func(port, size int) {
-		err := src.Send(out, 0, size, gm.Low, 1, port, func(err error) { results = append(results, fmt.Sprint(port, " ", err)) })
-		if err != nil {
-			t.Error(err)
 		}
 	}
 	b.do(vtime.Millisecond, func() { send(3, 60000) })
@@ -185,8 +176,8 @@ func TestGivenUp(t *testing.T) {
 		send(3, 40000)
 	})
 	b.RunUntil(vtime.Second)
-	if fmt.Sprint(got) != "[4 50000 3 40000]" || fmt.Sprint(results) != fmt.Sprint([]string{"3 " + gm.ErrUnreachable.Error(), "4 <nil>", "3 <nil>"}) {
-		t.Errorf("%v have come, results %v, %+v", got, results, b.hosts[1].Counts())
+	if fmt.Sprint(got) != "[4 50000 3 40000]" || fmt.Sprint(*results) != fmt.Sprint([]string{"3 60000 " + gm.ErrUnreachable.Error(), "4 50000 <nil>", "3 40000 <nil>"}) {
+		t.Errorf("%v have come, results %v, %+v", got, *results, b.hosts[1].Counts())
 	}
 }
 
@@ -214,11 +205,7 @@ func TestWrap(t *testing.T) {
 func TestNACKs(t *testing.T) {
 	t.Parallel()
 	b := star(t, 2, profile(t, nil), gm.Image{})
-	src, err := b.hosts[0].Open(2, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	memory := b.hosts[0].Register(make([]byte, 1<<16))
+	send, results := outbox(t, b)
 	in := b.hosts[1].Register(make([]byte, 1<<17))
 	var came []string
 	open := func(number int) *gm.Port {
@@ -231,13 +218,6 @@ func TestNACKs(t *testing.T) {
 	late, closes := open(3), open(4)
 	if err := closes.Provide(in, 1<<16, 16, gm.Low); err != nil {
 		t.Fatal(err)
-	}
-	var results []string
-	send := func(port, size int) {
-		err := src.Send(memory, 0, size, gm.Low, 1, port, func(err error) { results = append(results, fmt.Sprint(port, " ", size, " ", err)) })
-		if err != nil {
-			t.Error(err)
-		}
 	}
 	b.do(vtime.Millisecond, func() {
 		send(3, 100) // there is a buffer later
@@ -266,8 +246,8 @@ func TestNACKs(t *testing.T) {
 		t.Errorf("%v have come, want %s", came, want)
 	}
 	want := fmt.Sprint([]string{"3 100 <nil>", "9 5000 " + gm.ErrPortClosed.Error(), "3 101 <nil>", "4 60000 " + gm.ErrPortClosed.Error(), "3 102 <nil>"})
-	if fmt.Sprint(results) != want {
-		t.Errorf("results\n%v, want\n%s", results, want)
+	if fmt.Sprint(*results) != want {
+		t.Errorf("results\n%v, want\n%s", *results, want)
 	}
 	if n := b.hosts[1].Counts(); n.NoBuffer == 0 {
 		t.Errorf("no NACK: %+v", n)
@@ -518,32 +498,25 @@ func TestRefusedTwice(t *testing.T) {
 func TestRejected(t *testing.T) {
 	t.Parallel()
 	b := star(t, 2, profile(t, nil), gm.Image{})
-	f := newFlow(t, b.hosts[0], b.hosts[1], 2, 20, 10)
-	src, err := b.hosts[0].Open(3, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := newFlow(t, b.hosts[0], b.hosts[1], 4, 20, 10)
+	send, results := outbox(t, b)
 	dst, err := b.hosts[1].Open(3, func(m *gm.Message) { t.Errorf("%d B have been delivered", len(m.Data)) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := b.hosts[0].Register(make([]byte, 5000))
-	var results []error
 	if err := errors.Join(dst.SetAcceptableSizes(gm.Low, 1<<3), dst.Provide(b.hosts[1].Register(make([]byte, 1<<13)), 0, 13, gm.Low)); err != nil {
 		t.Fatal(err)
 	}
 	b.do(vtime.Millisecond, func() {
 		f.start()
 		for _, size := range []int{1, 4, 9, 5000} {
-			if err := src.Send(out, 0, size, gm.Low, 1, 3, func(err error) { results = append(results, err) }); err != nil {
-				t.Fatal(err)
-			}
+			send(3, size)
 		}
 	})
 	b.RunUntil(vtime.Second)
 	f.finished()
-	if r := gm.ErrRejected; fmt.Sprint(results) != fmt.Sprint([]error{r, r, r, r}) {
-		t.Errorf("the messages are reported as %v", results)
+	if want := fmt.Sprintf("[3 1 %[1]v 3 4 %[1]v 3 9 %[1]v 3 5000 %[1]v]", gm.ErrRejected); fmt.Sprint(*results) != want {
+		t.Errorf("the messages are reported as %v", *results)
 	}
 
 	b = star(t, 2, profile(t, nil), gm.Image{})
@@ -574,23 +547,15 @@ func TestRejected(t *testing.T) {
 func TestNoBuffer(t *testing.T) {
 	t.Parallel()
 	b := star(t, 2, profile(t, func(p *gm.Profile) { p.GM.Patience = vtime.Second }), gm.Image{})
-	src, err := b.hosts[0].Open(2, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	send, results := outbox(t, b)
 	if _, err := b.hosts[1].Open(2, nil); err != nil {
 		t.Fatal(err)
 	}
-	var results []error
-	out := b.hosts[0].Register(make([]byte, 10000))
-	for _, size := range []int{1, 10000} {
-		if err := src.Send(out, 0, size, gm.Low, 1, 2, func(err error) { results = append(results, err) }); err != nil {
-			t.Fatal(err)
-		}
-	}
+	send(2, 1)
+	send(2, 10000)
 	b.RunUntil(5 * vtime.Second)
-	if e := gm.ErrNoBuffer; fmt.Sprint(results) != fmt.Sprint([]error{e, e}) {
-		t.Fatalf("the messages are reported as %v", results)
+	if want := fmt.Sprintf("[2 1 %[1]v 2 10000 %[1]v]", gm.ErrNoBuffer); fmt.Sprint(*results) != want {
+		t.Fatalf("the messages are reported as %v", *results)
 	}
 	before := b.Events()
 	if err := b.Run(); err != nil || b.Events() != before {
@@ -727,29 +692,21 @@ func TestLargeMessage(t *testing.T) {
 func TestLateBuffer(t *testing.T) {
 	t.Parallel()
 	b := star(t, 2, profile(t, func(p *gm.Profile) { p.GM.Tries = 3 }), gm.Image{})
+	send, results := outbox(t, b)
 	var came int
-	result := gm.ErrClosed
-	in, out := b.hosts[1].Register(make([]byte, 128)), b.hosts[0].Register(make([]byte, 100))
 	to, err := b.hosts[1].Open(2, func(*gm.Message) { came++ })
 	if err != nil {
 		t.Fatal(err)
 	}
-	from, err := b.hosts[0].Open(2, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.do(vtime.Millisecond, func() {
-		if err := from.Send(out, 0, 100, gm.Low, 1, 2, func(err error) { result = err }); err != nil {
-			t.Error(err)
-		}
-	})
+	in := b.hosts[1].Register(make([]byte, 128))
+	b.do(vtime.Millisecond, func() { send(2, 100) })
 	b.do(10*vtime.Millisecond, func() {
 		if err := to.Provide(in, 0, 7, gm.Low); err != nil {
 			t.Error(err)
 		}
 	})
 	b.RunUntil(vtime.Second)
-	if came != 1 || result != nil {
-		t.Errorf("%d messages have come; the sender is told %v", came, result)
+	if came != 1 || fmt.Sprint(*results) != "[2 100 <nil>]" {
+		t.Errorf("%d messages have come; the sender is told %v", came, *results)
 	}
 }
