@@ -8,14 +8,15 @@ import (
 
 // channel is a cable in one direction, with its sender and with the slack buffer at its end.
 type channel struct {
-	pump              // the sender
-	index  int        // 2*link + direction
-	ends   [2]End     // where it begins and ends
-	kinds  [2]Kind    // of the ports there
-	delay  vtime.Time // of a byte along the cable
-	rate   machine.Rate
-	period vtime.Time // of a byte, at that rate
-	dead   int        // failures that it suffers from
+	pump                // the sender
+	index    int        // 2*link + direction
+	ends     [2]End     // where it begins and ends
+	kinds    [2]Kind    // of the ports there
+	delay    vtime.Time // of a byte along the cable
+	rate     machine.Rate
+	period   vtime.Time // of a byte, at that rate
+	failures int        // of the link itself, that have not been repaired
+	dead     int        // those, and those of the switches at its ends
 
 	// Where the channel begins at a switch: inputs whose packets wait for it, and who had it last.
 	queue uint32

@@ -19,6 +19,7 @@ type Fabric struct {
 	channels []*channel
 	inputs   [][]*channel // of each switch, by port; nil without a cable
 	outputs  [][]*channel
+	failures []int // of each switch, that have not been repaired
 	ports    []*Port
 	chance   *rand.Rand
 	planned  map[crossing]Fault
@@ -36,6 +37,7 @@ func New(loop *vtime.Loop, t *Topology, c *Constants) (*Fabric, error) {
 	}
 	f := &Fabric{loop: loop, topology: t, constants: c, chance: loop.Rand("myrinet/fabric: errors")}
 	f.slack.stop, f.slack.resume = int64(c.Slack.Stop), int64(c.Slack.Go)
+	f.failures = make([]int, len(t.Switches))
 	for i := range t.Switches {
 		n := len(t.Switches[i].Ports)
 		f.inputs = append(f.inputs, make([]*channel, n))

@@ -143,29 +143,45 @@ func (p *pump) endAt(end int64) {
 }
 
 // FailLink has the link that ends at e fail, in both directions: packets on it end where they are, and what is
-// sent later is lost. Nobody is told.
-func (f *Fabric) FailLink(e End) { f.eachChannel(e, (*channel).fail) }
+// sent later is lost. Nobody is told. Failures add up, also with those of the switches at the ends.
+func (f *Fabric) FailLink(e End) {
+	f.eachChannel(e, func(c *channel) {
+		c.failures++
+		c.fail()
+	})
+}
 
-// RepairLink ends one failure of the link that ends at e. A packet that is being sent is lost all the same.
+// RepairLink ends one failure of the link that ends at e, if there was one. A packet that is being sent is lost all the
+// same. What is lost because a switch has failed stays lost.
 func (f *Fabric) RepairLink(e End) {
-	f.eachChannel(e, func(c *channel) { c.dead = max(c.dead-1, 0) })
+	f.eachChannel(e, func(c *channel) {
+		if c.failures > 0 {
+			c.failures--
+			c.dead--
+		}
+	})
 }
 
 // FailSwitch has all links of a switch fail, and what is in its buffers vanish.
 func (f *Fabric) FailSwitch(s int) {
+	f.failures[s]++
 	for p, c := range f.inputs[s] {
 		if c != nil {
-			f.FailLink(SwitchEnd(s, p))
+			f.eachChannel(SwitchEnd(s, p), (*channel).fail)
 			f.empty(c)
 		}
 	}
 }
 
-// RepairSwitch ends one failure of a switch.
+// RepairSwitch ends one failure of a switch, if there was one. Links of it that have failed themselves stay so.
 func (f *Fabric) RepairSwitch(s int) {
+	if f.failures[s] == 0 {
+		return
+	}
+	f.failures[s]--
 	for p, c := range f.inputs[s] {
 		if c != nil {
-			f.RepairLink(SwitchEnd(s, p))
+			f.eachChannel(SwitchEnd(s, p), func(c *channel) { c.dead-- })
 		}
 	}
 }

@@ -158,8 +158,51 @@ func TestSwitchFails(t *testing.T) {
 		b.f.Port(0).Inject(packet(1000, 2, 1, -1))
 	})
 	b.run(t)
-	if got := b.f.Counts(); got.Delivered != 1 || got.BadCRC != 1 || got.Failed < 2 {
-		t.Errorf("%+v", got)
+	// The first is cut off on both sides of the switch. The other is cut off before it, and what waits in it vanishes.
+	if got, want := b.f.Counts(), (fabric.Counts{Delivered: 1, BadCRC: 1, Failed: 4}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	log := b.nics[2].log
+	if len(log) != 4 || log[1].what != "tail truncated" || log[3].what != "tail good" {
+		t.Fatalf("%v", log)
+	}
+	if end := log[1].at; end < 3000*ns || end > 3000*ns+2*(cableTime+byteTime)+150*ns {
+		t.Errorf("what had left the switch ended at %v", end)
+	}
+}
+
+// TestRepair repairs what has not failed, which is nothing, and one of two things that have.
+func TestRepair(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, chain(2), constants(t))
+	link := fabric.SwitchEnd(0, 2)
+	at := vtime.Time(0)
+	for _, step := range []struct {
+		what   string
+		do     func()
+		passes bool
+	}{
+		{"nothing has failed", func() { b.f.RepairLink(link); b.f.RepairSwitch(1) }, true},
+		{"the link fails", func() { b.f.FailLink(link) }, false},
+		{"a switch that has not failed is repaired", func() { b.f.RepairSwitch(1) }, false},
+		{"the link is repaired", func() { b.f.RepairLink(link) }, true},
+		{"a switch fails", func() { b.f.FailSwitch(1) }, false},
+		{"a link that has not failed is repaired", func() { b.f.RepairLink(link) }, false},
+		{"the link fails too", func() { b.f.FailLink(link) }, false},
+		{"the switch is repaired", func() { b.f.RepairSwitch(1) }, false},
+		{"the link is repaired, too", func() { b.f.RepairLink(link) }, true},
+		{"both ends fail", func() { b.f.FailSwitch(0); b.f.FailSwitch(1) }, false},
+		{"one of them is repaired", func() { b.f.RepairSwitch(0) }, false},
+		{"both are repaired", func() { b.f.RepairSwitch(1) }, true},
+	} {
+		step.do()
+		before := b.nics[1].packets
+		b.f.Port(0).Inject(packet(20, 2, -1))
+		at += 10 * vtime.Microsecond
+		b.RunUntil(at)
+		if passed := b.nics[1].packets > before; passed != step.passes {
+			t.Errorf("%s: a packet has passed: %v", step.what, passed)
+		}
 	}
 }
 
@@ -241,6 +284,14 @@ func ring3() *fabric.Topology {
 // another waits for: nothing moves any more, and the fabric says so. The time limit resolves it.
 func TestDeadlock(t *testing.T) {
 	t.Parallel()
+	open := newBed(t, ring3(), constants(t)) // two packets close no circle
+	for h := range 2 {
+		open.f.Port(h).Inject(packet(1000, 1, -1, -2))
+	}
+	open.run(t)
+	if got := open.f.Counts(); got != (fabric.Counts{Delivered: 2}) || len(open.f.Waits()) > 0 {
+		t.Errorf("two packets: %+v, %+v", got, open.f.Waits())
+	}
 	for _, limit := range []vtime.Time{0, vtime.Millisecond} {
 		c := constants(t)
 		c.Limit.Time = limit
@@ -251,8 +302,9 @@ func TestDeadlock(t *testing.T) {
 		b.run(t)
 		waits := b.f.Waits()
 		if limit > 0 {
-			if got := b.f.Counts(); got.Expired < 1 || got.Delivered+got.Expired != 3 || b.f.InFlight() > 0 {
-				t.Errorf("with a limit: %+v, %d left", got, b.f.InFlight())
+			// All have waited for the same time.
+			if got := b.f.Counts(); got != (fabric.Counts{Expired: 3}) || b.f.InFlight() > 0 || b.Now() < limit {
+				t.Errorf("with a limit: %+v, %d left at %v", got, b.f.InFlight(), b.Now())
 			}
 			continue
 		}
@@ -267,21 +319,32 @@ func TestDeadlock(t *testing.T) {
 	}
 }
 
-// TestHeadOfLine has a packet wait behind another whose output is taken, though its own is free.
+// TestHeadOfLine has a packet wait behind others whose output is taken, though its own is free. When that output is not
+// taken, nothing waits.
 func TestHeadOfLine(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, chain(3), constants(t))
-	b.nics[2].head = func(a *fabric.Arrival) {} // h2 takes nothing in, so that the way to it is blocked
-	b.f.Port(0).Inject(packet(20, 2, 1, -1))
-	b.nics[0].gone = func() {
-		b.nics[0].gone = func() {
-			b.nics[0].gone = func() { b.nics[0].gone = nil; b.f.Port(0).Inject(packet(20, 2, -1)) }
-			b.f.Port(0).Inject(packet(200, 2, 1, -1))
+	for _, taken := range []bool{true, false} {
+		b := newBed(t, chain(3), constants(t))
+		if taken {
+			b.nics[2].head = func(a *fabric.Arrival) {} // h2 takes nothing in, so that the way to it is blocked
 		}
-		b.f.Port(0).Inject(packet(200, 2, 1, -1))
-	}
-	b.run(t)
-	if b.nics[1].packets != 0 || b.f.InFlight() == 0 {
-		t.Errorf("%d packets have passed the one that waits", b.nics[1].packets)
+		sends := []fabric.Packet{packet(20, 2, 1, -1), packet(120, 2, 1, -1), packet(120, 2, 1, -1), packet(20, 2, -1)}
+		next := func() {
+			if len(sends) > 0 {
+				p := sends[0]
+				sends = sends[1:]
+				b.f.Port(0).Inject(p)
+			}
+		}
+		b.nics[0].gone = next
+		next()
+		b.run(t)
+		passed, left := b.nics[1].packets, b.f.InFlight()
+		if taken && (passed != 0 || len(sends) != 0 || left == 0) {
+			t.Errorf("%d packets have passed those that wait, %d have not been sent, %d are under way", passed, len(sends), left)
+		}
+		if !taken && (passed != 1 || b.nics[2].packets != 3 || left != 0) {
+			t.Errorf("with a free output, %d and %d packets have come, %d are under way", passed, b.nics[2].packets, left)
+		}
 	}
 }

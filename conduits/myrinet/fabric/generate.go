@@ -175,10 +175,16 @@ func (s Shape) FatTree(levels, arity int) (*Topology, error) {
 	return b.Topology, nil
 }
 
+// maxRandom bounds random topologies, of which all pairs of switches are looked at: 32 MB of them.
+const maxRandom = 1 << 12
+
 // Random returns an irregular topology of n switches: as many cables as ports are left beside the hosts, no two
 // between the same switches, such that every switch is reached. Equal seeds give equal topologies. The published
 // studies have switches of 8 ports with 4 hosts.
 func (s Shape) Random(n int, seed uint64) (*Topology, error) {
+	if n > maxRandom {
+		return nil, fmt.Errorf("fabric: a random topology of %d switches; there can be 1 to %d", n, maxRandom)
+	}
 	b, err := s.start(n, s.Hosts, 0, fmt.Sprintf("a random topology of %d switches, seed %d", n, seed))
 	if err != nil {
 		return nil, err
@@ -206,16 +212,17 @@ func (s Shape) Random(n int, seed uint64) (*Topology, error) {
 		join(open[chance.IntN(len(open))], order[i])
 	}
 	// Then whatever can be joined, each pair with the same chance.
-	var pairs [][2]int
+	pairs := make([]uint32, 0, n*(n-1)/2) // both numbers in one
 	for x := range n {
 		for y := range x {
-			pairs = append(pairs, [2]int{y, x})
+			pairs = append(pairs, uint32(y<<16|x))
 		}
 	}
 	chance.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
 	for _, p := range pairs {
-		if !joined[p] && free(p[0]) && free(p[1]) {
-			join(p[0], p[1])
+		x, y := int(p>>16), int(p&0xffff)
+		if free(x) && free(y) && !joined[[2]int{x, y}] {
+			join(x, y)
 		}
 	}
 	return b.Topology, nil

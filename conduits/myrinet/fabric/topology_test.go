@@ -230,14 +230,15 @@ func TestShapeLinks(t *testing.T) {
 func TestShapeErrors(t *testing.T) {
 	t.Parallel()
 	for want, make := range map[string]func() (*fabric.Topology, error){
-		"of 0 switches":                    func() (*fabric.Topology, error) { return fabric.Shape{}.Random(0, 1) },
-		"needs 4 ports for hosts and 6":    func() (*fabric.Topology, error) { return fabric.Shape{Hosts: 4, Ports: 8}.Torus(3, 3, 3) },
-		"a side has at least one":          func() (*fabric.Topology, error) { return fabric.Shape{}.Mesh(3, 0) },
-		"both are 1 or more":               func() (*fabric.Topology, error) { return fabric.Shape{}.FatTree(2, 0) },
-		"more than":                        func() (*fabric.Topology, error) { return fabric.Shape{}.FatTree(30, 16) },
-		"of sides [3 6148914691236517206]": func() (*fabric.Topology, error) { return fabric.Shape{}.Mesh(3, 6148914691236517206) }, // 2, modulo 2^64
-		"needs 9223372036854775807 ports":  func() (*fabric.Topology, error) { return fabric.Shape{Hosts: math.MaxInt}.Ring(4) },
-		"does not join them":               func() (*fabric.Topology, error) { return fabric.Shape{Hosts: 8}.Random(4, 1) },
+		"of 0 switches":                            func() (*fabric.Topology, error) { return fabric.Shape{}.Random(0, 1) },
+		"needs 4 ports for hosts and 6":            func() (*fabric.Topology, error) { return fabric.Shape{Hosts: 4, Ports: 8}.Torus(3, 3, 3) },
+		"a side has at least one":                  func() (*fabric.Topology, error) { return fabric.Shape{}.Mesh(3, 0) },
+		"both are 1 or more":                       func() (*fabric.Topology, error) { return fabric.Shape{}.FatTree(2, 0) },
+		"more than":                                func() (*fabric.Topology, error) { return fabric.Shape{}.FatTree(30, 16) },
+		"of sides [3 6148914691236517206]":         func() (*fabric.Topology, error) { return fabric.Shape{}.Mesh(3, 6148914691236517206) }, // 2, modulo 2^64
+		"needs 9223372036854775807 ports":          func() (*fabric.Topology, error) { return fabric.Shape{Hosts: math.MaxInt}.Ring(4) },
+		"of 4097 switches; there can be 1 to 4096": func() (*fabric.Topology, error) { return fabric.Shape{Hosts: 4}.Random(4097, 1) },
+		"does not join them":                       func() (*fabric.Topology, error) { return fabric.Shape{Hosts: 8}.Random(4, 1) },
 	} {
 		if _, err := make(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

@@ -3,10 +3,14 @@ package routing_test
 import (
 	"bytes"
 	"fmt"
+	"hash"
+	"hash/fnv"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
@@ -23,6 +27,8 @@ type mapping struct {
 	queue fifo.Queue[fabric.Packet]
 	news  int
 	bad   int
+	heard hash.Hash64 // of what has come, and when; nil: not wanted
+	loop  *vtime.Loop
 }
 
 func (m *mapping) send(p fabric.Packet) {
@@ -41,6 +47,9 @@ func (m *mapping) Gone(*fabric.Sending) {
 func (m *mapping) Head(a *fabric.Arrival) { a.Accept(0) }
 
 func (m *mapping) Tail(a *fabric.Arrival) {
+	if m.heard != nil {
+		fmt.Fprintln(m.heard, m.loop.Now(), a.Packet(), a.Verdict())
+	}
 	if a.Verdict() == fabric.Good && m.agent.Receive(a.Packet().Head) != nil {
 		m.bad++
 	}
@@ -73,7 +82,7 @@ func newMapped(t testing.TB, topo *fabric.Topology, s routing.Settings, change f
 	}
 	m := &mapped{Simulation: sim, f: f}
 	for h, name := range topo.Hosts {
-		host := &mapping{port: f.Port(h)}
+		host := &mapping{port: f.Port(h), loop: &sim.Loop}
 		host.agent, err = routing.NewAgent(&sim.Loop, name, s, host.send, func() { host.news++ })
 		if err != nil {
 			t.Fatal(err)
@@ -516,4 +525,56 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%x is read as %+v, which is %x", b, m, got)
 		}
 	})
+}
+
+// TestTraces has networks that lose packets mapped with whatever number of processors, several at once: equal seeds give equal
+// traces, and equal routes at the end.
+func TestTraces(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	var want [2]uint64
+	for _, procs := range []int{1, 2, 8} {
+		runtime.GOMAXPROCS(procs)
+		var sums [6]uint64
+		var all sync.WaitGroup
+		for i := range sums {
+			topo, err := fabric.Shape{Hosts: 2}.Random(4, uint64(i%2))
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := newMapped(t, topo, routing.Settings{Tries: 5}, func(c *fabric.Constants) { c.Error.Lose = machine.Certain / 100 })
+			all.Go(func() { sums[i] = m.trace(t, vtime.Second) })
+		}
+		all.Wait()
+		for i, sum := range sums {
+			if procs == 1 && i < len(want) {
+				want[i] = sum
+			}
+			if sum != want[i%2] {
+				t.Errorf("%d processors, seed %d: trace %x, the first was %x", procs, i%2, sum, want[i%2])
+			}
+		}
+	}
+	if want[0] == want[1] {
+		t.Error("two seeds give one trace")
+	}
+}
+
+// trace maps a network for a time, and returns a number of what all hosts have heard and know, and of all events.
+func (m *mapped) trace(t *testing.T, long vtime.Time) uint64 {
+	var d vtime.Digest
+	m.Trace(&d)
+	for _, h := range m.hosts {
+		h.heard = fnv.New64a()
+		h.agent.Start()
+	}
+	m.RunUntil(long)
+	sum := fnv.New64a()
+	fmt.Fprintln(sum, d.Sum(), m.f.Counts())
+	for _, h := range m.hosts {
+		if h.agent.Mapper() == "" {
+			t.Errorf("%s has no routes", m.f.Topology().Hosts[h.port.Host()])
+		}
+		fmt.Fprintln(sum, h.heard.Sum64(), h.agent.Mapper(), h.agent.Entries())
+	}
+	return sum.Sum64()
 }
