@@ -17,7 +17,7 @@ import (
 func runSim(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	p := sim.Plan{Ranks: []int{1 << 10, 1 << 14}, Stack: []int{64, 1 << 10}}
 	var quick bool
-	f := newCommon("sim", stdout, sim.Ops(), "default 1024,16384; of stack and sci 64,1024")
+	f := newCommon("sim", stdout, sim.Ops(), "default 1024,16384; of stack, sci and barrier 64,1024")
 	f.IntVar(&p.Samples, "samples", 5, "`NUMBER` of samples of each point")
 	f.IntVar(&p.Messages, "messages", 1<<18, "`NUMBER` of messages, events or turns of a sample, about")
 	f.BoolVar(&quick, "quick", false, "few samples of few messages, where no other option says how many")

@@ -29,6 +29,10 @@
 // fetch-and-add. A DMA engine sends bursts of dma.burst bytes, each a train of packets, as fast
 // as the bus gives them and as long as not too many answers are missing.
 //
+// A CPU that looks at memory in steps brings the kernel to the end of each step only if bytes may land
+// until then. That it can tell, since whatever has not crossed the bus takes memory.visible
+// longer: [Node.Unchanged].
+//
 // Buses, adapter halves and links do one thing at a time, in the order in which it comes to
 // them: each is asked by an event at the time at which the packet, request or answer, is
 // there. So whatever has most to do can work all the time, and what a machine carries follows
