@@ -8,13 +8,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+func init() {
+	for name, attaches := range unfits {
+		Register(Driver{Name: name, New: func(string) Conduit { return &unfit{attaches: attaches} }})
+	}
+}
+
+// unfits are the conduits of type unfit by name, and whether each can attach.
+var unfits = map[string]bool{"no network": false, "no segment": true}
+
 // unfit is a conduit that on rank 1 cannot attach, or cannot make the segment.
 type unfit struct {
 	echo
 	attaches bool
 	rank     Rank
-	close    func(*Port)
 }
+
+// closeUnfit is called when an unfit conduit is closed.
+var closeUnfit func(*Port)
 
 func (u *unfit) Attach(a *Attachment) error {
 	u.rank, u.port = a.Boot.Rank(), a.Port
@@ -32,26 +43,24 @@ func (u *unfit) AttachSegment(a *Attachment) ([]byte, error) {
 }
 
 func (u *unfit) Close() error {
-	u.close(u.port)
+	closeUnfit(u.port)
 	return nil
 }
 
 // TestUnfit has the conduit of one rank fail to attach, or to make the segment: it is closed when the others
 // know, and not before, since to close it may take them. Until then what the conduit began may wake the rank.
 func TestUnfit(t *testing.T) {
-	for name, attaches := range map[string]bool{"no network": false, "no segment": true} {
+	for name := range unfits {
 		var returned, closed, early, deaf atomic.Int32
-		Register(Driver{Name: name, New: func(string) Conduit {
-			return &unfit{attaches: attaches, close: func(p *Port) {
-				closed.Add(1)
-				if returned.Load() < 2 {
-					early.Add(1)
-				}
-				if _, err := unix.FcntlInt(uintptr(p.ep.bell), unix.F_GETFD, 0); err != nil {
-					deaf.Add(1)
-				}
-			}}
-		}})
+		closeUnfit = func(p *Port) {
+			closed.Add(1)
+			if returned.Load() < 2 {
+				early.Add(1)
+			}
+			if _, err := unix.FcntlInt(uintptr(p.ep.bell), unix.F_GETFD, 0); err != nil {
+				deaf.Add(1)
+			}
+		}
 		err := RunGoroutines(2, Config{Conduit: name}, func(j *Job) error {
 			defer returned.Add(1)
 			_, err := j.Attach(AttachSpec{Segment: "4096"})

@@ -70,6 +70,10 @@ func stated(string) settings.Table {
 	return settings.Table{settings.Int("depth", new(int), 0, 9, ""), settings.Int("own", new(int), 0, 9, "").OwnPerRank()}
 }
 
+func init() {
+	Register(Driver{Name: "stated", Settings: stated, New: func(string) Conduit { return new(echo) }})
+}
+
 // runEach is RunGoroutines with a configuration for each rank.
 func runEach(n int, cfg func(Rank) Config, body func(*Job) error) error {
 	g := newInProcess(n, nil)
@@ -88,7 +92,6 @@ func runEach(n int, cfg func(Rank) Config, body func(*Job) error) error {
 
 // TestSettingsDisagree has one rank given another value of a setting than the others.
 func TestSettingsDisagree(t *testing.T) {
-	Register(Driver{Name: "stated", Settings: stated, New: func(string) Conduit { return new(echo) }})
 	for key, want := range map[string]string{
 		"own":   "",
 		"depth": "; all ranks must have the same",
