@@ -15,8 +15,9 @@ import (
 // before their own, also while these arrive, with as many buffers as that takes.
 type Hosts struct {
 	f       *fabric.Fabric
+	table   *Table
 	hosts   []host
-	heads   [][][]byte // by sender and receiver: what is before the body of a packet
+	heads   [][][]byte // by sender and receiver: what is before the body of a packet; nil: nothing has been sent there
 	body    []byte
 	delay   vtime.Time // of packets in transit
 	observe func(from, to int, sent vtime.Time) // nil: nobody asks
@@ -60,18 +61,16 @@ const (
 // topology.
 func NewHosts(f *fabric.Fabric, t *Table, size int) *Hosts {
 	topo := f.Topology()
-	n := &Hosts{f: f, hosts: make([]host, len(topo.Hosts)), body: make([]byte, size)}
+	n := &Hosts{f: f, table: t, hosts: make([]host, len(topo.Hosts)), body: make([]byte, size)}
 	for from, name := range topo.Hosts {
 		n.hosts[from] = host{Hosts: n, number: from, port: f.Port(from), chance: f.Loop().Rand("myrinet/routing: traffic of " + name)}
 		n.hosts[from].port.Attach(&n.hosts[from])
-		heads := make([][]byte, len(topo.Hosts))
-		for to := range heads {
-			if r := t.Route(from, to); r != nil {
-				heads[to] = t.head(r)
+		for to := range topo.Hosts {
+			if t.Route(from, to) != nil {
 				n.hosts[from].others = append(n.hosts[from].others, to)
 			}
 		}
-		n.heads = append(n.heads, heads)
+		n.heads = append(n.heads, make([][]byte, len(topo.Hosts)))
 	}
 	return n
 }
@@ -110,16 +109,20 @@ func (n *Hosts) Observe(f func(from, to int, sent vtime.Time)) {
 // Send sends a packet from one host to another when those before it have left. If there is no route, there is no
 // packet.
 func (n *Hosts) Send(from, to int) {
-	if n.heads[from][to] != nil {
+	if n.table.Route(from, to) != nil {
 		h := &n.hosts[from]
 		h.queue.Push(n.packet(from, to))
 		h.next()
 	}
 }
 
-// packet returns a packet, of which there is a head.
+// packet returns a packet between hosts with a route.
 func (n *Hosts) packet(from, to int) fabric.Packet {
-	p := fabric.Packet{Head: n.heads[from][to], Body: n.body}
+	head := &n.heads[from][to]
+	if *head == nil {
+		*head = n.table.head(n.table.Route(from, to))
+	}
+	p := fabric.Packet{Head: *head, Body: n.body}
 	if n.observe != nil {
 		p.Body = n.stamped(from)
 	}
