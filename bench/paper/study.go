@@ -18,6 +18,7 @@ type study struct {
 	seed          uint64
 	topologies    int       // of each size, with the seeds that follow seed
 	warm, counted int       // messages of a host, on average, before those that are counted, and these
+	few           int       // messages of a network that are counted at a low load; small networks have few in transit
 	loads         []float64 // of sweeps, as fractions of a flow's bound, ascending
 
 	networks map[int][]*irregular // by the number of switches
@@ -49,13 +50,13 @@ func (st *study) run() error {
 	return g.Wait()
 }
 
-// least is how many messages of a network are counted at least.
-const least = 1000
+// quiet has a flow run under a low load.
+func (st *study) quiet(f *flow, load float64) (*measured, error) { return f.run(load, st.few/10, st.few) }
 
-// measure has a flow run under one load.
-func (st *study) measure(f *flow, load float64) (*measured, error) {
+// busy has a flow run under any load.
+func (st *study) busy(f *flow, load float64) (*measured, error) {
 	hosts := len(f.topology.Hosts)
-	return f.run(load, max(least/2, st.warm*hosts), max(least, st.counted*hosts))
+	return f.run(load, st.warm*hosts, st.counted*hosts)
 }
 
 // A sweep is a flow under growing loads.
@@ -77,7 +78,7 @@ func (st *study) sweep(f *flow) *sweep {
 	st.jobs = append(st.jobs, func() error {
 		bound := f.bound()
 		for _, fraction := range st.loads {
-			m, err := st.measure(f, fraction*bound)
+			m, err := st.busy(f, fraction*bound)
 			if err != nil {
 				return err
 			}
@@ -99,11 +100,11 @@ func (w *sweep) saturation() (most float64) {
 	return most
 }
 
-// at has a flow run under one load.
-func (st *study) at(f *flow, load float64) *measured {
+// later has a flow run under one load.
+func (st *study) later(run func(*flow, float64) (*measured, error), f *flow, load float64) *measured {
 	m := new(measured)
 	st.jobs = append(st.jobs, func() error {
-		got, err := st.measure(f, load)
+		got, err := run(f, load)
 		if err == nil {
 			*m = *got
 		}

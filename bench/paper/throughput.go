@@ -64,14 +64,14 @@ func itbThroughput(s *Setting) (*Outcome, error) {
 		return nil, err
 	}
 	t := &throughput{
-		study:   &study{seed: s.Seed, topologies: 3, warm: 5, counted: 8, loads: []float64{0.2, 0.4, 0.45, 0.5, 0.55, 0.6}, networks: map[int][]*irregular{}},
+		study:   &study{seed: s.Seed, topologies: 3, warm: 4, counted: 7, few: 2000, loads: []float64{0.4, 0.45, 0.5, 0.55, 0.6}, networks: map[int][]*irregular{}},
 		Setting: s, constants: &p.Fabric, transit: vtime.Time(cost * float64(vtime.Microsecond)),
 		switches: []int{8, 32, 64}, messages: []int{usual}, patterns: []*pattern{uniform}, varied: []int{32},
 		rivals: map[rivals]*rivalry{}, cheap: map[int][]*sweep{}, variant: map[string]map[int]*rivalry{},
 		low: map[[2]int][]*[2]*measured{}, near: map[int][]*[2]*measured{},
 	}
 	if s.Full {
-		t.topologies, t.warm, t.counted = 10, 8, 16
+		t.topologies, t.warm, t.counted, t.few = 10, 8, 16, 10000
 		t.loads = []float64{0.05, 0.1, 0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 1}
 		t.switches, t.messages, t.patterns, t.varied = []int{8, 16, 32, 64}, []int{32, usual, 1024}, patterns, []int{32, 64}
 	}
@@ -120,19 +120,19 @@ func (t *throughput) simulate() (err error) {
 	}
 	for _, n := range t.switches {
 		for _, size := range []int{32, usual, 1024} {
-			t.low[[2]int{n, size}] = t.both(n, size, func(upDown *sweep) float64 { return lowLoad * upDown.bound() })
+			t.low[[2]int{n, size}] = t.both(t.quiet, n, size, func(upDown *sweep) float64 { return lowLoad * upDown.bound() })
 		}
-		t.near[n] = t.both(n, usual, func(upDown *sweep) float64 { return nearLoad * upDown.saturation() })
+		t.near[n] = t.both(t.busy, n, usual, func(upDown *sweep) float64 { return nearLoad * upDown.saturation() })
 	}
 	return t.run()
 }
 
 // both has both schemes run at a load that follows from the sweep of up*/down* routes, on all topologies of a size.
-func (t *throughput) both(switches, size int, load func(upDown *sweep) float64) (all []*[2]*measured) {
+func (t *throughput) both(run func(*flow, float64) (*measured, error), switches, size int, load func(upDown *sweep) float64) (all []*[2]*measured) {
 	for _, w := range t.rivals[rivals{switches, uniform, usual}].upDown {
 		pair := new([2]*measured)
 		for scheme := range pair {
-			pair[scheme] = t.at(newFlow(w.irregular, routing.Scheme(scheme), t.constants, t.transit, uniform, size), load(w))
+			pair[scheme] = t.later(run, newFlow(w.irregular, routing.Scheme(scheme), t.constants, t.transit, uniform, size), load(w))
 		}
 		all = append(all, pair)
 	}
@@ -147,12 +147,16 @@ type variant struct {
 
 // variants returns them. A smaller slack buffer must still take what is under way on a cable after STOP.
 func (t *throughput) variants() (all []*variant) {
+	halves := []int{1, 3}
+	if !t.Full {
+		halves = halves[:1]
+	}
 	add := func(name string, change func(*fabric.Constants)) {
 		v := &variant{name, *t.constants}
 		change(&v.constants)
 		all = append(all, v)
 	}
-	for _, half := range []int{1, 3} {
+	for _, half := range halves {
 		sign := map[int]string{1: "−", 3: "+"}[half]
 		add("slack buffers "+sign+"50 %", func(c *fabric.Constants) {
 			above := c.Slack.Size - c.Slack.Stop

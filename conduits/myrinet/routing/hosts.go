@@ -19,7 +19,7 @@ type Hosts struct {
 	hosts   []host
 	heads   [][][]byte // by sender and receiver: what is before the body of a packet; nil: nothing has been sent there
 	body    []byte
-	delay   vtime.Time // of packets in transit
+	delay   vtime.Time                          // of packets in transit
 	observe func(from, to int, sent vtime.Time) // nil: nobody asks
 	bodies  [][]byte                            // with stamps, that are free
 	greedy  bool
