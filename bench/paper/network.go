@@ -18,6 +18,7 @@ type irregular struct {
 	topology *fabric.Topology
 	seed     uint64
 	tables   [routing.Shortest + 1]*routing.Table // by scheme; Shortest for comparison alone: it may deadlock
+	targets  map[*pattern][][]int                 // of each host, of patterns that there are flows of
 }
 
 // newIrregular returns the topology of a seed. All schemes have the same tree, whose root is in the middle, and spread
@@ -27,7 +28,7 @@ func newIrregular(switches int, seed uint64) (*irregular, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &irregular{topology: topology, seed: seed}
+	g := &irregular{topology: topology, seed: seed, targets: map[*pattern][][]int{}}
 	root := routing.Center(topology)
 	for scheme := range g.tables {
 		if g.tables[scheme], err = routing.NewTable(topology, routing.Options{Scheme: routing.Scheme(scheme), Spread: routing.Balanced, Root: root}); err != nil {
@@ -90,10 +91,12 @@ type flow struct {
 }
 
 func newFlow(g *irregular, scheme routing.Scheme, c *fabric.Constants, transit vtime.Time, p *pattern, size int) *flow {
-	f := &flow{irregular: g, scheme: scheme, constants: c, transit: transit, pattern: p, size: size}
-	for from := range g.topology.Hosts {
-		f.targets = append(f.targets, p.targets(g, from))
+	if g.targets[p] == nil {
+		for from := range g.topology.Hosts {
+			g.targets[p] = append(g.targets[p], p.targets(g, from))
+		}
 	}
+	f := &flow{irregular: g, scheme: scheme, constants: c, transit: transit, pattern: p, size: size, targets: g.targets[p]}
 	f.hotHost = rand.New(rand.NewPCG(g.seed, 1)).IntN(len(g.topology.Hosts))
 	return f
 }

@@ -51,7 +51,9 @@ func (st *study) run() error {
 }
 
 // quiet has a flow run under a low load.
-func (st *study) quiet(f *flow, load float64) (*measured, error) { return f.run(load, st.few/10, st.few) }
+func (st *study) quiet(f *flow, load float64) (*measured, error) {
+	return f.run(load, st.few/10, st.few)
+}
 
 // busy has a flow run under any load.
 func (st *study) busy(f *flow, load float64) (*measured, error) {
