@@ -133,6 +133,7 @@ type measured struct {
 	latency           float64 // mean from when a message is made to its last byte, in µs
 	detour            float64 // the same, of messages that have an in-transit host on minimal routes; 0: there are none
 	blocked           float64 // mean time that the head of a message has waited for outputs, in µs
+	buffers           int     // packets in transit that a host has had at once, at most
 	root, all         float64 // how much of the time channels at the root are busy, and channels between switches on average
 }
 
@@ -201,6 +202,7 @@ func (f *flow) run(load float64, warm, counted int) (*measured, error) {
 	s.RunUntil(end)
 	come := float64(hosts.Arrived() - arrived)
 	m.accepted = come * float64(f.size) / float64(end-begin) * float64(vtime.Nanosecond) / float64(len(f.topology.Switches))
+	m.buffers = hosts.MostTransit()
 	m.latency, m.detour = latency.value(), detour.value()
 	root := f.tables[f.scheme].Root
 	var atRoot, all mean

@@ -2,6 +2,8 @@ package paper
 
 import (
 	"math"
+	"reflect"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -84,6 +86,35 @@ func TestFlow(t *testing.T) {
 	before, after := measure(routing.InTransit, uniform, 0, 0.02, p), measure(routing.InTransit, uniform, more, 0.02, p)
 	if d := after.detour - before.detour; d < 0.95*micros(more) || d > 1.3*micros(more) {
 		t.Errorf("%v in a host make %g µs", more, d)
+	}
+}
+
+// TestStudy has simulations on one processor, and on several at once, come to the same.
+func TestStudy(t *testing.T) {
+	p, err := gm.Load("gm-pci64a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	var before []*measured
+	for _, processors := range []int{1, 4} {
+		runtime.GOMAXPROCS(processors)
+		st := &study{topologies: 2, warm: 5, counted: 10, loads: []float64{0.3, 0.6}, networks: map[int][]*irregular{}}
+		r, err := st.rivals(8, &p.Fabric, simulatedCost, uniform, usual)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := st.run(); err != nil {
+			t.Fatal(err)
+		}
+		var all []*measured
+		for _, w := range slices.Concat(r.upDown, r.inTransit) {
+			all = append(all, w.points...)
+		}
+		if len(all) < 8 || before != nil && !reflect.DeepEqual(all, before) {
+			t.Errorf("%d processors: %d points, or others than on one", processors, len(all))
+		}
+		before = all
 	}
 }
 

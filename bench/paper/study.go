@@ -102,6 +102,16 @@ func (w *sweep) saturation() (most float64) {
 	return most
 }
 
+// buffers returns how many packets in transit a host has had at once when the most was accepted.
+func (w *sweep) buffers() (n int) {
+	for _, m := range w.points {
+		if m.accepted == w.saturation() {
+			n = m.buffers
+		}
+	}
+	return n
+}
+
 // later has a flow run under one load.
 func (st *study) later(run func(*flow, float64) (*measured, error), f *flow, load float64) *measured {
 	m := new(measured)

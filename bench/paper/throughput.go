@@ -259,6 +259,11 @@ func (t *throughput) report(o *Outcome) {
 		v := t.survey(n, routing.InTransit)
 		o.number(name("stops"), "in-transit hosts of a route, mean", v.stops, "count")
 		o.number(name("share"), "share of routes that have any", v.transit, "count")
+		buffers := 0
+		for _, w := range r.inTransit {
+			buffers = max(buffers, w.buffers())
+		}
+		o.number(name("buffers"), "packets in transit that a host has had at once at saturation, at most", float64(buffers), "count")
 		o.number(name("penalty"), fmt.Sprintf("more latency at low load, messages of %d B", usual), t.penalty(n, usual, ofAll), "count")
 		o.number(name("penalty-transit"), "the same, of messages in transit", t.penalty(n, usual, ofInTransit), "count")
 		o.number(name("effect"), "change of saturation by the published cost of an in-transit buffer instead of 0.475 us", t.effect(n), "count")

@@ -24,6 +24,7 @@ type Hosts struct {
 	bodies  [][]byte                            // with stamps, that are free
 	greedy  bool
 	arrived uint64
+	most    int // packets in transit at a host at once
 }
 
 // host is one of them.
@@ -105,6 +106,10 @@ func (n *Hosts) Observe(f func(from, to int, sent vtime.Time)) {
 	}
 	n.observe = f
 }
+
+// MostTransit returns how many packets in transit a host has had at once, at most: what arrives, and has not been sent on
+// yet, is one of them.
+func (n *Hosts) MostTransit() int { return n.most }
 
 // Send sends a packet from one host to another when those before it have left. If there is no route, there is no
 // packet.
@@ -214,6 +219,7 @@ func (h *host) Received(a *fabric.Arrival, _ int) {
 	now := h.f.Loop().Now()
 	h.free = max(h.free, now) + h.delay
 	h.transit.Push(transit{packet: p.Skip(1), ready: h.free})
+	h.most = max(h.most, h.transit.Len())
 	h.coming = a
 	if h.free == now {
 		h.next()

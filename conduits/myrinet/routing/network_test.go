@@ -137,6 +137,9 @@ func TestTransitTime(t *testing.T) {
 		if len(all) != packets {
 			t.Fatalf("%d of %d packets have come", len(all), packets)
 		}
+		if delay > 0 && n.MostTransit() != packets {
+			t.Errorf("%d packets were in transit at once, not %d", n.MostTransit(), packets)
+		}
 		return all
 	}
 	const (
