@@ -21,8 +21,8 @@ type irregular struct {
 	targets  map[*pattern][][]int                 // of each host, of patterns that there are flows of
 }
 
-// newIrregular returns the topology of a seed. All schemes have the same tree, whose root is in the middle, and spread
-// their routes over equal choices.
+// newIrregular returns the topology of a seed. All schemes have the same tree, whose root is in
+// the middle, and spread their routes over equal choices.
 func newIrregular(switches int, seed uint64) (*irregular, error) {
 	topology, err := fabric.Shape{Hosts: hostsEach}.Random(switches, seed)
 	if err != nil {

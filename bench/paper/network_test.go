@@ -100,10 +100,10 @@ func TestStudy(t *testing.T) {
 	for _, processors := range []int{1, 4} {
 		runtime.GOMAXPROCS(processors)
 		st := &study{topologies: 2, warm: 5, counted: 10, loads: []float64{0.3, 0.6}, networks: map[int][]*irregular{}}
-		r, err := st.rivals(8, &p.Fabric, simulatedCost, uniform, usual)
-		if err != nil {
+		if err := st.make(8); err != nil {
 			t.Fatal(err)
 		}
+		r := st.rivals(8, &p.Fabric, simulatedCost, uniform, usual)
 		if err := st.run(); err != nil {
 			t.Fatal(err)
 		}

@@ -25,18 +25,16 @@ type study struct {
 	jobs     []func() error       // not done yet; they share nothing that they write to
 }
 
-// network returns the topologies of a size.
-func (st *study) network(switches int) ([]*irregular, error) {
-	if st.networks[switches] == nil {
-		for i := range st.topologies {
-			g, err := newIrregular(switches, st.seed+uint64(i)+1)
-			if err != nil {
-				return nil, err
-			}
-			st.networks[switches] = append(st.networks[switches], g)
+// make makes the topologies of a size, before there are flows on them.
+func (st *study) make(switches int) error {
+	for i := range st.topologies {
+		g, err := newIrregular(switches, st.seed+uint64(i)+1)
+		if err != nil {
+			return err
 		}
+		st.networks[switches] = append(st.networks[switches], g)
 	}
-	return st.networks[switches], nil
+	return nil
 }
 
 // run does the jobs, as many at once as there are processors. What they have come to depends on none of the others.
@@ -131,17 +129,13 @@ type rivalry struct {
 }
 
 // rivals sweeps both schemes.
-func (st *study) rivals(switches int, c *fabric.Constants, transit vtime.Time, p *pattern, size int) (*rivalry, error) {
-	networks, err := st.network(switches)
-	if err != nil {
-		return nil, err
-	}
+func (st *study) rivals(switches int, c *fabric.Constants, transit vtime.Time, p *pattern, size int) *rivalry {
 	r := new(rivalry)
-	for _, g := range networks {
+	for _, g := range st.networks[switches] {
 		r.upDown = append(r.upDown, st.sweep(newFlow(g, routing.UpDown, c, transit, p, size)))
 		r.inTransit = append(r.inTransit, st.sweep(newFlow(g, routing.InTransit, c, transit, p, size)))
 	}
-	return r, nil
+	return r
 }
 
 // ratio returns the median over the topologies of how many times as much in-transit routes carry.

@@ -88,18 +88,14 @@ func itbThroughput(s *Setting) (*Outcome, error) {
 }
 
 // simulate has everything run: what saturates first, and then what is compared at loads that follow from that.
-func (t *throughput) simulate() (err error) {
-	rival := func(switches int, c *fabric.Constants, transit vtime.Time, p *pattern, size int) *rivalry {
-		r, e := t.study.rivals(switches, c, transit, p, size)
-		if err == nil {
-			err = e
-		}
-		return r
-	}
+func (t *throughput) simulate() error {
 	for _, n := range slices.Backward(t.switches) { // what takes longest first
+		if err := t.make(n); err != nil {
+			return err
+		}
 		for _, p := range t.patterns {
 			for _, size := range t.messages {
-				t.rivals[rivals{n, p, size}] = rival(n, t.constants, t.transit, p, size)
+				t.rivals[rivals{n, p, size}] = t.study.rivals(n, t.constants, t.transit, p, size)
 			}
 		}
 		for _, w := range t.of(n).inTransit {
@@ -109,13 +105,10 @@ func (t *throughput) simulate() (err error) {
 	for _, v := range t.variants() {
 		t.variant[v.name] = map[int]*rivalry{}
 		for _, n := range t.varied {
-			t.variant[v.name][n] = rival(n, &v.constants, t.transit, uniform, usual)
+			t.variant[v.name][n] = t.study.rivals(n, &v.constants, t.transit, uniform, usual)
 		}
 	}
-	if err == nil {
-		err = t.run()
-	}
-	if err != nil {
+	if err := t.run(); err != nil {
 		return err
 	}
 	for _, n := range t.switches {
