@@ -53,10 +53,13 @@ func (st *study) quiet(f *flow, load float64) (*measured, error) {
 	return f.run(load, st.few/10, st.few)
 }
 
+// least is how many messages of a network are counted at any load, at least.
+const least = 1000
+
 // busy has a flow run under any load.
 func (st *study) busy(f *flow, load float64) (*measured, error) {
 	hosts := len(f.topology.Hosts)
-	return f.run(load, st.warm*hosts, st.counted*hosts)
+	return f.run(load, max(least/2, st.warm*hosts), max(least, st.counted*hosts))
 }
 
 // A sweep is a flow under growing loads.

@@ -64,7 +64,7 @@ func itbThroughput(s *Setting) (*Outcome, error) {
 		return nil, err
 	}
 	t := &throughput{
-		study:   &study{seed: s.Seed, topologies: 3, warm: 4, counted: 7, few: 2000, loads: []float64{0.4, 0.45, 0.5, 0.55, 0.6}, networks: map[int][]*irregular{}},
+		study:   &study{seed: s.Seed, topologies: 3, warm: 4, counted: 7, few: 2000, loads: []float64{0.4, 0.45, 0.5, 0.55, 0.6, 0.7, 0.8}, networks: map[int][]*irregular{}},
 		Setting: s, constants: &p.Fabric, transit: vtime.Time(cost * float64(vtime.Microsecond)),
 		switches: []int{8, 32, 64}, messages: []int{usual}, patterns: []*pattern{uniform}, varied: []int{32},
 		rivals: map[rivals]*rivalry{}, cheap: map[int][]*sweep{}, variant: map[string]map[int]*rivalry{},
