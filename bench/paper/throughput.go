@@ -271,8 +271,7 @@ func (t *throughput) claims(o *Outcome) {
 	const abstracts = "Flich et al., abstracts: doubled on medium and large networks; the gate is ours"
 	first, last := t.switches[0], t.switches[len(t.switches)-1]
 	var ratios, effects, falls, falling []string
-	enough, growing, unchanged, shorter, worst := true, true, true, true, 0.0
-	before := 0.0
+	enough, growing, unchanged, shorter, before := true, true, true, true, 0.0
 	var inTransit []float64
 	for _, n := range t.switches {
 		ratio := t.of(n).ratio()
@@ -304,13 +303,12 @@ func (t *throughput) claims(o *Outcome) {
 	}
 	t.claimCauses(o, last)
 	var shown []string
+	worst := math.Inf(1)
 	for _, v := range t.variants() {
 		for _, n := range t.varied {
 			ratio := t.variant[v.name][n].ratio()
 			shown = append(shown, fmt.Sprintf("%s with %s at %d", figures(ratio), v.name, n))
-			if worst == 0 || ratio < worst {
-				worst = ratio
-			}
+			worst = min(worst, ratio)
 		}
 	}
 	o.claim("1.7 times as much also with other slack buffers and switch delays", "", worst >= 1.7, "%s switches", list(shown))
