@@ -89,6 +89,8 @@ var all = []*Experiment{
 	{"gm-latency", "GM on Myrinet: half round trips, and streams one way and both ways", Myrinet, gmMachines, gmLatency},
 	{"itb-overhead", "what in-transit support costs packets that are not in transit", Myrinet, collMachines, itbOverhead},
 	{"itb-cost", "what an in-transit buffer costs a packet", Myrinet, collMachines, itbCost},
+	{"itb-throughput", "up*/down* routes against in-transit buffers on irregular networks, by load", Myrinet, collMachines, itbThroughput},
+	{"fabric-hol", "contention and head-of-line blocking in the fabric", Myrinet, collMachines, fabricHOL},
 }
 
 // All returns the experiments, in the order of a report.

@@ -89,25 +89,12 @@ func itbCost(s *Setting) (*Outcome, error) {
 		return nil, err
 	}
 	mtu := int(p.GM.MTU)
-	shipped, bySend := gm.Image{ITB: true}, gm.Image{ITB: true, BySend: true}
-	cost := func(p *gm.Profile, image gm.Image, sizes []int) (points, fractions []plot.Point, mean float64, err error) {
-		looped, err := s.allsize(p, gmRun{image, (*gm.Testbed).Looped}, sizes)
-		if err != nil {
-			return nil, nil, 0, err
-		}
-		transit, err := s.allsize(p, gmRun{image, (*gm.Testbed).InTransit}, sizes)
-		if err != nil {
-			return nil, nil, 0, err
-		}
-		points, fractions, mean, _ = differences(looped, transit, 2)
-		return points, fractions, mean, nil
-	}
 	sizes := packetSizes(mtu)
-	byRecv, fractions, mean, err := cost(p, shipped, sizes)
+	byRecv, fractions, mean, err := s.transitCost(p, gm.Image{ITB: true}, sizes)
 	if err != nil {
 		return nil, err
 	}
-	later, _, _, err := cost(p, bySend, sizes)
+	later, _, _, err := s.transitCost(p, gm.Image{ITB: true, BySend: true}, sizes)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +119,7 @@ func itbCost(s *Setting) (*Outcome, error) {
 	o.claim("that Recv programs the send DMA saves a dispatch cycle", "Coll et al.", extra > 0.7*dispatch && extra < 1.3*dispatch,
 		"%s µs saved; a dispatch with the test of the flag takes %s", figures(extra), figures(dispatch))
 	if s.goal("itb-cost") != nil {
-		if err := s.perturb(o, cost); err != nil {
+		if err := s.perturb(o); err != nil {
 			return nil, err
 		}
 	}
@@ -150,15 +137,30 @@ func itbCost(s *Setting) (*Outcome, error) {
 	return o, nil
 }
 
-// perturb claims that the cost grows with what it is made of, each constant changed by itself. cost is that of itbCost.
-func (s *Setting) perturb(o *Outcome, cost func(*gm.Profile, gm.Image, []int) (points, fractions []plot.Point, mean float64, err error)) error {
+// transitCost returns what an in-transit buffer costs by the paper's method, in µs and as a fraction of the half round
+// trip, and its mean in µs.
+func (s *Setting) transitCost(p *gm.Profile, image gm.Image, sizes []int) (points, fractions []plot.Point, mean float64, err error) {
+	looped, err := s.allsize(p, gmRun{image, (*gm.Testbed).Looped}, sizes)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	transit, err := s.allsize(p, gmRun{image, (*gm.Testbed).InTransit}, sizes)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	points, fractions, mean, _ = differences(looped, transit, 2)
+	return points, fractions, mean, nil
+}
+
+// perturb claims that the cost grows with what it is made of, each constant changed by itself.
+func (s *Setting) perturb(o *Outcome) error {
 	sizes := []int{200, 333, 512, 700, 1111, 2048, 3001}
 	mean := func(name, value, unit string) (float64, error) {
 		p, err := s.gmProfile(name, value, unit)
 		if err != nil {
 			return 0, err
 		}
-		_, _, m, err := cost(p, gm.Image{ITB: true}, sizes)
+		_, _, m, err := s.transitCost(p, gm.Image{ITB: true}, sizes)
 		return m, err
 	}
 	base, err := mean("", "", "")

@@ -180,7 +180,7 @@ func chooseExperiments(names []string) (chosen []*paper.Experiment, list bool, e
 
 func listExperiments(w io.Writer) {
 	for _, e := range paper.All() {
-		fmt.Fprintf(w, "  %-12s %s\n", e.Name, e.About)
+		fmt.Fprintf(w, "  %-14s %s\n", e.Name, e.About)
 	}
 }
 

@@ -99,6 +99,67 @@ func TestTransit(t *testing.T) {
 	}
 }
 
+// TestTransitTime has a NIC take time for packets in transit, one at a time, which come before what the host sends itself.
+func TestTransitTime(t *testing.T) {
+	t.Parallel()
+	topo := figure1(t)
+	host := func(name string) int {
+		h, ok := topo.Host(name)
+		if !ok {
+			t.Fatalf("no host %s", name)
+		}
+		return h
+	}
+	h0, h1, h4, h6 := host("h0"), host("h1"), host("h4"), host("h6")
+	// times returns when the packets from h4 to h1 come, all in transit at h6.
+	times := func(delay vtime.Time, packets int, own bool) (all []vtime.Time) {
+		s, n := newNetwork(t, table(t, topo, routing.Options{Scheme: routing.InTransit}), 32)
+		n.SetTransit(delay)
+		n.Observe(func(from, to int, sent vtime.Time) {
+			if sent != 0 {
+				t.Errorf("sent at %v", sent)
+			}
+			if from == h4 && to == h1 {
+				all = append(all, s.Now())
+			}
+		})
+		for range packets {
+			n.Send(h4, h1)
+		}
+		for range 20 {
+			if own {
+				n.Send(h6, h0)
+			}
+		}
+		if err := s.Run(); err != nil {
+			t.Fatal(err)
+		}
+		if len(all) != packets {
+			t.Fatalf("%d of %d packets have come", len(all), packets)
+		}
+		if delay > 0 && n.MostTransit() != packets {
+			t.Errorf("%d packets were in transit at once, not %d", n.MostTransit(), packets)
+		}
+		return all
+	}
+	const (
+		byteTime = 6250 * vtime.Picosecond
+		delay    = 2 * vtime.Microsecond // far more than a packet takes
+	)
+	at, later := times(0, 3, false), times(delay, 3, false)
+	if d := later[0] - at[0]; d != delay-byteTime { // without a delay the NIC still waits for the second byte, the first that it sends on
+		t.Errorf("a packet in transit takes %v more, not %v", d, delay-byteTime)
+	}
+	if d := later[2] - later[1]; d != delay {
+		t.Errorf("packets in transit come %v one after the other, not %v", d, delay)
+	}
+	// A packet of its own is sent at most before each of those in transit.
+	const packet = 45 * byteTime
+	if busy := times(0, 3, true); busy[2] > at[2]+3*packet {
+		t.Errorf("the last packet in transit comes at %v where the host has packets of its own, else at %v", busy[2], at[2])
+	}
+}
+
 // TestShortTransit has a packet in transit cut off behind the byte that says so: nothing of it is left to send on.
 func TestShortTransit(t *testing.T) {
 	t.Parallel()

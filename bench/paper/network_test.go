@@ -1,0 +1,206 @@
+package paper
+
+import (
+	"math"
+	"reflect"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/gm"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/routing"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// TestPatterns wants each pattern to send where its name says.
+func TestPatterns(t *testing.T) {
+	g, err := newIrregular(8, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosts := len(g.topology.Hosts)
+	for _, p := range patterns {
+		all, silent := 0, 0
+		for from := range hosts {
+			to := p.targets(g, from)
+			all += len(to)
+			if len(to) == 0 {
+				silent++
+			}
+			if slices.Contains(to, from) {
+				t.Errorf("%s: host %d sends to itself", p.name, from)
+			}
+			for _, h := range to {
+				if n := g.tables[routing.Shortest].Route(from, h).Switches(); p.name == "local" && n > localSwitches {
+					t.Errorf("local: %d switches from %d to %d", n, from, h)
+				}
+				if p.name == "bit-reversal" && !slices.Equal(p.targets(g, h), []int{from}) {
+					t.Errorf("bit-reversal: from %d to %d, and from there to %v", from, h, p.targets(g, h))
+				}
+			}
+		}
+		switch { // of 32 numbers with 5 bits, 8 read the same backwards
+		case p.name == "bit-reversal" && (all != 24 || silent != 8):
+			t.Errorf("bit-reversal: %d targets, %d hosts send nothing", all, silent)
+		case (p.name == "uniform" || p.name == "hot-spot") && all != hosts*(hosts-1):
+			t.Errorf("%s: %d targets", p.name, all)
+		case p.name == "local" && all > hosts*(hosts-1):
+			t.Errorf("local: %d targets", all)
+		}
+	}
+	if to := patterns[1].targets(g, 1); !slices.Equal(to, []int{16}) {
+		t.Errorf("bit-reversal of 1 in 5 bits: %v", to)
+	}
+}
+
+// TestFlow has a network accept what it is offered, up to a load that it does not reach; what its messages take grows
+// with the load, and by as much as the NIC of an in-transit host takes.
+func TestFlow(t *testing.T) {
+	g, err := newIrregular(16, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := gm.Load("gm-pci64a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	measure := func(scheme routing.Scheme, p *pattern, transit vtime.Time, fraction float64, c *gm.Profile) *measured {
+		f := newFlow(g, scheme, &c.Fabric, transit, p, usual)
+		m, err := f.run(fraction*f.bound(), 300, 1500)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.offered, m.accepted = m.offered/f.bound(), m.accepted/f.bound()
+		return m
+	}
+	for _, pattern := range patterns {
+		low, high := measure(routing.UpDown, pattern, 0, 0.1, p), measure(routing.UpDown, pattern, 0, 2, p)
+		if d := low.accepted/low.offered - 1; math.Abs(d) > 0.08 {
+			t.Errorf("%s: %g of what is offered is accepted", pattern.name, low.accepted/low.offered)
+		}
+		if pattern == uniform && high.accepted > 1 || high.latency < 3*low.latency || high.blocked < low.blocked {
+			t.Errorf("%s: above saturation %+v, at a low load %+v", pattern.name, high, low)
+		}
+	}
+	const more = 5 * vtime.Microsecond
+	before, after := measure(routing.InTransit, uniform, 0, 0.02, p), measure(routing.InTransit, uniform, more, 0.02, p)
+	if d := after.detour - before.detour; d < 0.95*micros(more) || d > 1.3*micros(more) {
+		t.Errorf("%v in a host make %g µs", more, d)
+	}
+}
+
+// TestStudy has simulations on one processor, and on several at once, come to the same.
+func TestStudy(t *testing.T) {
+	p, err := gm.Load("gm-pci64a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	var before []*measured
+	for _, processors := range []int{1, 4} {
+		runtime.GOMAXPROCS(processors)
+		st := &study{topologies: 2, warm: 5, counted: 10, loads: []float64{0.3, 0.6}, networks: map[int][]*irregular{}}
+		if err := st.make(8); err != nil {
+			t.Fatal(err)
+		}
+		r := st.rivals(8, &p.Fabric, simulatedCost, uniform, usual)
+		if err := st.run(); err != nil {
+			t.Fatal(err)
+		}
+		var all []*measured
+		for _, w := range slices.Concat(r.upDown, r.inTransit) {
+			all = append(all, w.points...)
+		}
+		if len(all) < 8 || before != nil && !reflect.DeepEqual(all, before) {
+			t.Errorf("%d processors: %d points, or others than on one", processors, len(all))
+		}
+		before = all
+	}
+}
+
+// TestThroughputMoves changes three constants of the machine: what depends on each moves the right way.
+func TestThroughputMoves(t *testing.T) {
+	s, err := Myrinet.Setting("gm-pci64a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := newIrregular(16, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type result struct{ saturation, latency, transit float64 }
+	measure := func(name, value, unit string) (r result) {
+		p, err := s.gmProfile(name, value, unit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, r.transit, err = s.transitCost(p, gm.Image{ITB: true}, []int{200, 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := newFlow(g, routing.InTransit, &p.Fabric, vtime.Time(r.transit*float64(vtime.Microsecond)), uniform, usual)
+		for _, load := range []float64{0.001, 0.2} { // far below and far above saturation
+			m, err := f.run(load, 100, 800)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.latency == 0 {
+				r.latency = m.latency
+			}
+			r.saturation = m.accepted
+		}
+		return r
+	}
+	base := measure("", "", "")
+	rate := measure("fabric.link.rate", "80", "MB/s")
+	if q := rate.saturation / base.saturation; q > 0.7 || q < 0.4 || rate.latency < 1.6*base.latency {
+		t.Errorf("links of half the rate: %+v, else %+v", rate, base)
+	}
+	delay := measure("fabric.switch.san", "1150", "ns")
+	if d := delay.latency - base.latency; d < 2.5 || d > 3.5 { // 2.87 switches on a route
+		t.Errorf("switches that take 1 µs more: %+v, else %+v", delay, base)
+	}
+	slow := measure("cpu.instruction", "33", "MHz")
+	if slow.transit < 1.5*base.transit || slow.latency < base.latency+0.05 {
+		t.Errorf("a NIC of half the speed: %+v, else %+v", slow, base)
+	}
+}
+
+// TestHeadOfLine has larger slack buffers free the channels behind a packet that waits, and hosts that nobody contends
+// for block nobody.
+func TestHeadOfLine(t *testing.T) {
+	p, err := gm.Load("gm-pci64a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, err := reach(&p.Fabric, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	behind, err := reach(&p.Fabric, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := p.Fabric
+	large.Slack.Size, large.Slack.Stop, large.Slack.Go = 1000, 900, 800
+	freed, err := reach(&large, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range alone {
+		if behind[i] < 2*alone[i] {
+			t.Errorf("channel %d: %g µs behind the packet that waits, %g without it", i, behind[i], alone[i])
+		}
+		if last := i == len(alone)-1; last == (freed[i] == alone[i]) {
+			t.Errorf("channel %d: %g µs behind a packet that fits into a buffer, %g without it", i, freed[i], alone[i])
+		}
+	}
+}
+
+// TestInterval compares a confidence interval with one worked out by hand: 1, 2 and 3 have the mean 2 and the standard
+// deviation 1.
+func TestInterval(t *testing.T) {
+	if middle, half := interval([]float64{1, 2, 3}); middle != 2 || math.Abs(half-4.303/math.Sqrt(3)) > 1e-9 {
+		t.Errorf("%g ± %g", middle, half)
+	}
+}
