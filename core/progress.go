@@ -51,6 +51,14 @@ const silentTurns = 16
 // looked since the last burst: a switch of goroutines costs about as much as so many polls.
 const wakingTurns = 8
 
+// A context parks after idleTimes.hot turns in vain beside others, and after fewTurns where at most fewContexts
+// wait: a turn costs a switch of goroutines, and where few wait the next burst is for one of them soon enough.
+// Where many wait, to be woken one after the other takes longer than turns.
+const (
+	fewContexts = 4
+	fewTurns    = 4
+)
+
 // share readies the words, before the first context but the default one exists.
 func (p *progress) share(ep *Endpoint) {
 	region, err := shm.NewRegion(int(unsafe.Sizeof(words{})), shm.Local)
@@ -177,7 +185,9 @@ func (c *Context) waitMany(what string, cond func() bool) error {
 	c.what, c.since = what, time.Time{}
 	looked := p.bursts.Load() - 1 // the burst after which cond was seen to be false
 	patience := ep.idle.hot       // turns beside others until c parks
-	p.awake.Add(1)
+	if p.awake.Add(1)+p.parked.Load() <= fewContexts {
+		patience = min(patience, fewTurns)
+	}
 	defer p.quit()
 	for p.take(ep) {
 		ep.poller = c
