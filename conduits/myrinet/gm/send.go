@@ -112,17 +112,12 @@ func (g *Program) resend() {
 			continue
 		}
 		g.counts.TimeOuts++
-		c.tries++
-		switch {
-		case c.waits && g.loop.Now()-c.blocked >= g.profile.GM.Patience:
-			c.fail(1, ErrNoBuffer)
-			g.offer(c)
-			continue
-		case c.tries > g.profile.GM.Tries && g.routes[c.node] == nil:
-			c.fail(c.tokens.Len(), ErrNoRoute)
-			continue
-		case c.tries > g.profile.GM.Tries:
-			c.fail(c.tokens.Len(), ErrUnreachable)
+		if c.tries++; c.tries > g.profile.GM.Tries {
+			why := ErrUnreachable
+			if g.routes[c.node] == nil {
+				why = ErrNoRoute
+			}
+			c.fail(c.tokens.Len(), why)
 			continue
 		}
 		c.waits = false
