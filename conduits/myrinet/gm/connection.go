@@ -226,13 +226,14 @@ func (c *connection) begin(session uint16) {
 	c.peer, c.expected, c.nacked, c.refused, c.lacks = session, 0, false, 0, false
 }
 
-// number returns the number for a program of the node.
-func (c *connection) number(program uint16) uint16 {
-	if c.id != 0 && c.program == program {
+// number returns the number for the program of the node that has sent a packet. A new one is not that of the packet, which a program
+// before this one has given: the sender takes no number that it has already.
+func (c *connection) number(h *Header) uint16 {
+	if c.id != 0 && c.program == h.SenderConn {
 		return c.id
 	}
-	if c.offer == 0 || c.offered != program {
-		c.offer, c.offered = c.p.newNumber(), program
+	if c.offer == 0 || c.offered != h.SenderConn {
+		c.offer, c.offered = c.p.newNumber(h.TargetConn), h.SenderConn
 	}
 	return c.offer
 }
@@ -257,7 +258,7 @@ func (c *connection) patient() bool {
 
 // answer has a data packet answered.
 func (c *connection) answer(k Kind, to *Header, wait bool) {
-	c.tell(Header{Kind: k, Last: wait, Session: to.Session, TargetConn: to.SenderConn, SenderConn: c.number(to.SenderConn)})
+	c.tell(Header{Kind: k, Last: wait, Session: to.Session, TargetConn: to.SenderConn, SenderConn: c.number(to)})
 }
 
 // tell has a packet without payload sent. The latest counts.

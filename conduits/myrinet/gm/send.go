@@ -75,8 +75,8 @@ func (g *Program) Sent(*fabric.Sending, int) {}
 
 // Gone implements fabric.NIC: the send DMA is through.
 func (g *Program) Gone(*fabric.Sending) {
-	if g.heir != nil {
-		g.heir.nic.CPU.Raise(evSend)
+	if now, ok := g.port.NIC().(*Program); ok && now != g {
+		now.nic.CPU.Raise(evSend)
 	}
 	g.nic.Works(lanai.Send, false)
 	g.nic.CPU.Raise(evSent)
