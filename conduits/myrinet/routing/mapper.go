@@ -346,7 +346,7 @@ func (a *Agent) distribute(t *Table, ask func(request) answer) (missing []string
 			missing = append(missing, name)
 			continue
 		}
-		parts, number := split(entries), a.serial // which no host is told by again
+		parts, number := split(entries), a.serial // other routes have another number, since each part takes a serial
 		for i, part := range parts {
 			m := Message{Kind: Routes, From: a.name, Back: t.Bytes(back[0]), Round: number, Part: i, More: len(parts) - 1 - i, Entries: part}
 			if got := ask(request{t.Bytes(there[0]), m, Taken}); !got.ok || got.from != name {
