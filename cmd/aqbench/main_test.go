@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/bench/am"
 	"github.com/aqueduct-go/aqueduct/bench/coll"
 	"github.com/aqueduct-go/aqueduct/bench/rma"
+	"github.com/aqueduct-go/aqueduct/bench/sim"
 	choices "github.com/aqueduct-go/aqueduct/extended/coll"
 )
 
@@ -124,18 +126,41 @@ func TestTune(t *testing.T) {
 	}
 }
 
+// signalled runs aqbench and sends it signals when it has said something, and returns the status and what it has said.
+func signalled(t *testing.T, args []string, signals ...unix.Signal) (status int, said string) {
+	var b strings.Builder
+	var once sync.Once
+	status = run(t.Context(), args, io.Discard, writer(func(text []byte) {
+		b.Write(text)
+		once.Do(func() {
+			for _, s := range signals {
+				unix.Kill(os.Getpid(), s)
+			}
+		})
+	}))
+	return status, b.String()
+}
+
+var longRun = []string{"am", "--goroutines", "--threads", "single", "--op", am.PingPong, "--samples", "1000000"}
+
 // TestSignal: a signal ends a verb and its job, and is the status.
 func TestSignal(t *testing.T) {
 	for _, s := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
-		var once sync.Once
-		var said strings.Builder
-		status := run(t.Context(), []string{"am", "--goroutines", "--threads", "single", "--op", am.PingPong, "--samples", "1000000"}, io.Discard, writer(func(b []byte) {
-			said.Write(b)
-			once.Do(func() { unix.Kill(os.Getpid(), s) }) // what is to be measured has been said
-		}))
-		if status != 128+int(s) || !strings.Contains(said.String(), "aqbench am: "+unix.SignalName(s)) {
-			t.Errorf("%v: status %d: %s", s, status, said.String())
+		if status, said := signalled(t, longRun, s); status != 128+int(s) || !strings.Contains(said, "aqbench am: "+unix.SignalName(s)) {
+			t.Errorf("%v: status %d: %s", s, status, said)
 		}
+	}
+	if status, said := signalled(t, []string{"sim", "--op", sim.Stack + "," + sim.Barrier, "-n", "2", "--samples", "1", "--messages", "10"}, unix.SIGTERM); status != 128+int(unix.SIGTERM) {
+		t.Errorf("sim: status %d: %s", status, said)
+	}
+}
+
+// TestIgnoredSignal: a signal that is ignored, as SIGHUP is under nohup, stays so.
+func TestIgnoredSignal(t *testing.T) {
+	signal.Ignore(unix.SIGHUP)
+	defer signal.Reset(unix.SIGHUP)
+	if status, said := signalled(t, longRun, unix.SIGHUP, unix.SIGINT); status != 128+int(unix.SIGINT) {
+		t.Errorf("status %d: %s", status, said)
 	}
 }
 

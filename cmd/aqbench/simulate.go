@@ -54,7 +54,7 @@ func runSim(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	if err := enc.Header(&h); err != nil {
 		return err
 	}
-	return sim.Run(ctx, p, newProgress(enc, "sim", stderr).Series)
+	return causeOf(ctx, sim.Run(ctx, p, newProgress(enc, "sim", stderr).Series))
 }
 
 // logarithmic are the algorithms that a schedule is made by unless one is asked for: the table

@@ -27,15 +27,14 @@ type connection struct {
 	// packets than that.
 	tokens  fifo.Queue[*sendToken] // whose messages are not acknowledged
 	session uint16
-	next    uint64     // number of the next packet
-	high    uint64     // of the one after the last that was ever sent
-	acked   uint64     // all before are acknowledged
-	at      int        // the token that the next packet is of
-	packet  int        // and which packet of that
-	waits   bool       // the node has no receive buffer
-	waited  int        // NACKs since the last progress that have said so
-	blocked vtime.Time // when the first of them came
-	queued  bool       // in Program.sendable
+	next    uint64 // number of the next packet
+	high    uint64 // of the one after the last that was ever sent
+	acked   uint64 // all before are acknowledged
+	at      int    // the token that the next packet is of
+	packet  int    // and which packet of that
+	waits   bool   // the node has no receive buffer
+	waited  int    // NACKs since the last progress that have said so
+	queued  bool   // in Program.sendable
 	timer   *vtime.Timer
 	late    bool   // the timer has rung
 	known   uint16 // the number that the node's program has given to packets from here; 0: none has come
@@ -51,6 +50,8 @@ type connection struct {
 	expected uint16
 	nacked   bool // a NACK for what is expected is on its way
 	refused  Kind // what is expected has been refused with this NACK, and the sender begins another session; 0: it has not
+	lacks    bool // what is expected has found no receive buffer
+	since    vtime.Time
 	in       assembly
 	control  Header // that is to be sent; Kind 0: none
 }
@@ -171,10 +172,7 @@ func (c *connection) fail(n int, why error) {
 
 // block has the connection wait for a receive buffer of the node, longer each time.
 func (c *connection) block() {
-	now, gm := c.p.loop.Now(), &c.p.profile.GM
-	if c.waited == 0 {
-		c.blocked = now
-	}
+	gm := &c.p.profile.GM
 	c.waits, c.tries = true, 0 // the node answers: it can be reached
 	c.restart(max(gm.Wait, min(gm.Wait<<min(c.waited, 16), gm.Resend)))
 	c.waited++
@@ -225,16 +223,17 @@ const (
 // another.
 func (c *connection) begin(session uint16) {
 	c.drop()
-	c.peer, c.expected, c.nacked, c.refused = session, 0, false, 0
+	c.peer, c.expected, c.nacked, c.refused, c.lacks = session, 0, false, 0, false
 }
 
-// number returns the number for a program of the node.
-func (c *connection) number(program uint16) uint16 {
-	if c.id != 0 && c.program == program {
+// number returns the number for the program of the node that has sent a packet. A new one is not that of the packet, which a program
+// before this one has given: the sender takes no number that it has already.
+func (c *connection) number(h *Header) uint16 {
+	if c.id != 0 && c.program == h.SenderConn {
 		return c.id
 	}
-	if c.offer == 0 || c.offered != program {
-		c.offer, c.offered = c.p.newNumber(), program
+	if c.offer == 0 || c.offered != h.SenderConn {
+		c.offer, c.offered = c.p.newNumber(h.TargetConn), h.SenderConn
 	}
 	return c.offer
 }
@@ -247,9 +246,19 @@ func (c *connection) drop() {
 	}
 }
 
+// patient tells whether what is expected may go on waiting for a receive buffer. The node decides that, and not the sender: what
+// the node has refused for good, and what is behind, it does not accept from another copy that is under way.
+func (c *connection) patient() bool {
+	now := c.p.loop.Now()
+	if !c.lacks {
+		c.lacks, c.since = true, now
+	}
+	return now-c.since < c.p.profile.GM.Patience
+}
+
 // answer has a data packet answered.
 func (c *connection) answer(k Kind, to *Header, wait bool) {
-	c.tell(Header{Kind: k, Last: wait, Session: to.Session, TargetConn: to.SenderConn, SenderConn: c.number(to.SenderConn)})
+	c.tell(Header{Kind: k, Last: wait, Session: to.Session, TargetConn: to.SenderConn, SenderConn: c.number(to)})
 }
 
 // tell has a packet without payload sent. The latest counts.

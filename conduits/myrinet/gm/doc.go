@@ -11,7 +11,9 @@
 // Packets to a node are numbered, within a session. The receiver takes them in order and acknowledges them; what
 // is missing, corrupt or not expected is sent again from there on (go-back-N), at once after a NACK and else by
 // time. So messages between two ports arrive exactly once and in order, whatever packets are lost and however
-// routes change. A message that cannot be delivered is reported to its sender.
+// routes change. A message that cannot be delivered is reported to its sender. Where it fails alone, and those behind it
+// are sent in another session, the receiver has refused it for good: the port is closed, does not accept the size, or has had no
+// receive buffer for gm.patience.
 //
 // A sender's first packet to a node asks for a number, which its later packets have (NACKOpen). A program that is new on
 // a NIC asks again and gets another number, and a node whose own program is new knows no number. So a packet that comes

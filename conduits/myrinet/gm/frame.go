@@ -21,16 +21,17 @@ type Kind uint8
 
 // The kinds. Those after ACK refuse a packet.
 const (
-	Data       Kind = iota + 1
-	ACK             // all packets before Sequence have been accepted
-	NACK            // Sequence is expected, and something else came; with Last, it came, and there is no buffer for it
-	NACKDown        // the port that Sequence is for is closed
-	NACKReject      // the message that begins with Sequence is of a size that the port does not accept
-	NACKOpen        // the target's number is another one, SenderConn: open a session with that
-	NACKClose       // no more packets come of sessions before this
+	Data         Kind = iota + 1
+	ACK               // all packets before Sequence have been accepted
+	NACK              // Sequence is expected, and something else came; with Last, it came, and there is no buffer for it
+	NACKDown          // the port that Sequence is for is closed
+	NACKReject        // the message that begins with Sequence is of a size that the port does not accept
+	NACKOpen          // the target's number is another one, SenderConn: open a session with that
+	NACKClose         // no more packets come of sessions before this
+	NACKNoBuffer      // the message that begins with Sequence has found no receive buffer for gm.patience
 )
 
-var kindNames = [...]string{"?", "DATA", "ACK", "NACK", "NACK_DOWN", "NACK_REJECT", "NACK_OPEN_CONNECTION", "NACK_CLOSE_CONNECTION"}
+var kindNames = [...]string{"?", "DATA", "ACK", "NACK", "NACK_DOWN", "NACK_REJECT", "NACK_OPEN_CONNECTION", "NACK_CLOSE_CONNECTION", "NACK_NO_BUFFER"}
 
 // String returns the name of the kind.
 func (k Kind) String() string {
@@ -117,7 +118,7 @@ func DecodeHeader(b []byte, payload int) (h Header, err error) {
 		TargetPort: b[14], SenderPort: b[15], Sender: be.Uint32(b[16:]), TargetConn: be.Uint16(b[20:]), SenderConn: be.Uint16(b[22:]),
 	}
 	switch {
-	case h.Kind < Data || h.Kind > NACKClose:
+	case h.Kind < Data || h.Kind > NACKNoBuffer:
 		return h, fmt.Errorf("gm: a packet of %v", h.Kind)
 	case sub&0x20 != 0:
 		return h, fmt.Errorf("gm: subtype %#04x", sub)

@@ -26,7 +26,7 @@ func TestHeader(t *testing.T) {
 	if got, err := gm.DecodeHeader(b, 0x0102); err != nil || got != h {
 		t.Errorf("%+v, %v", got, err)
 	}
-	for _, k := range []gm.Kind{gm.ACK, gm.NACK, gm.NACKDown, gm.NACKReject, gm.NACKOpen, gm.NACKClose} {
+	for _, k := range []gm.Kind{gm.ACK, gm.NACK, gm.NACKDown, gm.NACKReject, gm.NACKOpen, gm.NACKClose, gm.NACKNoBuffer} {
 		b := (&gm.Header{Kind: k}).Append(nil)
 		if got, err := gm.DecodeHeader(b, 0); err != nil || got.Kind != k || !strings.Contains(k.String(), "ACK") {
 			t.Errorf("%v: %+v, %v", k, got, err)

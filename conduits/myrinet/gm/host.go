@@ -79,7 +79,9 @@ type doorbellsFull Host
 // Fire implements vtime.Target.
 func (h *doorbellsFull) Fire(_, _ uint64) {
 	h.full = false
-	(*Host)(h).ringAll()
+	if !h.program.stopped {
+		(*Host)(h).ringAll()
+	}
 }
 
 // Label implements vtime.Labelled.
@@ -163,7 +165,10 @@ func (h *Host) Close() {
 	g := h.program
 	for _, c := range g.conns {
 		if c != nil {
-			c.drop()
+			if c.in.buffer != nil {
+				c.drop()
+				c.refused = NACKDown // the port, should it be opened again, knows nothing of the beginning of the message
+			}
 			c.fail(c.tokens.Len(), ErrClosed)
 			c.tell(Header{Kind: NACKClose, Session: c.session, TargetConn: c.known, SenderConn: g.self})
 		}

@@ -245,6 +245,9 @@ func (p *Port) Label(_, what uint64) string {
 // Fire implements vtime.Target.
 func (p *Port) Fire(word, what uint64) {
 	h := p.host
+	if h.program.stopped {
+		return
+	}
 	now := h.loop.Now()
 	switch what {
 	case tokenWritten:

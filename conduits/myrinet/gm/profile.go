@@ -29,7 +29,7 @@ type Profile struct {
 
 		Resend   vtime.Time `machine:"resend"`   // until what is not acknowledged is sent again
 		Wait     vtime.Time `machine:"wait"`     // until a packet is sent again that found no receive buffer; twice as long each time, up to Resend
-		Patience vtime.Time `machine:"patience"` // for a receive buffer, until a message fails
+		Patience vtime.Time `machine:"patience"` // of a node without a receive buffer, until it refuses the message for good
 		Tries    int        `machine:"tries"`    // without any progress or wish to wait, until a node counts as unreachable
 
 		Code  machine.Bytes `machine:"code"`  // of the program and its data, in SRAM

@@ -115,9 +115,10 @@ type Program struct {
 	routes [][]byte      // by node, as they are stamped; nil: none
 	counts Counts
 	chance *rand.Rand
-	self   uint16   // Header.SenderConn of data packets: tells the program from those before it
-	number uint16   // the last that a connection was given
-	heir   *Program // that has taken its place; nil: none
+	self   uint16 // Header.SenderConn of data packets: tells the program from those before it
+	number uint16 // the last that a connection was given
+
+	stopped bool // another program has taken its place
 
 	packetSize int // of a buffer for a packet
 
@@ -202,15 +203,15 @@ func load(nic *lanai.NIC, port *fabric.Port, p *Profile, image Image, id, nodes 
 	}
 	g.arm()
 	if before, ok := port.NIC().(*Program); ok {
-		before.stop(g)
+		before.stop()
 	}
 	port.Attach(g)
 	return g, nil
 }
 
 // stop ends a program for another one. A packet that it is sending leaves as a whole.
-func (g *Program) stop(heir *Program) {
-	g.heir = heir
+func (g *Program) stop() {
+	g.stopped = true
 	g.nic.CPU.Halt()
 	for _, c := range g.conns {
 		if c != nil {
@@ -223,9 +224,10 @@ func (g *Program) stop(heir *Program) {
 	}
 }
 
-// newNumber returns a number that no connection has been given, until all have been.
-func (g *Program) newNumber() uint16 {
-	if g.number++; g.number == 0 {
+// newNumber returns a number that no connection has been given, until all have been, and that is another one than but.
+func (g *Program) newNumber(but uint16) uint16 {
+	g.number++
+	for g.number == 0 || g.number == but {
 		g.number++
 	}
 	return g.number

@@ -18,7 +18,7 @@ import (
 )
 
 // TestRandom has all hosts of a random network send messages of random sizes to random ports, while packets are lost, cut
-// and changed, links fail, are routed round and repaired, and ports are closed and opened. Each message arrives
+// and changed, links fail, are routed round and repaired, ports are closed and opened, and hosts are restarted. Each message arrives
 // once and in order, or its sender is told of an error; in the end all tokens and buffers are there, and
 // nothing happens any more. AQ_TEST_SCALE multiplies the number of networks.
 func TestRandom(t *testing.T) {
@@ -53,6 +53,8 @@ type chaos struct {
 	*bed
 	t      *testing.T
 	topo   *fabric.Topology
+	p      *gm.Profile
+	image  gm.Image
 	chance *rand.Rand
 	failed []fabric.Link
 	ends   [][]*chaosEnd // by host and port
@@ -86,7 +88,7 @@ func newChaos(t *testing.T, seed uint64) *chaos {
 		t.Fatal(err)
 	}
 	images := []gm.Image{{ITB: true, Pool: 16}, {ITB: true}, {ITB: true, Drop: true}, {ITB: true, BySend: true, Pool: 2, Drop: true}}
-	p := profile(t, func(p *gm.Profile) {
+	c.p = profile(t, func(p *gm.Profile) {
 		e := &p.Fabric.Error
 		e.Corrupt, e.Truncate, e.Lose = c.harm(), c.harm(), c.harm()
 		p.Fabric.Limit.Time = 2 * vtime.Millisecond
@@ -94,7 +96,8 @@ func newChaos(t *testing.T, seed uint64) *chaos {
 		p.GM.Resend, p.GM.Tries, p.GM.Patience = 200*vtime.Microsecond, 1+c.chance.IntN(8), vtime.Millisecond
 		p.GM.Sends = 8
 	})
-	c.bed = newBed(t, c.topo, p, images[c.chance.IntN(len(images))])
+	c.image = images[c.chance.IntN(len(images))]
+	c.bed = newBed(t, c.topo, c.p, c.image)
 	c.route()
 	for h := range c.hosts {
 		c.ends = append(c.ends, make([]*chaosEnd, chaosPorts))
@@ -143,6 +146,26 @@ func (c *chaos) open(h, number int) {
 	}
 	e.memory = c.hosts[h].Register(make([]byte, chaosBuffers*len(chaosClasses)<<14))
 	c.provide(e)
+}
+
+// restart puts another program on the NIC of a host. What has come to the host before is forgotten with it, and may come again.
+func (c *chaos) restart(h int) {
+	for id, f := range c.flows {
+		if id.from == h || id.to == h {
+			f.closed = true
+		}
+		if id.to == h {
+			f.got = nil
+		}
+	}
+	var err error
+	if c.hosts[h], err = gm.NewHost(c.f, c.p, c.image, h); err != nil {
+		c.t.Fatal(err)
+	}
+	c.route()
+	for port := range chaosPorts {
+		c.open(h, port)
+	}
 }
 
 // provide gives a port all of its buffers.
@@ -257,6 +280,7 @@ func (c *chaos) run() {
 		c.ends[h][port].Close()
 		c.open(h, port)
 	}, 2*vtime.Millisecond)
+	c.event(func() { c.restart(c.chance.IntN(n)) }, 2*vtime.Millisecond)
 	c.finish("the chaos")
 
 	for id, f := range c.flows {

@@ -301,14 +301,19 @@ func (g *Program) acceptData() {
 		c.refused = NACKReject
 		refuse(&n.NoBuffer, NACKReject, false)
 	case h.First && !c.start(port, h):
-		refuse(&n.NoBuffer, NACK, true)
+		if c.patient() {
+			refuse(&n.NoBuffer, NACK, true)
+			return
+		}
+		c.refused = NACKNoBuffer
+		refuse(&n.NoBuffer, NACKNoBuffer, false)
 	case c.in.buffer == nil || c.in.length+len(payload) > len(c.in.buffer.bytes):
 		c.drop()
 		c.refused = NACKReject
 		refuse(&n.Malformed, NACKReject, false)
 	default:
 		n.Received++
-		c.nacked = false
+		c.nacked, c.lacks = false, false
 		c.expected++
 		g.storePacket(c, b, payload)
 		c.answer(ACK, h, false)
@@ -380,6 +385,8 @@ func (g *Program) answered() {
 		c.fail(1, ErrPortClosed)
 	case h.Kind == NACKReject:
 		c.fail(1, ErrRejected)
+	case h.Kind == NACKNoBuffer:
+		c.fail(1, ErrNoBuffer)
 	}
 	g.offer(c)
 }

@@ -620,6 +620,7 @@ func TestStopped(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		done, got := f.done, len(g.got)
 		g.src.Close()
 		x, y := newFlow(t, b.hosts[0], restarted, 4, 10, 10, 5000), newFlow(t, restarted, b.hosts[2], 5, 10, 10, 5000)
 		b.RunUntil(b.Now() + 300*vtime.Microsecond)
@@ -628,8 +629,8 @@ func TestStopped(t *testing.T) {
 		b.RunUntil(vtime.Second)
 		x.finished()
 		y.finished()
-		if now := b.hosts[1].Counts(); now != before {
-			t.Errorf("the program before has gone on: %+v, then %+v", before, now)
+		if now := b.hosts[1].Counts(); now != before || f.done != done || len(g.got) != got {
+			t.Errorf("the program before has gone on: %+v, then %+v; its host has heard of %d and %d messages, then of %d and %d", before, now, done, got, f.done, len(g.got))
 		}
 	}
 }

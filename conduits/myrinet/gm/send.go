@@ -75,8 +75,8 @@ func (g *Program) Sent(*fabric.Sending, int) {}
 
 // Gone implements fabric.NIC: the send DMA is through.
 func (g *Program) Gone(*fabric.Sending) {
-	if g.heir != nil {
-		g.heir.nic.CPU.Raise(evSend)
+	if now, ok := g.port.NIC().(*Program); ok && now != g {
+		now.nic.CPU.Raise(evSend)
 	}
 	g.nic.Works(lanai.Send, false)
 	g.nic.CPU.Raise(evSent)
@@ -112,17 +112,12 @@ func (g *Program) resend() {
 			continue
 		}
 		g.counts.TimeOuts++
-		c.tries++
-		switch {
-		case c.waits && g.loop.Now()-c.blocked >= g.profile.GM.Patience:
-			c.fail(1, ErrNoBuffer)
-			g.offer(c)
-			continue
-		case c.tries > g.profile.GM.Tries && g.routes[c.node] == nil:
-			c.fail(c.tokens.Len(), ErrNoRoute)
-			continue
-		case c.tries > g.profile.GM.Tries:
-			c.fail(c.tokens.Len(), ErrUnreachable)
+		if c.tries++; c.tries > g.profile.GM.Tries {
+			why := ErrUnreachable
+			if g.routes[c.node] == nil {
+				why = ErrNoRoute
+			}
+			c.fail(c.tokens.Len(), why)
 			continue
 		}
 		c.waits = false

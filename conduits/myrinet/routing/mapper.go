@@ -48,6 +48,8 @@ type Agent struct {
 	entries []Entry
 	parts   []Entry // of a mapper that has not told all yet
 	heard   int     // how many parts these are
+	teller  string  // that mapper
+	tells   uint32  // and Message.Round of the parts
 	stopped bool
 
 	// A round of this host as the mapper.
@@ -133,11 +135,11 @@ func (a *Agent) Receive(b []byte) error {
 			return nil // of a mapper that has not heard yet of this better one
 		}
 		if m.Part == 0 {
-			a.parts, a.heard = nil, 0
+			a.parts, a.heard, a.teller, a.tells = nil, 0, m.From, m.Round
 		}
 		switch {
-		case m.Part > a.heard:
-			return nil // a part before has not come
+		case m.Part > a.heard, m.From != a.teller, m.Round != a.tells:
+			return nil // a part before has not come, or others have come since
 		case m.Part == a.heard:
 			a.parts, a.heard = append(a.parts, m.Entries...), a.heard+1
 			if m.More == 0 {
@@ -344,9 +346,9 @@ func (a *Agent) distribute(t *Table, ask func(request) answer) (missing []string
 			missing = append(missing, name)
 			continue
 		}
-		parts := split(entries)
+		parts, number := split(entries), a.serial // other routes have another number, since each part takes a serial
 		for i, part := range parts {
-			m := Message{Kind: Routes, From: a.name, Back: t.Bytes(back[0]), Part: i, More: len(parts) - 1 - i, Entries: part}
+			m := Message{Kind: Routes, From: a.name, Back: t.Bytes(back[0]), Round: number, Part: i, More: len(parts) - 1 - i, Entries: part}
 			if got := ask(request{t.Bytes(there[0]), m, Taken}); !got.ok || got.from != name {
 				missing = append(missing, name)
 				break

@@ -356,7 +356,7 @@ func TestNewAgent(t *testing.T) {
 var messages = []routing.Message{
 	{Kind: routing.Probe, Serial: 7, From: "h0"},
 	{Kind: routing.Scout, Serial: 1 << 30, From: "h1", Back: []byte{0x81, 0xbf}},
-	{Kind: routing.Routes, From: "x", Back: long(300), Part: 2, More: 1, Entries: []routing.Entry{
+	{Kind: routing.Routes, From: "x", Back: long(300), Round: 0x01020304, Part: 2, More: 1, Entries: []routing.Entry{
 		{To: "far", Legs: [][]byte{long(400)}},
 		{To: "a", Legs: [][]byte{{0x81}}},
 		{To: "b", Legs: [][]byte{{0x81, 0x82}, {0x83}}, Transit: []string{"a"}},
@@ -429,6 +429,37 @@ func TestMapperParts(t *testing.T) {
 		if n := len(h.agent.Entries()); n != len(topo.Hosts)-1 || h.news != 1 {
 			t.Errorf("host %d has %d routes, by %d changes", i, n, h.news)
 		}
+	}
+}
+
+// TestMapperPartsMixed tells a host the first part of its routes by two mappers, and of two rounds of one, before the second parts come:
+// routes are used if all parts are of one round.
+func TestMapperPartsMixed(t *testing.T) {
+	t.Parallel()
+	sim := vtime.NewSimulation(1)
+	taken := 0
+	a, err := routing.NewAgent(&sim.Loop, "z", routing.Settings{Ports: 8}, func(fabric.Packet) { taken++ }, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tell := func(from string, round uint32, part int, to string) {
+		m := routing.Message{Kind: routing.Routes, From: from, Round: round, Part: part, More: 1 - part, Entries: []routing.Entry{{To: to, Legs: [][]byte{{0x81}}}}}
+		if err := a.Receive(m.Append(nil)); err != nil {
+			t.Error(err)
+		}
+	}
+	tell("a", 5, 0, "old")
+	tell("b", 5, 0, "other")
+	tell("a", 5, 1, "old")
+	tell("a", 6, 0, "one")
+	tell("b", 5, 1, "other")
+	tell("a", 5, 1, "old")
+	if len(a.Entries()) > 0 || taken != 3 {
+		t.Errorf("routes from parts that do not belong together: %v; %d parts are acknowledged", a.Entries(), taken)
+	}
+	tell("a", 6, 1, "two")
+	if e := a.Entries(); len(e) != 2 || e[0].To != "one" || e[1].To != "two" || a.Mapper() != "a" || taken != 4 {
+		t.Errorf("routes %v of %s; %d parts are acknowledged", e, a.Mapper(), taken)
 	}
 }
 

@@ -31,6 +31,7 @@ type Message struct {
 	Serial  uint32  // of the question, which its answer repeats
 	From    string  // name of the host that sends it
 	Back    []byte  // Scout, Routes: the route of the answer
+	Round   uint32  // Routes: tells messages that belong together from others of the mapper
 	Part    int     // Routes: how many messages with routes of this host come before
 	More    int     // Routes: how many come behind
 	Entries []Entry // Routes
@@ -53,6 +54,7 @@ func (m *Message) Append(b []byte) []byte {
 	if m.Kind != Routes {
 		return b
 	}
+	b = binary.BigEndian.AppendUint32(b, m.Round)
 	b = binary.BigEndian.AppendUint16(b, uint16(m.Part))
 	b = binary.BigEndian.AppendUint16(b, uint16(m.More))
 	b = binary.BigEndian.AppendUint16(b, uint16(len(m.Entries)))
@@ -92,10 +94,11 @@ func Decode(b []byte) (Message, error) {
 	if d.uint16() != MappingType || d.Err() != nil {
 		return Message{}, errForeign
 	}
-	m := Message{Kind: MessageKind(d.uint16()), Serial: uint32(d.uint16())<<16 | uint32(d.uint16())}
+	m := Message{Kind: MessageKind(d.uint16()), Serial: d.uint32()}
 	m.From = d.name()
 	m.Back = d.way()
 	if m.Kind == Routes {
+		m.Round = d.uint32()
 		m.Part, m.More = int(d.uint16()), int(d.uint16())
 		for range d.uint16() {
 			if d.Err() != nil {
@@ -155,6 +158,7 @@ func checkWay(way []byte) error {
 type decoder struct{ *wire.Reader }
 
 func (d decoder) uint16() uint16 { return bits.ReverseBytes16(d.Uint16()) }
+func (d decoder) uint32() uint32 { return uint32(d.uint16())<<16 | uint32(d.uint16()) }
 func (d decoder) name() string   { return string(d.Next(int(d.Uint8()))) }
 func (d decoder) way() []byte    { return d.Next(int(d.uint16())) }
 
