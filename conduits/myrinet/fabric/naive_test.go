@@ -336,9 +336,9 @@ func walks(topo *fabric.Topology, chance *rand.Rand, each, longest int) [][]naiv
 }
 
 // TestNaive compares the fabric with the naive one on random topologies with cables of random lengths, and random
-// traffic: when heads and tails come, when packets have left, and how many STOPs are sent. Some hosts are slow. In
-// half of the runs each link has a rate of its own, and some have a delay of their own: packets go from slow links to fast
-// ones and back.
+// traffic: when heads and tails come, when packets have left, and how many STOPs are sent. Some hosts are slow, and
+// thresholds are far apart or next to each other. In half of the runs each link has a rate of its own, and some
+// have a delay of their own: packets go from slow links to fast ones and back.
 func TestNaive(t *testing.T) {
 	t.Parallel()
 	tied, stops := 0, uint64(0)
@@ -367,8 +367,13 @@ func TestNaive(t *testing.T) {
 				}
 			}
 		}
-		if seed%4 == 0 {
+		switch seed / 2 % 4 {
+		case 0:
 			c.Slack.Stop, c.Slack.Go = 20, 3 // senders run dry
+		case 2:
+			c.Slack.Stop, c.Slack.Go = 20, 19 // each byte may bring a signal
+		case 3:
+			c.Slack.Stop, c.Slack.Go = 2, 1
 		}
 		take := make([]vtime.Time, len(topo.Hosts))
 		for i := range take {
