@@ -329,7 +329,7 @@ func (t *throughput) claimEffect(o *Outcome) {
 	}
 	effects := strings.Join(shown, ", ")
 	if t.topologies < judged {
-		o.note("Not judged: %s%s switches. Published is that it hardly does. The median of %d topologies is off by as much with other seeds; --full has %d.",
+		o.note("Not judged: %s%s switches. Medians of %d topologies differ too much from seed to seed to judge that by 5 %%; --full has %d, and judges it.",
 			about, effects, t.topologies, judged)
 		return
 	}
@@ -367,18 +367,26 @@ func (t *throughput) figures(o *Outcome) {
 	}
 	o.Figures = append(o.Figures, Figure{"ratio", plot.Figure{
 		Title: "Saturation throughput, in-transit buffers to up*/down*", Note: note, X: switches, Y: plot.Axis{Label: "ratio"}, Series: ratios}})
-	var bounds []plot.Series
-	for scheme := range routing.Shortest {
-		all := func(n int) []float64 { return saturations([][]*sweep{t.of(n).upDown, t.of(n).inTransit}[scheme]) }
-		bounds = append(bounds, bySize(scheme.String(), func(n int) float64 { m, _ := interval(all(n)); return m }))
-		for k, end := range []string{"from", "to"} {
-			s := bySize(scheme.String()+", 95 % interval "+end, func(n int) float64 { m, half := interval(all(n)); return m + float64(2*k-1)*half })
-			s.Kind = plot.Formula
-			bounds = append(bounds, s)
+	for _, p := range t.patterns {
+		var bounds []plot.Series
+		for _, size := range t.messages {
+			for scheme := range routing.Shortest {
+				all := func(n int) []float64 {
+					r := t.rivals[rivals{n, p, size}]
+					return saturations([][]*sweep{r.upDown, r.inTransit}[scheme])
+				}
+				name := fmt.Sprintf("%s, %d B", scheme, size)
+				bounds = append(bounds, bySize(name, func(n int) float64 { m, _ := interval(all(n)); return m }))
+				for k, end := range []string{"from", "to"} {
+					s := bySize(name+", 95 % interval "+end, func(n int) float64 { m, half := interval(all(n)); return m + float64(2*k-1)*half })
+					s.Kind = plot.Formula
+					bounds = append(bounds, s)
+				}
+			}
 		}
+		o.Figures = append(o.Figures, Figure{"saturation-" + p.name, plot.Figure{
+			Title: fmt.Sprintf("Saturation throughput, %s traffic", p.name), Note: note, X: switches, Y: plot.Axis{Label: "B/ns/switch"}, Series: bounds}})
 	}
-	o.Figures = append(o.Figures, Figure{"saturation", plot.Figure{
-		Title: fmt.Sprintf("Saturation throughput, uniform traffic, %d B", usual), Note: note, X: switches, Y: plot.Axis{Label: "B/ns/switch"}, Series: bounds}})
 	for _, f := range []struct {
 		name, title string
 		of          func(*measured) float64
