@@ -113,11 +113,15 @@ func (f *flow) bound() float64 {
 		}
 	}
 	for from, targets := range f.targets {
-		for _, to := range targets {
-			add(from, to, (1-f.pattern.hot)/float64(len(targets)))
+		hot := f.pattern.hot
+		if from == f.hotHost { // it sends nothing to itself
+			hot = 0
 		}
-		if f.pattern.hot > 0 && from != f.hotHost {
-			add(from, f.hotHost, f.pattern.hot)
+		for _, to := range targets {
+			add(from, to, (1-hot)/float64(len(targets)))
+		}
+		if hot > 0 {
+			add(from, f.hotHost, hot)
 		}
 	}
 	most := 0.0
@@ -127,7 +131,9 @@ func (f *flow) bound() float64 {
 	return hostsEach * rateOf(f.constants.Link.Rate) / 1e3 / most
 }
 
-// measured is what a flow has come to at a load. Loads count payload alone, in bytes a nanosecond and switch.
+// measured is what a flow has come to at a load. Loads count payload alone, in bytes a nanosecond and switch. Latencies
+// are of messages that were made after the warm-up and have come before the end: beyond saturation those that wait in
+// their hosts at the end are missing.
 type measured struct {
 	offered, accepted float64
 	latency           float64 // mean from when a message is made to its last byte, in µs
@@ -161,8 +167,10 @@ func (g *generator) next(from uint64) {
 	g.loop.At(g.loop.Now()+vtime.Time(g.chance[from].ExpFloat64()*g.mean), g, from, 0)
 }
 
-// run has the hosts that send offer a load, in bytes a nanosecond and switch with four such hosts: first as many messages as are not counted, and then those that are. Flows of equal
-// topologies and patterns have equal messages at equal times, whatever their routes are.
+// run has hosts offer a load, in bytes a nanosecond and switch, of which each host has an equal part; what hosts would offer
+// that the pattern has not send is missing. The times for warm messages, which are not counted, and then for counted ones
+// are those at which all hosts together make so many on average. Flows of equal topologies and patterns have, at equal
+// loads, equal messages at equal times, whatever their routes are.
 func (f *flow) run(load float64, warm, counted int) (*measured, error) {
 	s := vtime.NewSimulation(f.seed)
 	network, err := fabric.New(&s.Loop, f.topology, f.constants)

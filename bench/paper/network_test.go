@@ -89,7 +89,7 @@ func TestFlow(t *testing.T) {
 	}
 }
 
-// TestStudy has simulations on one processor, and on several at once, come to the same.
+// TestStudy has simulations on one processor, and on several at once, come to the same, and sweeps go beyond saturation.
 func TestStudy(t *testing.T) {
 	p, err := gm.Load("gm-pci64a")
 	if err != nil {
@@ -110,11 +110,46 @@ func TestStudy(t *testing.T) {
 		var all []*measured
 		for _, w := range slices.Concat(r.upDown, r.inTransit) {
 			all = append(all, w.points...)
+			last := w.points[len(w.points)-1]
+			if last.accepted >= ofOffered*last.offered && last.accepted >= ofMost*w.saturation() && math.Abs(last.offered/w.bound()-1) > 1e-9 {
+				t.Errorf("a sweep has ended before saturation, at %g of the bound", last.offered/w.bound())
+			}
 		}
 		if len(all) < 8 || before != nil && !reflect.DeepEqual(all, before) {
 			t.Errorf("%d processors: %d points, or others than on one", processors, len(all))
 		}
 		before = all
+	}
+}
+
+// TestClaimEffect has the cost of an in-transit buffer judged by ten topologies, and not by three.
+func TestClaimEffect(t *testing.T) {
+	carries := func(load float64, n int) (all []*sweep) {
+		for range n {
+			all = append(all, &sweep{points: []*measured{{accepted: load}}})
+		}
+		return all
+	}
+	for _, c := range []struct {
+		topologies     int
+		saturation     float64 // with the published cost; with the other one it is 1
+		claimed, holds bool
+	}{
+		{3, 0.94, false, false},
+		{10, 0.96, true, true},
+		{10, 0.94, true, false},
+		{10, 1.06, true, false},
+	} {
+		e := &throughput{
+			study: &study{topologies: c.topologies}, switches: []int{8},
+			rivals: map[rivals]*rivalry{{8, uniform, usual}: {inTransit: carries(c.saturation, c.topologies)}},
+			cheap:  map[int][]*sweep{8: carries(1, c.topologies)},
+		}
+		o := new(Outcome)
+		e.claimEffect(o)
+		if claimed := len(o.Claims) == 1; claimed != c.claimed || claimed && o.Claims[0].Holds != c.holds || len(o.Claims)+len(o.Notes) != 1 {
+			t.Errorf("%+v: claims %+v, notes %q", c, o.Claims, o.Notes)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package paper
 import (
 	"math"
 	"runtime"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -19,7 +20,7 @@ type study struct {
 	topologies    int       // of each size, with the seeds that follow seed
 	warm, counted int       // messages of a host, on average, before those that are counted, and these
 	few           int       // messages of a network that are counted at a low load; small networks have few in transit
-	loads         []float64 // of sweeps, as fractions of a flow's bound, ascending
+	loads         []float64 // of sweeps before the bound of a flow, as fractions of it, ascending
 
 	networks map[int][]*irregular // by the number of switches
 	jobs     []func() error       // not done yet; they share nothing that they write to
@@ -75,12 +76,13 @@ const (
 	ofMost    = 0.9
 )
 
-// sweep has a flow run under growing loads until it is well beyond saturation.
+// sweep has a flow run under growing loads until it is well beyond saturation. The last load, if that comes, is the flow's
+// bound: a sweep that ended before might say of the end of its loads that it is the saturation.
 func (st *study) sweep(f *flow) *sweep {
 	w := &sweep{flow: f}
 	st.jobs = append(st.jobs, func() error {
 		bound := f.bound()
-		for _, fraction := range st.loads {
+		for _, fraction := range append(slices.Clone(st.loads), 1) {
 			m, err := st.busy(f, fraction*bound)
 			if err != nil {
 				return err

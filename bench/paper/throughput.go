@@ -65,15 +65,15 @@ func itbThroughput(s *Setting) (*Outcome, error) {
 		return nil, err
 	}
 	t := &throughput{
-		study:   &study{seed: s.Seed, topologies: 3, warm: 4, counted: 7, few: 2000, loads: []float64{0.4, 0.45, 0.5, 0.55, 0.6, 0.7, 0.8}, networks: map[int][]*irregular{}},
+		study:   &study{seed: s.Seed, topologies: 3, warm: 4, counted: 7, few: 2000, loads: []float64{0.4, 0.45, 0.5, 0.55, 0.6, 0.7, 0.8, 0.9}, networks: map[int][]*irregular{}},
 		Setting: s, constants: &p.Fabric, transit: vtime.Time(cost * float64(vtime.Microsecond)),
 		switches: []int{8, 32, 64}, messages: []int{usual}, patterns: []*pattern{uniform}, varied: []int{32},
 		rivals: map[rivals]*rivalry{}, cheap: map[int][]*sweep{}, variant: map[string]map[int]*rivalry{},
 		low: map[[2]int][]*[2]*measured{}, near: map[int][]*[2]*measured{},
 	}
 	if s.Full {
-		t.topologies, t.warm, t.counted, t.few = 10, 8, 16, 10000
-		t.loads = []float64{0.05, 0.1, 0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 1}
+		t.topologies, t.warm, t.counted, t.few = judged, 8, 16, 10000
+		t.loads = []float64{0.05, 0.1, 0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9}
 		t.switches, t.messages, t.patterns, t.varied = []int{8, 16, 32, 64}, []int{32, usual, 1024}, patterns, []int{32, 64}
 	}
 	if err := t.simulate(); err != nil {
@@ -270,16 +270,14 @@ func (t *throughput) report(o *Outcome) {
 func (t *throughput) claims(o *Outcome) {
 	const abstracts = "Flich et al., abstracts: doubled on medium and large networks; the gate is ours"
 	first, last := t.switches[0], t.switches[len(t.switches)-1]
-	var ratios, effects, falls, falling []string
-	enough, growing, unchanged, shorter, before := true, true, true, true, 0.0
+	var ratios, falls, falling []string
+	enough, growing, shorter, before := true, true, true, 0.0
 	var inTransit []float64
 	for _, n := range t.switches {
 		ratio := t.of(n).ratio()
 		ratios = append(ratios, fmt.Sprintf("%s at %d", figures(ratio), n))
-		effects = append(effects, fmt.Sprintf("%+.1f %% at %d", 100*t.effect(n), n))
 		enough = enough && (n < 32 || ratio >= 1.7)
 		growing = growing && ratio > before
-		unchanged = unchanged && t.effect(n) > -0.05 && t.effect(n) < 0.05
 		before = ratio
 		a, b, c := t.penalty(n, 32, ofAll), t.penalty(n, usual, ofAll), t.penalty(n, 1024, ofAll)
 		shorter = shorter && (a > b && b > c || a == 0) // small networks may have hardly any messages in transit
@@ -293,7 +291,7 @@ func (t *throughput) claims(o *Outcome) {
 	o.claim("in-transit buffers carry 1.7 times as much as up*/down* or more at 32 and 64 switches, uniform traffic", abstracts, enough, "%s switches", list(ratios))
 	o.claim("the gain grows with the number of switches", "Coll et al.: non-minimal ways and imbalance grow", growing, "%s switches", list(ratios))
 	o.claim("at 8 switches they carry 0.95 times as much or more", "", t.of(first).ratio() >= 0.95, "%s", ratios[0])
-	o.claim("1.3 instead of 0.475 µs for an in-transit buffer changes saturation by 5 % or less", "Coll et al. expect it", unchanged, "%s switches", list(effects))
+	t.claimEffect(o)
 	o.claim("what in-transit buffers cost at low load falls with the size of messages: 32, 512, 1024 B", "Coll et al.", shorter, "%s switches", list(falls))
 	o.claim("and with the size of the network, for messages that are in transit", "Coll et al.: less in larger networks",
 		len(inTransit) > 1 && inTransit[len(inTransit)-1] < inTransit[0], "%s switches", list(falling))
@@ -314,13 +312,37 @@ func (t *throughput) claims(o *Outcome) {
 	o.claim("1.7 times as much also with other slack buffers and switch delays", "", worst >= 1.7, "%s switches", list(shown))
 }
 
+// judged is how many topologies of a size a change of saturation by a few percent is judged by. The median of three is
+// another by as much with other seeds.
+const judged = 10
+
+// claimEffect adds what the published cost of an in-transit buffer changes: a claim if there are enough topologies, else
+// a note.
+func (t *throughput) claimEffect(o *Outcome) {
+	const about = "1.3 instead of 0.475 µs for an in-transit buffer changes saturation by "
+	var shown []string
+	unchanged := true
+	for _, n := range t.switches {
+		effect := t.effect(n)
+		shown = append(shown, fmt.Sprintf("%+.1f %% at %d", 100*effect, n))
+		unchanged = unchanged && math.Abs(effect) <= 0.05
+	}
+	effects := strings.Join(shown, ", ")
+	if t.topologies < judged {
+		o.note("Not judged: %s%s switches. Medians of %d topologies differ too much from seed to seed to judge that by 5 %%; --full has %d, and judges it.",
+			about, effects, t.topologies, judged)
+		return
+	}
+	o.claim(about+"5 % or less", "Coll et al. expect it", unchanged, "%s switches", effects)
+}
+
 // claimCauses adds the three causes that the paper names, where they weigh most.
 func (t *throughput) claimCauses(o *Outcome, n int) {
 	u, i := t.survey(n, routing.UpDown), t.survey(n, routing.InTransit)
 	o.claim("up*/down* routes are not minimal, in-transit ones are", "Coll et al., first cause", i.minimal == 1 && u.minimal < 1 && u.switches > i.switches,
 		"%.0f and %.0f %% at %d switches; %s and %s switches on a route", 100*u.minimal, 100*i.minimal, n, figures(u.switches), figures(i.switches))
 	a, b := t.middle(n, routing.UpDown, ofRoot), t.middle(n, routing.InTransit, ofRoot)
-	o.claim("up*/down* routes crowd at the root", "second cause", a > 1.5*b, "channels there are busy %s and %s times as long as others at %d switches", figures(a), figures(b), n)
+	o.claim("up*/down* routes crowd at the root", "second cause", a > 1.5*b, "channels there are busy %s and %s times as long as the average between switches, at %d switches", figures(a), figures(b), n)
 	a, b = t.middle(n, routing.UpDown, ofBlocked), t.middle(n, routing.InTransit, ofBlocked)
 	o.claim("packets on up*/down* routes are blocked for longer", "third cause", a > b, "%s and %s µs a message at %d switches", figures(a), figures(b), n)
 }
@@ -345,18 +367,26 @@ func (t *throughput) figures(o *Outcome) {
 	}
 	o.Figures = append(o.Figures, Figure{"ratio", plot.Figure{
 		Title: "Saturation throughput, in-transit buffers to up*/down*", Note: note, X: switches, Y: plot.Axis{Label: "ratio"}, Series: ratios}})
-	var bounds []plot.Series
-	for scheme := range routing.Shortest {
-		all := func(n int) []float64 { return saturations([][]*sweep{t.of(n).upDown, t.of(n).inTransit}[scheme]) }
-		bounds = append(bounds, bySize(scheme.String(), func(n int) float64 { m, _ := interval(all(n)); return m }))
-		for k, end := range []string{"from", "to"} {
-			s := bySize(scheme.String()+", 95 % interval "+end, func(n int) float64 { m, half := interval(all(n)); return m + float64(2*k-1)*half })
-			s.Kind = plot.Formula
-			bounds = append(bounds, s)
+	for _, p := range t.patterns {
+		var bounds []plot.Series
+		for _, size := range t.messages {
+			for scheme := range routing.Shortest {
+				all := func(n int) []float64 {
+					r := t.rivals[rivals{n, p, size}]
+					return saturations([][]*sweep{r.upDown, r.inTransit}[scheme])
+				}
+				name := fmt.Sprintf("%s, %d B", scheme, size)
+				bounds = append(bounds, bySize(name, func(n int) float64 { m, _ := interval(all(n)); return m }))
+				for k, end := range []string{"from", "to"} {
+					s := bySize(name+", 95 % interval "+end, func(n int) float64 { m, half := interval(all(n)); return m + float64(2*k-1)*half })
+					s.Kind = plot.Formula
+					bounds = append(bounds, s)
+				}
+			}
 		}
+		o.Figures = append(o.Figures, Figure{"saturation-" + p.name, plot.Figure{
+			Title: fmt.Sprintf("Saturation throughput, %s traffic", p.name), Note: note, X: switches, Y: plot.Axis{Label: "B/ns/switch"}, Series: bounds}})
 	}
-	o.Figures = append(o.Figures, Figure{"saturation", plot.Figure{
-		Title: fmt.Sprintf("Saturation throughput, uniform traffic, %d B", usual), Note: note, X: switches, Y: plot.Axis{Label: "B/ns/switch"}, Series: bounds}})
 	for _, f := range []struct {
 		name, title string
 		of          func(*measured) float64

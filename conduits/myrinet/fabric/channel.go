@@ -166,6 +166,8 @@ func (c *channel) crossingSteady(from vtime.Time, limit int64) (at vtime.Time, o
 		if at += c.delay; !ok || at < out.at {
 			return max(from, at), ok, true
 		}
+	} else if c.out.count(from-c.delay)-c.drainedAt(from) >= limit-1 { // a byte may come before the next one leaves
+		return 0, false, false
 	}
 	at, ok = c.out.when(out.end + r.shift + limit - 1)
 	at += c.delay

@@ -63,6 +63,10 @@ func (c *Constants) check() error {
 	switch s := &c.Slack; {
 	case c.Link.Rate.Time(1) < 1:
 		return fmt.Errorf("fabric: link.rate is more than a byte in a picosecond")
+	case c.Link.Rate.Time(1) > maxPeriod:
+		return fmt.Errorf("fabric: link.rate is less than a byte in %v", maxPeriod)
+	case max(c.Switch.SAN, c.Switch.Mixed, c.Switch.LAN) > vtime.Second:
+		return fmt.Errorf("fabric: switch.san, switch.mixed or switch.lan is more than a second")
 	case c.Link.Metre > vtime.Second: // the delay of the longest cable must be a time
 		return fmt.Errorf("fabric: link.metre is more than a second")
 	case s.Go < 0 || s.Stop <= s.Go || s.Size < s.Stop:

@@ -32,6 +32,8 @@ type naiveEvent struct {
 const (
 	naiveLeave  = iota // a byte has left a pump
 	naiveArrive        // it is at the end of the cable
+	naiveFail          // the channel fails
+	naiveRepair        // and is repaired
 	naiveSignal        // STOP or GO is at the sender
 	naiveHead          // the switch or the host looks
 	naiveStart         // a host starts its next packet
@@ -43,6 +45,8 @@ type naiveWorm struct {
 	come   int // bytes that have come to this buffer
 	gone   int // bytes that have left it
 	state  int // 0: coming, 1: looked at soon, 2: waiting, 3: passing
+	noise  bool
+	cut    bool // its end is missing
 }
 
 // naivePump is a channel and the pump at its beginning, or a sink, which is no channel.
@@ -50,6 +54,7 @@ type naivePump struct {
 	id          int
 	from, to    fabric.End
 	delay, step vtime.Time
+	take        vtime.Time // of a byte that the host at the end takes in, at least
 	period      vtime.Time // of a byte of the link
 	sink        *naivePump // at the end of the channel; for a sink nil
 	near        *naivePump // channel whose buffer is drained; nil: memory
@@ -57,7 +62,9 @@ type naivePump struct {
 	left        int        // bytes of the packet that have not begun
 	under       bool       // a byte is under way
 	busy, held  bool
-	copy        *naiveWorm // in the buffer at the end
+	dead        int         // failures
+	sent        int         // packets
+	cuts        map[int]int // before which byte packets end, by their number
 
 	buffer  []*naiveWorm
 	level   int
@@ -91,9 +98,9 @@ func newNaive(topo *fabric.Topology, c *fabric.Constants, take []vtime.Time) *na
 				p.delay = l.Delay
 			}
 			p.step = p.period
-			p.sink = &naivePump{step: p.step, near: p}
+			p.sink = &naivePump{near: p}
 			if p.to.Host {
-				p.sink.step = max(p.step, take[p.to.Index])
+				p.take = take[p.to.Index]
 			}
 			n.pumps = append(n.pumps, p)
 		}
@@ -133,6 +140,13 @@ func (n *naive) run() {
 				}
 			} else if e.phase == naiveArrive {
 				n.arrive(e.p)
+			}
+		}
+		for _, e := range all {
+			if e.phase == naiveFail {
+				finished = append(finished, n.fail(e.p)...)
+			} else if e.phase == naiveRepair {
+				e.p.dead--
 			}
 		}
 		n.thresholds()
@@ -208,15 +222,72 @@ func (n *naive) begin(p *naivePump) {
 	n.at(n.now+p.step, naiveLeave, p)
 }
 
+// put has a channel carry a packet, with what happens to it there.
+func (n *naive) put(p *naivePump, w *naiveWorm) {
+	p.buffer = append(p.buffer, w)
+	if w.noise = p.dead > 0; !w.noise {
+		if at := p.cuts[p.sent]; at > 0 && at < w.length {
+			n.split(p, len(p.buffer)-1, at)
+		}
+	}
+	p.sent++
+}
+
+// split makes noise of the end of a worm in a buffer. Pumps that have nothing more to do then are returned.
+func (n *naive) split(p *naivePump, i, at int) []*naivePump {
+	w := p.buffer[i]
+	p.buffer = slices.Insert(p.buffer, i+1, &naiveWorm{length: w.length - at, noise: true})
+	return n.shorten(w, w.length-at)
+}
+
+// shorten takes bytes from the end of a worm, wherever it has got to.
+func (n *naive) shorten(w *naiveWorm, less int) (finished []*naivePump) {
+	w.length -= less
+	w.cut = true
+	w.noise = w.noise || w.length == 0
+	for _, r := range n.pumps {
+		if !r.busy || r.worm != w {
+			continue
+		}
+		if r.left -= less; r.left == 0 && !r.under {
+			finished = append(finished, r)
+		}
+		for i := len(r.buffer) - 1; less > 0 && i >= 0; i-- {
+			d := min(less, r.buffer[i].length)
+			finished = append(finished, n.shorten(r.buffer[i], d)...)
+			less -= d
+		}
+	}
+	return finished
+}
+
+// fail has the packets on a channel end.
+func (n *naive) fail(p *naivePump) (finished []*naivePump) {
+	p.dead++
+	for i := 0; i < len(p.buffer); i++ {
+		switch w := p.buffer[i]; {
+		case w.noise || w.come == w.length:
+		case w.come == 0:
+			w.noise = true
+		default:
+			finished = append(finished, n.split(p, i, w.come)...)
+		}
+	}
+	return finished
+}
+
 // head notices that the first worm of a buffer has come.
 func (n *naive) head(p *naivePump) {
+	for len(p.buffer) > 0 && p.buffer[0].length == 0 && p.buffer[0].state == 0 {
+		p.buffer = p.buffer[1:] // nothing is left of it
+	}
 	if len(p.buffer) == 0 || p.buffer[0].state != 0 || p.buffer[0].come == 0 {
 		return
 	}
 	w := p.buffer[0]
 	w.state = 1
 	var look vtime.Time
-	if !p.to.Host {
+	if !p.to.Host && !w.noise {
 		look = n.c.Switch.SAN
 	}
 	n.at(n.now+look, naiveHead, p)
@@ -224,8 +295,15 @@ func (n *naive) head(p *naivePump) {
 
 func (n *naive) look(p *naivePump) {
 	w := p.buffer[0]
+	p.sink.step = p.period
+	if w.noise || !p.to.Host && w.length == 1 {
+		w.noise = true
+		n.take(p.sink, p, w, 0)
+		return
+	}
 	if p.to.Host {
 		n.note(p.to.Index, "head")
+		p.sink.step = max(p.period, p.take)
 		n.take(p.sink, p, w, 0)
 		return
 	}
@@ -257,8 +335,10 @@ func (n *naive) grant(out, p *naivePump) {
 	w.gone++
 	out.last = p.to.Port
 	n.take(out, p, w, 1)
-	out.copy = &naiveWorm{route: w.route[1:], length: w.length - 1}
-	out.buffer = append(out.buffer, out.copy)
+	n.put(out, &naiveWorm{route: w.route[1:], length: w.length - 1, cut: w.cut})
+	if out.left == 0 { // it was cut off while it waited
+		n.finish(out)
+	}
 }
 
 func (n *naive) take(p, near *naivePump, w *naiveWorm, skip int) {
@@ -269,9 +349,8 @@ func (n *naive) take(p, near *naivePump, w *naiveWorm, skip int) {
 func (n *naive) inject(p *naivePump) {
 	k := p.packets[0]
 	p.packets = p.packets[1:]
-	p.copy = &naiveWorm{route: k.route, length: k.length}
 	p.left, p.busy = k.length, true
-	p.buffer = append(p.buffer, p.copy)
+	n.put(p, &naiveWorm{route: k.route, length: k.length})
 }
 
 func (n *naive) finish(p *naivePump) {
@@ -282,8 +361,8 @@ func (n *naive) finish(p *naivePump) {
 	}
 	switch {
 	case p.sink == nil:
-		if p.near.to.Host {
-			n.note(p.near.to.Index, "tail good")
+		if p.near.to.Host && !p.worm.noise {
+			n.note(p.near.to.Index, map[bool]string{false: "tail good", true: "tail truncated"}[p.worm.cut])
 		}
 	case p.from.Host:
 		n.note(p.from.Index, "gone")
@@ -304,6 +383,38 @@ func (n *naive) finish(p *naivePump) {
 			n.tied = true
 		}
 		n.grant(p, q)
+	}
+}
+
+// harm plans cuts of packets, and failures of links, in both models. Links of hosts fail when a byte of the first packet comes
+// to their end.
+func (n *naive) harm(b *bed, packets [][]naivePacket, chance *rand.Rand) {
+	for _, p := range n.pumps[:n.channels] {
+		p.cuts = make(map[int]int)
+		for k := range 20 {
+			if chance.IntN(10) == 0 {
+				p.cuts[k] = 1 + chance.IntN(40)
+				b.f.Plan(p.from, uint64(k), fabric.Fault{Harm: fabric.Cut, Byte: p.cuts[k]})
+			}
+		}
+	}
+	for l := range n.topo.Links {
+		if chance.IntN(3) > 0 {
+			continue
+		}
+		end := n.topo.Links[l].Ends[0]
+		fails := vtime.Time(chance.IntN(50_000)) * ns
+		if end.Host {
+			p, first := n.pumps[2*l], packets[end.Index][0]
+			fails = first.wait + p.delay + vtime.Time(1+chance.IntN(first.length))*p.period
+		}
+		repaired := fails + vtime.Time(chance.IntN(5_000))*ns
+		b.at(fails, func() { b.f.FailLink(end) })
+		b.at(repaired, func() { b.f.RepairLink(end) })
+		for _, p := range n.pumps[2*l : 2*l+2] {
+			n.at(fails, naiveFail, p)
+			n.at(repaired, naiveRepair, p)
+		}
 	}
 }
 
@@ -336,12 +447,13 @@ func walks(topo *fabric.Topology, chance *rand.Rand, each, longest int) [][]naiv
 }
 
 // TestNaive compares the fabric with the naive one on random topologies with cables of random lengths, and random
-// traffic: when heads and tails come, when packets have left, and how many STOPs are sent. Some hosts are slow. In
-// half of the runs each link has a rate of its own, and some have a delay of their own: packets go from slow links to fast
-// ones and back.
+// traffic: when heads and tails come, when packets have left, and how many STOPs are sent. Some hosts are slow, and
+// thresholds are far apart or next to each other. In half of the runs each link has a rate of its own, and some
+// have a delay of their own: packets go from slow links to fast ones and back. In most runs packets are cut off, and
+// links fail and are repaired.
 func TestNaive(t *testing.T) {
 	t.Parallel()
-	tied, stops := 0, uint64(0)
+	tied, stops, cut, failed := 0, uint64(0), uint64(0), uint64(0)
 	const runs = 16
 	for i := range uint64(runs) {
 		seed := i
@@ -367,8 +479,13 @@ func TestNaive(t *testing.T) {
 				}
 			}
 		}
-		if seed%4 == 0 {
+		switch seed / 2 % 4 {
+		case 0:
 			c.Slack.Stop, c.Slack.Go = 20, 3 // senders run dry
+		case 2:
+			c.Slack.Stop, c.Slack.Go = 20, 19 // each byte may bring a signal
+		case 3:
+			c.Slack.Stop, c.Slack.Go = 2, 1
 		}
 		take := make([]vtime.Time, len(topo.Hosts))
 		for i := range take {
@@ -381,6 +498,9 @@ func TestNaive(t *testing.T) {
 
 		n := newNaive(topo, c, take)
 		b := newBed(t, topo, c)
+		if seed%3 > 0 {
+			n.harm(b, packets, chance)
+		}
 		for h, nic := range b.nics {
 			p := n.pumps[slices.IndexFunc(n.pumps, func(p *naivePump) bool { return p.from == fabric.HostEnd(h) })]
 			p.packets = packets[h]
@@ -401,6 +521,9 @@ func TestNaive(t *testing.T) {
 				t.Fatalf("seed %d, %s, host %d:\n%v\nwant\n%v", seed, topo.About, h, nic.log, n.log[h])
 			}
 		}
+		counts := b.f.Counts()
+		cut += counts.Cut
+		failed += counts.Failed
 		for i, load := range b.f.Traffic() {
 			stops += load.Stops
 			if load.Stops != n.pumps[i].stops {
@@ -408,8 +531,8 @@ func TestNaive(t *testing.T) {
 			}
 		}
 	}
-	if tied > runs/4 || stops < 100 {
-		t.Errorf("%d of %d runs say nothing, as packets were tied; %d STOPs in the others", tied, runs, stops)
+	if tied > runs/4 || stops < 100 || cut < 100 || failed < 30 {
+		t.Errorf("%d of %d runs say nothing, as packets were tied; %d STOPs, %d cuts and %d packets on links that failed in the others", tied, runs, stops, cut, failed)
 	}
 }
 

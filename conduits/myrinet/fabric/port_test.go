@@ -277,6 +277,8 @@ func TestCable(t *testing.T) {
 				t.Links[i].Length = fabric.MaxLength
 			}
 		},
+		"link.rate is less than a byte in": func(_ *fabric.Topology, c *fabric.Constants) { c.Link.Rate = 1_000_000_001_000 },
+		"switch.lan is more than a second": func(_ *fabric.Topology, c *fabric.Constants) { c.Switch.LAN = vtime.Second + 1 },
 		"more than a byte in a picosecond": func(_ *fabric.Topology, c *fabric.Constants) { c.Link.Rate = 999 },
 		"h1 has a cable already": func(t *fabric.Topology, _ *fabric.Constants) {
 			t.Links = append(t.Links, t.Links[1:2]...)
