@@ -44,6 +44,35 @@ func (s *Setting) gmProfile(name, value, unit string) (*gm.Profile, error) {
 	return gm.NewProfile(file)
 }
 
+// withoutErrors returns an experiment that has links make no errors, and a note that says so if the machine's do. The
+// differences of few packets' times are no measure where one of the packets is sent again milliseconds later.
+func withoutErrors(run func(*Setting) (*Outcome, error)) func(*Setting) (*Outcome, error) {
+	return func(s *Setting) (*Outcome, error) {
+		p, err := s.gmProfile("", "", "")
+		if err != nil {
+			return nil, err
+		}
+		e := p.Fabric.Error
+		if max(e.Corrupt, e.Truncate, e.Lose) == 0 {
+			return run(s)
+		}
+		file := s.Machine
+		for _, name := range []string{"corrupt", "truncate", "lose"} {
+			if file, err = file.With("fabric.error."+name, "0", "ppm"); err != nil {
+				return nil, err
+			}
+		}
+		file.Predictions = s.Machine.Predictions // what was published is about links without errors
+		clean := *s
+		clean.Machine = file
+		o, err := run(&clean)
+		if err == nil {
+			o.note("The machine's links make errors (fabric.error); here they make none, as the time of a packet that is sent again would hide what is measured.")
+		}
+		return o, err
+	}
+}
+
 // gmLatency runs GM's own tests between two hosts at a switch.
 func gmLatency(s *Setting) (*Outcome, error) {
 	o := new(Outcome)

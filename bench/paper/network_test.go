@@ -2,11 +2,14 @@ package paper
 
 import (
 	"math"
+	"os"
+	"path/filepath"
 	"reflect"
 	"runtime"
 	"slices"
 	"testing"
 
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/gm"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/routing"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
@@ -228,6 +231,80 @@ func TestHeadOfLine(t *testing.T) {
 		}
 		if last := i == len(alone)-1; last == (freed[i] == alone[i]) {
 			t.Errorf("channel %d: %g µs behind a packet that fits into a buffer, %g without it", i, freed[i], alone[i])
+		}
+	}
+}
+
+// TestVariants has every machine's variants be constants that a network can have. One whose slack buffers cannot be half
+// as large is without that variant, and a note says so.
+func TestVariants(t *testing.T) {
+	cabling, err := fabric.Shape{Hosts: hostsEach}.Random(8, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		machine          string
+		size, stop, goOn int    // instead of the machine's, if size is not 0
+		want             [3]int // the first variant's; 0: left out
+	}{
+		{machine: "gm-pci64a", want: [3]int{40, 16, 8}},
+		{machine: "gm-pci64b", want: [3]int{80, 28, 20}},
+		{machine: "gm-pci64c", want: [3]int{80, 28, 20}},
+		{machine: "gm-pci64b", size: 60, stop: 20, goOn: 10},
+	} {
+		p, err := gm.Load(c.machine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slack := &p.Fabric.Slack; c.size > 0 {
+			slack.Size, slack.Stop, slack.Go = c.size, c.stop, c.goOn
+		}
+		o := new(Outcome)
+		all := variants(&p.Fabric, cabling, true, o)
+		if len(all)+len(o.Notes) != 4 {
+			t.Errorf("%s: %d variants, notes %q", c.machine, len(all), o.Notes)
+		}
+		for _, v := range all {
+			if err := v.constants.Check(cabling); err != nil {
+				t.Errorf("%s: %s: %v", c.machine, v.name, err)
+			}
+		}
+		var got [3]int
+		if first := all[0]; first.name == "slack buffers −50 %" {
+			got = [3]int{first.constants.Slack.Size, first.constants.Slack.Stop, first.constants.Slack.Go}
+		}
+		if got != c.want {
+			t.Errorf("%s: half a slack buffer is %v, want %v; notes %q", c.machine, got, c.want, o.Notes)
+		}
+	}
+}
+
+// TestWithoutErrors: an experiment on a machine whose links make errors comes to what it does on the same machine without,
+// and says that it has left them out.
+func TestWithoutErrors(t *testing.T) {
+	of := func(text string) *Outcome {
+		path := filepath.Join(t.TempDir(), "own.machine")
+		if err := os.WriteFile(path, []byte("about one for tests\nbase gm-pci64a\n"+text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Myrinet.Setting(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := ByName("itb-cost")
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := e.Run(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	want := of("")
+	for _, text := range []string{"fabric.error.lose 5000 ppm assumed x\n", "fabric.error.corrupt 1000 ppm assumed x\n", "fabric.error.truncate 1000 ppm assumed x\n"} {
+		if got := of(text); !reflect.DeepEqual(got.Numbers, want.Numbers) || len(got.Notes) != len(want.Notes)+1 {
+			t.Errorf("%s%+v, notes %q; without it %+v", text, got.Numbers, got.Notes, want.Numbers)
 		}
 	}
 }

@@ -59,6 +59,23 @@ func Decode(f *machine.File) (*Constants, error) {
 	return c, c.check()
 }
 
+// Check returns an error if a fabric of the topology cannot have these constants, as New does.
+func (c *Constants) Check(t *Topology) error {
+	if err := t.Check(); err != nil {
+		return fmt.Errorf("fabric: %w", err)
+	}
+	if err := c.check(); err != nil {
+		return err
+	}
+	for i := range t.Links {
+		l := &t.Links[i]
+		if err := c.checkCable(l); err != nil {
+			return fmt.Errorf("fabric: link from %s to %s: %w", t.EndName(l.Ends[0]), t.EndName(l.Ends[1]), err)
+		}
+	}
+	return nil
+}
+
 func (c *Constants) check() error {
 	switch s := &c.Slack; {
 	case c.Link.Rate.Time(1) < 1:

@@ -29,10 +29,7 @@ type Fabric struct {
 
 // New returns a fabric of a topology, which must not change any more.
 func New(loop *vtime.Loop, t *Topology, c *Constants) (*Fabric, error) {
-	if err := t.Check(); err != nil {
-		return nil, fmt.Errorf("fabric: %w", err)
-	}
-	if err := c.check(); err != nil {
+	if err := c.Check(t); err != nil {
 		return nil, err
 	}
 	f := &Fabric{loop: loop, topology: t, constants: c, chance: loop.Rand("myrinet/fabric: errors")}
@@ -48,9 +45,6 @@ func New(loop *vtime.Loop, t *Topology, c *Constants) (*Fabric, error) {
 	}
 	for i := range t.Links {
 		l := &t.Links[i]
-		if err := c.checkCable(l); err != nil {
-			return nil, fmt.Errorf("fabric: link from %s to %s: %w", t.EndName(l.Ends[0]), t.EndName(l.Ends[1]), err)
-		}
 		f.addChannel(l, 0)
 		f.addChannel(l, 1)
 		f.memory = max(f.memory, 3*c.delay(l)+8*c.rate(l).Time(1))

@@ -94,8 +94,14 @@ func (n *Hosts) Fabric() *fabric.Fabric { return n.f }
 func (n *Hosts) Arrived() uint64 { return n.arrived }
 
 // SetTransit sets how long a NIC deals with a packet in transit from the arrival of its first byte on, until it can be
-// sent on. A NIC deals with one at a time. It is 0 unless it is set, and to be set before any packet is sent.
-func (n *Hosts) SetTransit(d vtime.Time) { n.delay = d }
+// sent on. A NIC deals with one at a time. It is 0 unless it is set, and to be set before any packet is sent. SetTransit
+// panics if d is negative.
+func (n *Hosts) SetTransit(d vtime.Time) {
+	if d < 0 {
+		panic(fmt.Sprintf("routing: a NIC is to deal with a packet in transit for %v; the time must be 0 or more", d))
+	}
+	n.delay = d
+}
 
 // Observe has f called, in an event of the loop, for every packet that comes to the host that it was for, with a good
 // CRC; sent is when Send was called, or when the packet left a host that Saturate drives. It is to be called before any

@@ -2,6 +2,8 @@ package routing_test
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -259,4 +261,15 @@ func TestAllocations(t *testing.T) {
 	if got := testing.AllocsPerRun(20, func() { s.RunUntil(s.Now() + 20*vtime.Microsecond) }); got > 1 || n.Arrived() < before+500 {
 		t.Errorf("%v allocations in 20 µs, %d packets came in all", got, n.Arrived()-before)
 	}
+}
+
+// TestNegativeTransitTime wants a negative time for packets in transit refused where it is set.
+func TestNegativeTransitTime(t *testing.T) {
+	_, n := newNetwork(t, table(t, figure1(t), routing.Options{Scheme: routing.InTransit}), 32)
+	defer func() {
+		if r := recover(); !strings.Contains(fmt.Sprint(r), "0 or more") {
+			t.Errorf("a negative time: %v", r)
+		}
+	}()
+	n.SetTransit(-1)
 }
