@@ -49,8 +49,8 @@ type interrupted struct{ unix.Signal }
 
 func (i interrupted) Error() string { return unix.SignalName(i.Signal) }
 
-// interruptible returns a context that SIGINT, SIGTERM and SIGHUP end, for verbs that start processes. The
-// others die of them, as programs do.
+// interruptible returns a context that SIGINT, SIGTERM and SIGHUP end, for verbs that start processes or keep what is
+// complete. The others die of them, as programs do.
 func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, end := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 1)
@@ -106,7 +106,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprint(stdout, usage())
 		return 0
 	case "paper":
-		return runPaper(args[1:], stdout, stderr)
+		return runPaper(ctx, args[1:], stdout, stderr)
 	}
 	for i := range verbs {
 		if verbs[i].name == args[0] {

@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,7 +35,7 @@ type paperRun struct {
 }
 
 // runPaper is the verb paper.
-func runPaper(args []string, stdout, stderr io.Writer) int {
+func runPaper(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var o paperOptions
 	err := o.parse(args, stdout)
 	switch {
@@ -46,9 +48,14 @@ func runPaper(args []string, stdout, stderr io.Writer) int {
 		listExperiments(stdout)
 		return 0
 	}
-	failures, err := o.run(stdout, stderr)
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	failures, err := o.run(ctx, stdout, stderr)
 	if err != nil {
 		fmt.Fprintf(stderr, "aqbench paper: %v\n", err)
+		if i := (interrupted{}); errors.As(err, &i) {
+			return 128 + int(i.Signal)
+		}
 		return 1
 	}
 	for _, line := range failures {
@@ -67,7 +74,7 @@ func (o *paperOptions) parse(args []string, stdout io.Writer) (err error) {
 	f.Usage = func() {
 		fmt.Fprintf(stdout, "usage: aqbench paper EXPERIMENT... | all | list [options]\n\nexperiments:\n")
 		listExperiments(stdout)
-		fmt.Fprintf(stdout, "\n%s\nexit status: 0 all numbers are within their tolerances and all claims hold, 1 something failed, also if a connection was made while something was timed, 2 misuse, %d a number deviates or a claim does not hold\n", f.FlagUsages(), deviates)
+		fmt.Fprintf(stdout, "\n%s\nexit status: 0 all numbers are within their tolerances and all claims hold, 1 something failed, also if a connection was made while something was timed, 2 misuse, %d a number deviates or a claim does not hold, 128 + n signal n has ended it; --csv and --svg have the experiments that were complete\n", f.FlagUsages(), deviates)
 	}
 	name := f.String("machine", "", "`NAME` of a machine, or the path of a machine file, instead of those that an experiment is about; of SCI: "+
 		strings.Join(paper.SCI.Machines(), ", ")+"; of Myrinet: "+strings.Join(paper.Myrinet.Machines(), ", "))
@@ -132,7 +139,7 @@ func (o *paperOptions) place(experiments []*paper.Experiment, machine string) er
 	return nil
 }
 
-// checkOutputs fails if a file cannot be written. It makes the directory of figures.
+// checkOutputs fails if a file cannot be written, and makes none.
 func (o *paperOptions) checkOutputs() error {
 	var files []string
 	if o.csv != "" {
@@ -142,10 +149,11 @@ func (o *paperOptions) checkOutputs() error {
 	case strings.HasSuffix(o.svg, paper.SVGSuffix):
 		files = append(files, o.svg)
 	case o.svg != "":
-		if err := os.MkdirAll(o.svg, 0o777); err != nil {
-			return err
+		dir := o.svg
+		for missing(dir) { // it is made with its first figure
+			dir = filepath.Dir(dir)
 		}
-		files = append(files, filepath.Join(o.svg, "a figure"))
+		files = append(files, filepath.Join(dir, "a figure"))
 	}
 	for _, path := range files {
 		if err := writable(path); err != nil {
@@ -153,6 +161,12 @@ func (o *paperOptions) checkOutputs() error {
 		}
 	}
 	return nil
+}
+
+// missing reports whether there is nothing of that name.
+func missing(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // chooseExperiments reads the operands: list, all, or names.
@@ -185,14 +199,23 @@ func listExperiments(w io.Writer) {
 }
 
 // run runs the experiments and writes what comes out. It returns a line for each number that
-// deviates and each claim that does not hold.
-func (o *paperOptions) run(stdout, stderr io.Writer) (failures []string, err error) {
-	var rows bytes.Buffer // a file that is there stays as it is until all has been measured
+// deviates and each claim that does not hold. The CSV file has the experiments that were complete when one failed or a
+// signal came; if none was, a file that is there stays as it is.
+func (o *paperOptions) run(ctx context.Context, stdout, stderr io.Writer) (failures []string, err error) {
+	var rows bytes.Buffer
 	table := paper.NewCSV(&rows)
+	defer func() { // no signal that ctx takes cuts it off
+		if o.csv != "" && rows.Len() > 0 {
+			err = errors.Join(err, os.WriteFile(o.csv, rows.Bytes(), 0o666))
+		}
+	}()
 	var outcomes []*paper.Outcome
 	for i, r := range o.runs {
 		fmt.Fprintf(stderr, "aqbench paper: experiment %d of %d: %s\n", i+1, len(o.runs), r.Name)
-		out, lines, err := o.one(r, table, stdout, stderr)
+		out, lines, err := o.one(ctx, r, stdout, stderr)
+		if err == nil {
+			err = table.Write(r.Experiment, r.setting, out)
+		}
 		if err != nil {
 			return failures, fmt.Errorf("%s: %w", r.Name, err)
 		}
@@ -202,28 +225,39 @@ func (o *paperOptions) run(stdout, stderr io.Writer) (failures []string, err err
 	for _, line := range o.unmeasured(outcomes) {
 		fmt.Fprintf(stderr, "aqbench paper: %s\n", line)
 	}
-	if o.csv != "" {
-		return failures, os.WriteFile(o.csv, rows.Bytes(), 0o666)
-	}
 	return failures, nil
 }
 
+// measured runs an experiment until it ends or a signal comes, which leaves it running: the program ends then.
+func (r paperRun) measured(ctx context.Context) (*paper.Outcome, error) {
+	var out *paper.Outcome
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		out, err = r.Run(r.setting)
+	}()
+	select {
+	case <-done:
+		return out, err
+	case <-ctx.Done():
+		return nil, causeOf(ctx, ctx.Err())
+	}
+}
+
 // one runs one experiment.
-func (o *paperOptions) one(r paperRun, table *paper.CSV, stdout, stderr io.Writer) (out *paper.Outcome, lines []string, err error) {
+func (o *paperOptions) one(ctx context.Context, r paperRun, stdout, stderr io.Writer) (out *paper.Outcome, lines []string, err error) {
 	e, s := r.Experiment, r.setting
 	if s.Full {
 		s.Progress = func(c paper.Cost) {
 			fmt.Fprintf(stderr, "aqbench paper: %s: %s of %d ranks: %.1f s\n", e.Name, c.What, c.Ranks, c.Seconds)
 		}
 	}
-	out, err = e.Run(s)
+	out, err = r.measured(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := paper.WriteText(stdout, e, s, out); err != nil {
-		return nil, nil, err
-	}
-	if err := table.Write(e, s, out); err != nil {
 		return nil, nil, err
 	}
 	if o.svg != "" {

@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/xml"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/aqueduct-go/aqueduct/bench/paper"
 )
@@ -137,6 +141,29 @@ func TestOutputs(t *testing.T) {
 	}
 	if text, err := os.ReadFile(kept); string(text) != "as it was" {
 		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// TestPaperSignal: a signal ends a run and is its status, the CSV has the experiments that were complete, and no directory
+// is made for figures that there are none of.
+func TestPaperSignal(t *testing.T) {
+	for when, complete := range map[string]bool{"experiment 1 of 2": false, "experiment 2 of 2": true} {
+		dir := t.TempDir()
+		table, figures := filepath.Join(dir, "points.csv"), filepath.Join(dir, "new", "figures")
+		var once sync.Once
+		args := []string{"paper", "itb-cost", "itb-overhead", "--full", "--csv", table, "--svg", figures}
+		status := run(t.Context(), args, io.Discard, writer(func(text []byte) {
+			if bytes.Contains(text, []byte(when)) {
+				once.Do(func() { unix.Kill(os.Getpid(), unix.SIGINT) })
+			}
+		}))
+		text, _ := os.ReadFile(table)
+		if status != 128+int(unix.SIGINT) || bytes.Contains(text, []byte("\nitb-cost,")) != complete || bytes.Contains(text, []byte("\nitb-overhead,")) {
+			t.Errorf("%s: status %d, CSV of %d bytes", when, status, len(text))
+		}
+		if _, err := os.Stat(filepath.Dir(figures)); (err == nil) != complete {
+			t.Errorf("%s: the directory of figures: %v", when, err)
+		}
 	}
 }
 
