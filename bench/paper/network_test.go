@@ -211,17 +211,17 @@ func TestHeadOfLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	alone, err := reach(&p.Fabric, false)
+	alone, _, err := reach(&p.Fabric, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	behind, err := reach(&p.Fabric, true)
+	behind, _, err := reach(&p.Fabric, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	large := p.Fabric
 	large.Slack.Size, large.Slack.Stop, large.Slack.Go = 1000, 900, 800
-	freed, err := reach(&large, true)
+	freed, _, err := reach(&large, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,6 +305,46 @@ func TestWithoutErrors(t *testing.T) {
 	for _, text := range []string{"fabric.error.lose 5000 ppm assumed x\n", "fabric.error.corrupt 1000 ppm assumed x\n", "fabric.error.truncate 1000 ppm assumed x\n"} {
 		if got := of(text); !reflect.DeepEqual(got.Numbers, want.Numbers) || len(got.Notes) != len(want.Notes)+1 {
 			t.Errorf("%s%+v, notes %q; without it %+v", text, got.Numbers, got.Notes, want.Numbers)
+		}
+	}
+}
+
+// TestHOLMachines judges slow machines by the packets that can be counted, and what waits by the packet that it waits for.
+// Streams that switches limit are not judged.
+func TestHOLMachines(t *testing.T) {
+	e, err := ByName("fabric-hol")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		text          string
+		judged        bool
+		blocked, many float64
+	}{
+		{"fabric.link.rate 80 MB/s assumed x\n", true, 3, 1},
+		{"fabric.link.rate 8 MB/s assumed x\n", true, 3, 1},
+		{"fabric.switch.san 1 us assumed x\n", false, 3, 1},
+		{"fabric.switch.san 50 us assumed x\n", false, 0, 0},
+	} {
+		path := filepath.Join(t.TempDir(), "own.machine")
+		if err := os.WriteFile(path, []byte("about one for tests\nbase gm-pci64a\n"+c.text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Myrinet.Setting(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := e.Run(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lines, err := o.Failures(s.Machine); err != nil || len(lines) > 0 || (len(o.Claims) > 0) != c.judged || (len(o.Notes) > 0) == c.judged {
+			t.Errorf("%s%q, %v; %d claims, notes %q", c.text, lines, err, len(o.Claims), o.Notes)
+		}
+		for name, want := range map[string]float64{"hol-blocked": c.blocked, "hol-blocked-large": c.many} {
+			if i := slices.IndexFunc(o.Numbers, func(n Number) bool { return n.Name == name }); o.Numbers[i].Value != want {
+				t.Errorf("%s%s is %g, want %g", c.text, name, o.Numbers[i].Value, want)
+			}
 		}
 	}
 }
