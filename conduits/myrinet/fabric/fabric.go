@@ -32,7 +32,8 @@ func New(loop *vtime.Loop, t *Topology, c *Constants) (*Fabric, error) {
 	if err := t.Check(); err != nil {
 		return nil, fmt.Errorf("fabric: %w", err)
 	}
-	if err := c.check("fabric: ", fmt.Errorf); err != nil {
+	bad := func(format string, args ...any) error { return fmt.Errorf("fabric: "+format, args...) }
+	if err := c.check("", bad); err != nil {
 		return nil, err
 	}
 	f := &Fabric{loop: loop, topology: t, constants: c, chance: loop.Rand("myrinet/fabric: errors")}
