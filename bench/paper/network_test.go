@@ -265,7 +265,7 @@ func TestVariants(t *testing.T) {
 			t.Errorf("%s: %d variants, notes %q", c.machine, len(all), o.Notes)
 		}
 		for _, v := range all {
-			if err := v.constants.Check(cabling); err != nil {
+			if err := v.constants.CheckFor(cabling); err != nil {
 				t.Errorf("%s: %s: %v", c.machine, v.name, err)
 			}
 		}

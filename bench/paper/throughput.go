@@ -65,7 +65,7 @@ func itbThroughput(s *Setting) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.Fabric.Check(cabling); err != nil {
+	if err := p.Fabric.CheckFor(cabling); err != nil {
 		return nil, fmt.Errorf("machine %s: %w", s.Machine.Name, err)
 	}
 	others := variants(&p.Fabric, cabling, s.Full, o)
@@ -162,7 +162,7 @@ func variants(constants *fabric.Constants, cabling *fabric.Topology, full bool, 
 	add := func(name string, change func(*fabric.Constants)) {
 		v := &variant{name, *constants}
 		change(&v.constants)
-		if err := v.constants.Check(cabling); err != nil {
+		if err := v.constants.CheckFor(cabling); err != nil {
 			o.note("Left out: %s. %v", name, err)
 			return
 		}

@@ -61,7 +61,7 @@ type drawing struct {
 func (p *Picture) WriteSVG(w io.Writer) error {
 	t := p.Table.Topology()
 	if p.Load != nil && len(p.Load) != 2*len(t.Links) {
-		return fmt.Errorf("topology: %d loads for %d channels", len(p.Load), 2*len(t.Links))
+		return fmt.Errorf("%d loads for %d channels", len(p.Load), 2*len(t.Links))
 	}
 	d := drawing{Picture: p, t: t, cabling: t.Cabling(), transit: make(map[int]bool)}
 	if p.Route != nil {
@@ -170,6 +170,14 @@ func (d *drawing) hostsOf(s int) (n int) {
 
 func (d *drawing) printf(format string, args ...any) { fmt.Fprintf(&d.out, format, args...) }
 
+// count returns a number of things, in words.
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
 func num(x float64) string { return strconv.FormatFloat(math.Round(x*10)/10, 'f', -1, 64) }
 
 // escape returns a text as XML has it; what XML cannot have is replaced.
@@ -191,7 +199,7 @@ func (d *drawing) draw() {
 	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" font-family="sans-serif" font-size="%s" fill="#222222" role="img" aria-label="%s">`+"\n",
 		num(d.width), num(d.height), num(letter), escape(title))
 	d.printf(`<rect width="%s" height="%s" fill="#ffffff"/>`+"\n", num(d.width), num(d.height))
-	d.text(margin, 24, "start", fmt.Sprintf("%s: %d switches, %d hosts; %v routes, root %s", title, len(d.t.Switches), len(d.t.Hosts),
+	d.text(margin, 24, "start", fmt.Sprintf("%s: %s, %s; %v routes, root %s", title, count(len(d.t.Switches), "switch", "switches"), count(len(d.t.Hosts), "host", "hosts"),
 		d.Table.Scheme, d.t.Switches[d.Table.Tree().Root].Name))
 	d.text(margin, 24+1.5*letter, "start", "Thick: the spanning tree, its root at the top. Triangles point to the up ends of links.")
 	for i := range d.t.Links {

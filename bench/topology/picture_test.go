@@ -85,18 +85,18 @@ func TestEscape(t *testing.T) {
 	if err := os.WriteFile(file, []byte("about <a> & \"b\" \x01\xff\nswitch s0 8 SAN\nhost h0 s0:0\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	wellFormed(t, draw(t, topology.Plan{Topology: file, Scheme: "up*/down*"}))
+	wellFormed(t, draw(t, topology.Plan{Topology: file, Scheme: "up*/down*", Machine: "myrinet"}))
 }
 
 // TestShapes draws a topology of each shape, and writes one as text.
 func TestShapes(t *testing.T) {
 	t.Parallel()
 	for _, shape := range []string{"line:3", "ring:4", "mesh:3x2", "torus:3x3", "fat-tree:2x3", "random:12"} {
-		if got := draw(t, topology.Plan{Topology: shape, Hosts: 2, Scheme: "up*/down*"}); !strings.HasSuffix(got, "</svg>\n") {
+		if got := draw(t, topology.Plan{Topology: shape, Hosts: 2, Scheme: "up*/down*", Machine: "myrinet"}); !strings.HasSuffix(got, "</svg>\n") {
 			t.Errorf("%s: %s", shape, got)
 		}
 	}
-	if got := draw(t, topology.Plan{Topology: "line:1", Hosts: 1, Text: true}); !strings.Contains(got, "switch s0 8 SAN\nhost h0\nlink h0 s0:0 10.00 m") {
+	if got := draw(t, topology.Plan{Topology: "line:1", Hosts: 1, Scheme: "up*/down*", Machine: "myrinet", Text: true}); !strings.Contains(got, "switch s0 8 SAN\nhost h0\nlink h0 s0:0 10.00 m") {
 		t.Error(got)
 	}
 }
@@ -105,18 +105,18 @@ func TestErrors(t *testing.T) {
 	t.Parallel()
 	good := topology.Plan{Topology: "ring:4", Hosts: 1, Scheme: "up*/down*", Machine: "myrinet"}
 	for want, change := range map[string]func(*topology.Plan){
-		"no such file":                    func(p *topology.Plan) { p.Topology = "nothing" },
-		`"star:4" is no shape`:            func(p *topology.Plan) { p.Topology = "star:4" },
-		`"a" is no number`:                func(p *topology.Plan) { p.Topology = "mesh:a" },
-		"of 0 switches":                   func(p *topology.Plan) { p.Topology = "random:0" },
-		"4096 hosts cannot be drawn":      func(p *topology.Plan) { p.Topology = "mesh:64x64" },
-		`no routes are called "best"`:     func(p *topology.Plan) { p.Scheme = "best" },
-		`no switch is called "s9"`:        func(p *topology.Plan) { p.Root = "s9" },
-		`no host is called "x"`:           func(p *topology.Plan) { p.Route = "x,h1" },
-		`no host is called ""`:            func(p *topology.Plan) { p.Route = "h1" },
-		"no route leads from h1 to h1":    func(p *topology.Plan) { p.Route = "h1,h1" },
-		"packets of -1 bytes":             func(p *topology.Plan) { p.Size = -1 },
-		`no machine is called "ethernet"`: func(p *topology.Plan) { p.Size, p.Machine = 1, "ethernet" },
+		"no such file":                     func(p *topology.Plan) { p.Topology = "nothing" },
+		`"star:4" is no shape`:             func(p *topology.Plan) { p.Topology = "star:4" },
+		`"a" is no number`:                 func(p *topology.Plan) { p.Topology = "mesh:a" },
+		"of 0 switches; there can be 1 to": func(p *topology.Plan) { p.Topology = "random:0" },
+		"4096 hosts cannot be drawn":       func(p *topology.Plan) { p.Topology = "mesh:64x64" },
+		`no routes are called "best"`:      func(p *topology.Plan) { p.Scheme = "best" },
+		`no switch is called "s9"`:         func(p *topology.Plan) { p.Root = "s9" },
+		`no host is called "x"`:            func(p *topology.Plan) { p.Route = "x,h1" },
+		`no host is called ""`:             func(p *topology.Plan) { p.Route = "h1" },
+		"no route leads from h1 to h1":     func(p *topology.Plan) { p.Route = "h1,h1" },
+		"packets of -1 bytes":              func(p *topology.Plan) { p.Size = -1 },
+		`no machine is called "ethernet"`:  func(p *topology.Plan) { p.Size, p.Machine = 1, "ethernet" },
 	} {
 		p := good
 		change(&p)

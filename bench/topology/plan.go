@@ -44,40 +44,58 @@ const maxHosts = 1024
 
 // Make returns a function that writes what the plan is for. All that can be wrong with the plan is an error here.
 func (p *Plan) Make() (func(io.Writer) error, error) {
+	if p.Hosts < 0 || p.Hosts > fabric.MaxPorts {
+		return nil, fmt.Errorf("%d hosts of each switch; there can be 0 to %d", p.Hosts, fabric.MaxPorts)
+	}
+	if p.Size < 0 || p.Size > 1<<20 {
+		return nil, fmt.Errorf("packets of %d bytes; they can have up to %d", p.Size, 1<<20)
+	}
 	t, err := p.topology()
 	if err != nil {
 		return nil, err
 	}
-	if p.Text {
-		return func(w io.Writer) error { _, err := io.WriteString(w, t.String()); return err }, nil
+	constants, err := fabric.Load(p.Machine)
+	if err != nil {
+		return nil, err
 	}
-	if len(t.Switches) == 0 {
-		return nil, fmt.Errorf("topology: %s has no switch to draw", p.Topology)
-	}
-	if len(t.Hosts) > maxHosts {
-		return nil, fmt.Errorf("topology: %d hosts cannot be drawn; %d is the most, as there is a route between any two", len(t.Hosts), maxHosts)
-	}
-	options := routing.Options{Spread: routing.Balanced, Seed: p.Seed, Root: routing.Center(t)}
+	options := routing.Options{Spread: routing.Balanced, Seed: p.Seed}
 	if options.Scheme, err = p.scheme(); err != nil {
 		return nil, err
 	}
 	if p.Root != "" {
 		var ok bool
 		if options.Root, ok = t.Switch(p.Root); !ok {
-			return nil, fmt.Errorf("topology: no switch is called %q", p.Root)
+			return nil, fmt.Errorf("no switch is called %q", p.Root)
 		}
 	}
 	picture := &Picture{}
+	if p.Route != "" {
+		if err := picture.ends(t, p.Route); err != nil {
+			return nil, err
+		}
+	}
+	if p.Text {
+		return func(w io.Writer) error { _, err := io.WriteString(w, t.String()); return err }, nil
+	}
+	if len(t.Switches) == 0 {
+		return nil, fmt.Errorf("%s has no switch to draw", p.Topology)
+	}
+	if len(t.Hosts) > maxHosts {
+		return nil, fmt.Errorf("%d hosts cannot be drawn; %d is the most, as there is a route between any two", len(t.Hosts), maxHosts)
+	}
+	if p.Root == "" {
+		options.Root = routing.Center(t)
+	}
 	if picture.Table, err = routing.NewTable(t, options); err != nil {
 		return nil, err
 	}
 	if p.Route != "" {
-		if err := picture.route(t, p.Route); err != nil {
+		if err := picture.route(t); err != nil {
 			return nil, err
 		}
 	}
 	if p.Size != 0 {
-		if err := p.traffic(picture); err != nil {
+		if err := p.traffic(picture, constants); err != nil {
 			return nil, err
 		}
 	}
@@ -90,7 +108,7 @@ func (p *Plan) scheme() (routing.Scheme, error) {
 			return routing.Scheme(i), nil
 		}
 	}
-	return 0, fmt.Errorf("topology: no routes are called %q; there are %s", p.Scheme, strings.Join(Schemes(), ", "))
+	return 0, fmt.Errorf("no routes are called %q; there are %s", p.Scheme, strings.Join(Schemes(), ", "))
 }
 
 // topology makes a shape, or reads a file.
@@ -99,7 +117,7 @@ func (p *Plan) topology() (*fabric.Topology, error) {
 	if !isShape {
 		f, err := os.Open(p.Topology)
 		if err != nil {
-			return nil, fmt.Errorf("topology: %w; shapes are %s", err, strings.Join(Shapes, ", "))
+			return nil, fmt.Errorf("%w; shapes are %s", err, strings.Join(Shapes, ", "))
 		}
 		defer f.Close()
 		return fabric.Read(p.Topology, f)
@@ -108,7 +126,7 @@ func (p *Plan) topology() (*fabric.Topology, error) {
 	for word := range strings.SplitSeq(sizes, "x") {
 		size, err := strconv.Atoi(word)
 		if err != nil {
-			return nil, fmt.Errorf("topology: %q is no number of switches", word)
+			return nil, fmt.Errorf("%q is no number of switches", word)
 		}
 		n = append(n, size)
 	}
@@ -127,21 +145,27 @@ func (p *Plan) topology() (*fabric.Topology, error) {
 	case shape == "random" && len(n) == 1:
 		return s.Random(n[0], p.Seed)
 	}
-	return nil, fmt.Errorf("topology: %q is no shape; there are %s", p.Topology, strings.Join(Shapes, ", "))
+	return nil, fmt.Errorf("%q is no shape; there are %s", p.Topology, strings.Join(Shapes, ", "))
 }
 
-// route finds the route between two hosts.
-func (d *Picture) route(t *fabric.Topology, hosts string) error {
+// ends finds the two hosts of the route.
+func (d *Picture) ends(t *fabric.Topology, hosts string) error {
 	from, to, _ := strings.Cut(hosts, ",")
 	var ok bool
 	if d.From, ok = t.Host(from); !ok {
-		return fmt.Errorf("topology: no host is called %q; a route is given as two hosts: h0,h7", from)
+		return fmt.Errorf("no host is called %q; a route is given as two hosts: h0,h7", from)
 	}
 	if d.To, ok = t.Host(to); !ok {
-		return fmt.Errorf("topology: no host is called %q; a route is given as two hosts: h0,h7", to)
+		return fmt.Errorf("no host is called %q; a route is given as two hosts: h0,h7", to)
 	}
+	return nil
+}
+
+// route finds the route.
+func (d *Picture) route(t *fabric.Topology) error {
+	from, to := t.Hosts[d.From], t.Hosts[d.To]
 	if d.Route = d.Table.Route(d.From, d.To); d.Route == nil {
-		return fmt.Errorf("topology: no route leads from %s to %s", from, to)
+		return fmt.Errorf("no route leads from %s to %s", from, to)
 	}
 	transit := d.Table.Transit(d.Route)
 	d.Note = fmt.Sprintf("from %s to %s through %d switches", from, to, d.Route.Switches())
@@ -153,14 +177,7 @@ func (d *Picture) route(t *fabric.Topology, hosts string) error {
 }
 
 // traffic saturates the network and notes how busy its channels are.
-func (p *Plan) traffic(d *Picture) error {
-	if p.Size < 0 || p.Size > 1<<20 {
-		return fmt.Errorf("topology: packets of %d bytes; they can have up to %d", p.Size, 1<<20)
-	}
-	constants, err := fabric.Load(p.Machine)
-	if err != nil {
-		return err
-	}
+func (p *Plan) traffic(d *Picture, constants *fabric.Constants) error {
 	s := vtime.NewSimulation(p.Seed)
 	f, err := fabric.New(&s.Loop, d.Table.Topology(), constants)
 	if err != nil {
@@ -173,6 +190,14 @@ func (p *Plan) traffic(d *Picture) error {
 	s.RunUntil(warmUp + window)
 	for i, t := range f.Traffic() {
 		d.Load = append(d.Load, min(1, float64(t.Busy-before[i].Busy)/float64(window)))
+	}
+	stuck := len(f.Waits()) > 0
+	for i, t := range f.Traffic() {
+		stuck = stuck && t.Packets == before[i].Packets && d.Load[i] == 0
+	}
+	if stuck {
+		d.Note += fmt.Sprintf("All hosts send packets of %d bytes to random others: a deadlock. Packets wait for each other in a circle, and nothing arrives any more.", p.Size)
+		return nil
 	}
 	d.Note += fmt.Sprintf("All hosts send packets of %d bytes to random others: %.2f GB/s arrive.", p.Size,
 		float64(hosts.Arrived()-arrived)*float64(p.Size)/float64(window)*1e3)

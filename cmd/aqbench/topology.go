@@ -24,7 +24,7 @@ func runTopology(_ context.Context, args []string, stdout, stderr io.Writer) err
 	var p topology.Plan
 	f.IntVar(&p.Hosts, "hosts", 4, "`NUMBER` of hosts of each switch of a shape")
 	f.Uint64Var(&p.Seed, "seed", 0, "`NUMBER` that seeds random shapes and traffic")
-	f.StringVar(&p.Scheme, "scheme", "in-transit", "routes: "+strings.Join(topology.Schemes(), ", "))
+	f.StringVar(&p.Scheme, "scheme", "in-transit", "routes: "+strings.Join(topology.Schemes(), ", ")+"; shortest takes the shortest ways whatever is legal, so packets may deadlock")
 	f.StringVar(&p.Root, "root", "", "`NAME` of the switch at the root of the tree (default the one in the middle)")
 	f.StringVar(&p.Route, "route", "", "two `HOSTS`, joined by a comma, the route between which is drawn")
 	f.IntVar(&p.Size, "traffic", 0, "payload in `BYTES` of packets that all hosts send to random others as fast as they can (default no traffic)")

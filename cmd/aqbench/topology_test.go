@@ -26,6 +26,16 @@ func TestTopology(t *testing.T) {
 		{[]string{"ring:4", "ring:5"}, 2, "one shape or file"},
 		{[]string{"ring:4", "--route", "h0,x"}, 2, "no host is called"},
 		{[]string{"ring:4", "--svg", filepath.Join(file, "x")}, 2, "not a directory"},
+		{[]string{"ring:4", "--machine", "nosuch"}, 2, "no machine is called"},
+		{[]string{"ring:4", "--machine", "nosuch", "--text"}, 2, "no machine is called"},
+		{[]string{"ring:4", "--scheme", "best", "--text"}, 2, "no routes are called"},
+		{[]string{"../../conduits/myrinet/routing/testdata/figure1.topology", "--hosts", "-2"}, 2, "aqbench topology: -2 hosts"},
+		{[]string{"nosuch"}, 2, "aqbench topology: open nosuch"},
+		{[]string{"torus:4x4", "--scheme", "shortest", "--traffic", "512"}, 0, "nothing arrives any more"},
+		{[]string{"line:3"}, 0, "a line of 3 switches"},
+		{[]string{"line:1", "--hosts", "1"}, 0, ": 1 switch, 1 host;"},
+		{[]string{"fat-tree:4x99"}, 2, "from 1 to 32"},
+		{[]string{"random:-3"}, 2, "-3 switches; there can be 1 to 4096"},
 		{[]string{"ring:4", "--colour"}, 2, "unknown flag"},
 	} {
 		var out, err bytes.Buffer

@@ -3,6 +3,7 @@ package machine
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -144,7 +145,12 @@ func IsPath(name string) bool {
 
 func (l *Library) read(name string) (string, error) {
 	if IsPath(name) {
-		text, err := os.ReadFile(name)
+		file, err := os.Open(name)
+		if err != nil {
+			return "", fmt.Errorf("machine: %w", err)
+		}
+		defer file.Close()
+		text, err := io.ReadAll(io.LimitReader(file, maxFile+1)) // parse refuses what is longer
 		if err != nil {
 			return "", fmt.Errorf("machine: %w", err)
 		}

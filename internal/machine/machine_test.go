@@ -387,3 +387,16 @@ func FuzzLoad(f *testing.F) {
 		_ = file.Decode(new(all)) // must not panic
 	})
 }
+
+// TestEndless loads a file without an end: it is refused.
+func TestEndless(t *testing.T) {
+	t.Parallel()
+	l := machine.Library{Builtin: fstest.MapFS{}}
+	name := filepath.Join(t.TempDir(), "zero.machine")
+	if err := os.Symlink("/dev/zero", name); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Load(name); err == nil || !strings.Contains(err.Error(), "has at most") {
+		t.Error(err)
+	}
+}

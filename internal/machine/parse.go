@@ -11,7 +11,7 @@ const maxFile = 256 << 10
 // parse reads one file, without what it is based on.
 func parse(name, text string) (*File, error) {
 	if len(text) > maxFile {
-		return nil, fmt.Errorf("machine: %s: %d bytes; a machine file has at most %d", name, len(text), maxFile)
+		return nil, fmt.Errorf("machine: %s: too long; a machine file has at most %d bytes", name, maxFile)
 	}
 	f := &File{Name: name}
 	for i, line := range strings.Split(text, "\n") {

@@ -1,5 +1,7 @@
 package vtime
 
+import "errors"
+
 // Simulation is a loop that drives itself: its clock is at once at the next event. There is no rank
 // and no goroutine; events fire on the stack of whoever calls Run or RunUntil. A panic of an event
 // is the caller's.
@@ -8,8 +10,12 @@ type Simulation struct{ Loop }
 // NewSimulation returns a simulation at time 0. The seed decides all that is random in it.
 func NewSimulation(seed uint64) *Simulation { return &Simulation{Loop{seed: seed}} }
 
-// Run fires events until none is left, and closes the simulation.
+// Run fires events until none is left, and closes the simulation: it is for the last events. A program that goes on
+// afterwards calls RunUntil instead. Run of a simulation that is closed is an error.
 func (s *Simulation) Run() error {
+	if s.over && s.cause == nil {
+		return errors.New("vtime: Run of a simulation that is closed: Run closes it; call RunUntil to go on afterwards")
+	}
 	s.fireUntil(end)
 	return s.Close()
 }
@@ -24,5 +30,5 @@ func (s *Simulation) RunUntil(t Time) {
 }
 
 // Close ends the simulation, and its trace, and returns an error if that could not be written. No
-// event fires any more. Run has done it already.
+// event fires any more, and RunUntil leaves all as it is. Run has done it already.
 func (s *Simulation) Close() error { return s.close() }

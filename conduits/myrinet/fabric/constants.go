@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 
 	"github.com/aqueduct-go/aqueduct/internal/machine"
@@ -42,29 +43,20 @@ var files embed.FS
 var Machines = machine.Built(files, "machines", nil)
 
 // Load reads the constants of a fabric: one that comes with the package, or the path of a file.
-func Load(name string) (*Constants, error) {
-	f, err := Machines.Load(name)
-	if err != nil {
-		return nil, err
-	}
-	return Decode(f)
-}
+func Load(name string) (*Constants, error) { return machine.Load(Machines, name, Decode) }
 
 // Decode takes the constants from a machine file, and checks them.
 func Decode(f *machine.File) (*Constants, error) {
-	c := new(Constants)
-	if err := f.Decode(c); err != nil {
-		return nil, err
-	}
-	return c, c.check()
+	return machine.Checked(f, func(c *Constants) error { return c.Check(f, "") })
 }
 
-// Check returns an error if a fabric of the topology cannot have these constants, as New does.
-func (c *Constants) Check(t *Topology) error {
+// CheckFor returns an error if a fabric of the topology cannot have these constants, as New does.
+func (c *Constants) CheckFor(t *Topology) error {
 	if err := t.Check(); err != nil {
 		return fmt.Errorf("fabric: %w", err)
 	}
-	if err := c.check(); err != nil {
+	bad := func(format string, args ...any) error { return fmt.Errorf("fabric: "+format, args...) }
+	if err := c.check("", bad); err != nil {
 		return err
 	}
 	for i := range t.Links {
@@ -76,20 +68,29 @@ func (c *Constants) Check(t *Topology) error {
 	return nil
 }
 
-func (c *Constants) check() error {
-	switch s := &c.Slack; {
-	case c.Link.Rate.Time(1) < 1:
-		return fmt.Errorf("fabric: link.rate is more than a byte in a picosecond")
-	case c.Link.Rate.Time(1) > maxPeriod:
-		return fmt.Errorf("fabric: link.rate is less than a byte in %v", maxPeriod)
-	case max(c.Switch.SAN, c.Switch.Mixed, c.Switch.LAN) > vtime.Second:
-		return fmt.Errorf("fabric: switch.san, switch.mixed or switch.lan is more than a second")
-	case c.Link.Metre > vtime.Second: // the delay of the longest cable must be a time
-		return fmt.Errorf("fabric: link.metre is more than a second")
-	case s.Go < 0 || s.Stop <= s.Go || s.Size < s.Stop:
-		return fmt.Errorf("fabric: a slack buffer of %d bytes stops at %d and goes on at %d; it must be size >= stop > go >= 0", s.Size, s.Stop, s.Go)
+// Check refuses values for which the fabric has no meaning, by errors of File.Errorf. The names of the constants in the file
+// begin with prefix.
+func (c *Constants) Check(f *machine.File, prefix string) error { return c.check(prefix, f.Errorf) }
+
+// check is Check, with errors by errorf, whose text begins with the name of a constant.
+func (c *Constants) check(prefix string, errorf func(format string, args ...any) error) error {
+	var errs []error
+	bad := func(when bool, format string, args ...any) {
+		if when {
+			errs = append(errs, errorf("%s"+format, append([]any{prefix}, args...)...))
+		}
 	}
-	return nil
+	bad(c.Link.Rate.Time(1) < 1, "link.rate is more than a byte in a picosecond")
+	bad(c.Link.Rate.Time(1) > maxPeriod, "link.rate is less than a byte in %v", maxPeriod)
+	bad(c.Link.Metre > vtime.Second, "link.metre is more than a second") // the delay of the longest cable must be a time
+	bad(c.Switch.SAN > vtime.Second, "switch.san is more than a second")
+	bad(c.Switch.Mixed > vtime.Second, "switch.mixed is more than a second")
+	bad(c.Switch.LAN > vtime.Second, "switch.lan is more than a second")
+	s := &c.Slack
+	bad(s.Size < s.Stop, "slack.size is %d, but must not be less than %sslack.stop, which is %d", s.Size, prefix, s.Stop)
+	bad(s.Stop <= s.Go, "slack.stop is %d, but must be more than %sslack.go, which is %d", s.Stop, prefix, s.Go)
+	bad(s.Go < 0, "slack.go is %d, but must not be negative", s.Go)
+	return errors.Join(errs...)
 }
 
 // rate returns the rate of a link.
@@ -124,7 +125,7 @@ func (c *Constants) through(in, out Kind) vtime.Time {
 func (c *Constants) checkCable(l *Link) error {
 	p := c.rate(l).Time(1)
 	if need := int64(c.Slack.Stop) + int64((2*c.delay(l)+p-1)/p) + 2; need > int64(c.Slack.Size) {
-		return fmt.Errorf("a cable of %d cm needs slack buffers of %d bytes that stop at %d, as a byte takes %v along it and one comes each %v; they have %d: shorten it, or change slack.size or slack.stop",
+		return fmt.Errorf("a cable of %d cm needs slack buffers of %d bytes that stop at %d, as a byte takes %v along it and one comes each %v; they have %d: shorten it, or change slack.size or slack.stop of the fabric",
 			l.Length, need, c.Slack.Stop, c.delay(l), p, c.Slack.Size)
 	}
 	return nil

@@ -29,7 +29,7 @@ type Fabric struct {
 
 // New returns a fabric of a topology, which must not change any more.
 func New(loop *vtime.Loop, t *Topology, c *Constants) (*Fabric, error) {
-	if err := c.Check(t); err != nil {
+	if err := c.CheckFor(t); err != nil {
 		return nil, err
 	}
 	f := &Fabric{loop: loop, topology: t, constants: c, chance: loop.Rand("myrinet/fabric: errors")}

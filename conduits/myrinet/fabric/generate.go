@@ -101,8 +101,13 @@ func (s Shape) Torus(size ...int) (*Topology, error) { return s.grid(true, size)
 
 func (s Shape) grid(closed bool, size []int) (*Topology, error) {
 	name, n, between := "a mesh", 1, 0
-	if closed {
+	switch {
+	case len(size) == 1 && closed:
+		name = "a ring"
+	case closed:
 		name = "a torus"
+	case len(size) == 1:
+		name = "a line"
 	}
 	var sides []string
 	for _, side := range size {
@@ -117,7 +122,7 @@ func (s Shape) grid(closed bool, size []int) (*Topology, error) {
 			between += side - 1
 		}
 	}
-	b, err := s.start(n, s.Hosts, between, name+" of "+strings.Join(sides, " x ")+" switches")
+	b, err := s.start(n, s.Hosts, between, name+" of "+strings.Join(sides, " x ")+" "+plural(n))
 	if err != nil {
 		return nil, err
 	}
@@ -136,12 +141,20 @@ func (s Shape) grid(closed bool, size []int) (*Topology, error) {
 	return b.Topology, nil
 }
 
+// plural returns the word for so many switches.
+func plural(n int) string {
+	if n == 1 {
+		return "switch"
+	}
+	return "switches"
+}
+
 // FatTree returns a tree of levels of switches in which the bandwidth is the same at each level: a k-ary n-tree, with k
 // the arity. It has arity^levels hosts, and arity^(levels-1) switches a level, those at the bottom first.
 func (s Shape) FatTree(levels, arity int) (*Topology, error) {
 	about := fmt.Sprintf("a fat tree of %d levels and arity %d", levels, arity)
 	if levels < 1 || arity < 1 || arity > MaxPorts {
-		return nil, fmt.Errorf("fabric: %s; both are 1 or more", about)
+		return nil, fmt.Errorf("fabric: %s; there is at least 1 level, and the arity is from 1 to %d", about, MaxPorts)
 	}
 	row := 1
 	for range levels - 1 {
@@ -182,10 +195,10 @@ const maxRandom = 1 << 12
 // between the same switches, such that every switch is reached. Equal seeds give equal topologies. The published
 // studies have switches of 8 ports with 4 hosts.
 func (s Shape) Random(n int, seed uint64) (*Topology, error) {
-	if n > maxRandom {
+	if n < 1 || n > maxRandom {
 		return nil, fmt.Errorf("fabric: a random topology of %d switches; there can be 1 to %d", n, maxRandom)
 	}
-	b, err := s.start(n, s.Hosts, 0, fmt.Sprintf("a random topology of %d switches, seed %d", n, seed))
+	b, err := s.start(n, s.Hosts, 0, fmt.Sprintf("a random topology of %d %s, seed %d", n, plural(n), seed))
 	if err != nil {
 		return nil, err
 	}

@@ -32,10 +32,10 @@ const maxFile = 4 << 20
 func Read(name string, r io.Reader) (*Topology, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {
-		return nil, fmt.Errorf("topology: %s: %w", name, err)
+		return nil, fmt.Errorf("fabric: %s: %w", name, err)
 	}
 	if len(text) > maxFile {
-		return nil, fmt.Errorf("topology: %s has more than %d bytes", name, maxFile)
+		return nil, fmt.Errorf("fabric: %s has more than %d bytes", name, maxFile)
 	}
 	return Parse(name, string(text))
 }
@@ -50,11 +50,11 @@ func Parse(name, text string) (*Topology, error) {
 			continue
 		}
 		if err := p.line(words); err != nil {
-			return nil, fmt.Errorf("topology: %s:%d: %w", name, i+1, err)
+			return nil, fmt.Errorf("fabric: %s:%d: %w", name, i+1, err)
 		}
 	}
 	if len(p.t.Hosts) == 0 {
-		return nil, fmt.Errorf("topology: %s has no host; a line such as 'host h0 s0:0' makes one", name)
+		return nil, fmt.Errorf("fabric: %s has no host; a line such as 'host h0 s0:0' makes one", name)
 	}
 	return &p.t, nil
 }

@@ -270,7 +270,7 @@ func TestCable(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*fabric.Topology, *fabric.Constants){
 		"link from h0 to s0:0: a cable of 1400 cm needs slack buffers of 81 bytes": func(t *fabric.Topology, _ *fabric.Constants) { t.Links[0].Length = 1400 },
-		"stops at 56 and goes on at 56":                                            func(_ *fabric.Topology, c *fabric.Constants) { c.Slack.Go = 56 },
+		"slack.stop is 56, but must be more than slack.go, which is 56":            func(_ *fabric.Topology, c *fabric.Constants) { c.Slack.Go = 56 },
 		"link.metre is more than a second": func(t *fabric.Topology, c *fabric.Constants) {
 			c.Link.Metre = 10 * vtime.Second
 			for i := range t.Links {

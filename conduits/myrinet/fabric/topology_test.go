@@ -93,7 +93,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		topo, err := fabric.Parse("x", text)
 		if err != nil {
-			if !strings.HasPrefix(err.Error(), "topology: x") {
+			if !strings.HasPrefix(err.Error(), "fabric: x") {
 				t.Errorf("the error does not name the file: %v", err)
 			}
 			return
@@ -233,7 +233,7 @@ func TestShapeErrors(t *testing.T) {
 		"of 0 switches":                            func() (*fabric.Topology, error) { return fabric.Shape{}.Random(0, 1) },
 		"needs 4 ports for hosts and 6":            func() (*fabric.Topology, error) { return fabric.Shape{Hosts: 4, Ports: 8}.Torus(3, 3, 3) },
 		"a side has at least one":                  func() (*fabric.Topology, error) { return fabric.Shape{}.Mesh(3, 0) },
-		"both are 1 or more":                       func() (*fabric.Topology, error) { return fabric.Shape{}.FatTree(2, 0) },
+		"the arity is from 1 to 32":                func() (*fabric.Topology, error) { return fabric.Shape{}.FatTree(2, 0) },
 		"more than":                                func() (*fabric.Topology, error) { return fabric.Shape{}.FatTree(30, 16) },
 		"of sides [3 6148914691236517206]":         func() (*fabric.Topology, error) { return fabric.Shape{}.Mesh(3, 6148914691236517206) }, // 2, modulo 2^64
 		"needs 9223372036854775807 ports":          func() (*fabric.Topology, error) { return fabric.Shape{Hosts: math.MaxInt}.Ring(4) },

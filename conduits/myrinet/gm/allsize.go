@@ -15,7 +15,8 @@ type Pair struct {
 	Hosts  [2]*Host
 }
 
-// NewPair returns a pair with an image of the control program on both NICs.
+// NewPair returns a pair with an image of the control program on both NICs, and with the routes between them. The seed
+// decides which packets are harmed, and numbers of sessions.
 func NewPair(p *Profile, image Image, seed uint64) (*Pair, error) {
 	topo := &fabric.Topology{About: "two hosts at a switch"}
 	s := topo.AddSwitch("switch", make([]fabric.Kind, 8)...)

@@ -21,6 +21,22 @@
 // program begin at a random one: it must not come later than that. What is not acknowledged when a node restarts is sent
 // to its new program.
 //
+// # Programs
+//
+// [NewPair] and [NewTestbed] make hosts, the fabric between them, and all routes. [NewHost] puts a host at a port of a
+// fabric of one's own, and [Host.SetRoute] gives it routes. The methods Now, At, RunUntil, Run and Close of a [Pair] and of
+// a [Testbed] are those of [vtime.Simulation], on which they run. Nothing happens but in RunUntil and Run: a call of the
+// library schedules events, which fire on the stack of whoever calls these two, and so do callbacks. RunUntil fires what is
+// due up to a time, and brings the clock there; it can be called again. Run fires all that is left and closes the simulation:
+// the clock stands still, messages that are sent afterwards never leave, their callbacks are not called, and a second Run is
+// an error.
+//
+// All ports of a host, gm.ports of the machine, are free; the control program has none for itself. [HalfRoundTrip] and [Stream]
+// open ports from 2 on, one for each pair, and close them.
+//
+// Cables harm packets by the chances [fabric.Constants].Error: Profile.Fabric.Error, of a packet on a cable, each cable for
+// itself. They are in parts per billion ([machine.Chance]); files have ppm or ppb. [fabric.Fabric.Plan] harms a packet by plan.
+//
 // # In-transit buffers
 //
 // A packet of the type ITB has another part of its route behind that type. When its first four bytes have come,

@@ -262,12 +262,13 @@ func TestProfiles(t *testing.T) {
 	for _, c := range [][3]string{
 		{"gm.mtu", "1", "B"}, {"gm.ports", "0", "count"}, {"gm.tries", "0", "count"}, {"gm.window", "20000", "count"}, {"gm.queue", "0", "count"},
 		{"gm.resend", "0", "us"}, {"host.visible", "0", "us"}, {"gm.fast", "8", "KB"}, {"dma.outstanding", "2", "count"},
+		{"fabric.slack.size", "10", "count"}, {"fabric.link.rate", "100000", "GB/s"}, {"fabric.slack.stop", "30", "count"},
 	} {
 		changed, err := f.With(c[0], c[1], c[2])
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := gm.NewProfile(changed); err == nil || !strings.Contains(err.Error(), c[0]) {
+		if _, err := gm.NewProfile(changed); err == nil || !strings.Contains(err.Error(), "changed: "+c[0]) {
 			t.Errorf("%v: %v", c, err)
 		}
 	}

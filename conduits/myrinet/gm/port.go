@@ -85,8 +85,9 @@ type Message struct {
 	Offset   int     // of the buffer, as given to Provide
 }
 
-// Open opens a port. receive is called by an event for each message. It fails if the port is open or there is none of
-// that number.
+// Open opens a port. receive is called by an event for each message. A nil receive is for a port that sends only: a message
+// that finds a receive buffer there counts as arrived, is dropped, and its buffer's token comes back. Open fails if the port
+// is open or there is none of that number.
 func (h *Host) Open(number int, receive func(*Message)) (*Port, error) {
 	if number < 0 || number >= len(h.ports) {
 		return nil, fmt.Errorf("gm: port %d; a node has %d", number, len(h.ports))
@@ -155,7 +156,8 @@ func (p *Port) Tokens() (send, provide int) { return len(p.free), len(p.unused) 
 
 // Send sends size bytes of registered memory to a port of a node, for a receive buffer of the size class of that
 // size. It takes a token, which comes back when done is called: with nil when the message has arrived, or with the
-// reason why nobody knows whether it has. The bytes must not be changed before. Messages of one port to another
+// reason why nobody knows whether it has. Without done (nil) the token comes back all the same, and nobody is told of a
+// failure. The bytes must not be changed before. A message of size 0 arrives as any other does, in a buffer of size class 0. Messages of one port to another
 // one arrive in the order of the calls, each once. A message waits while there is no receive buffer for it, and those behind it
 // to the same node wait, too; after gm.patience it fails with ErrNoBuffer. Send fails, and does nothing, with ErrNoToken,
 // ErrClosed, or for arguments that make no sense.

@@ -84,11 +84,11 @@ func Load(name string) (*Profile, error) { return machine.Load(Library(), name, 
 func NewProfile(f *machine.File) (*Profile, error) {
 	return machine.Checked(f, func(p *Profile) error {
 		p.File = f
-		return errors.Join(p.Profile.Check(f), p.check())
+		return errors.Join(p.Profile.Check(f), p.Fabric.Check(f, "fabric."), p.check())
 	})
 }
 
-// check refuses values for which the program has no meaning. The fabric checks its own.
+// check refuses values for which the program has no meaning.
 func (p *Profile) check() error {
 	var errs []error
 	in := func(name string, n, least, most int) {

@@ -35,7 +35,8 @@ const (
 	sanCable = 300
 )
 
-// NewTestbed returns the testbed with an image of the control program on all NICs.
+// NewTestbed returns the testbed with an image of the control program on all NICs, and with the routes of [Testbed.UpDown].
+// The seed is as for [NewPair].
 func NewTestbed(p *Profile, image Image, seed uint64) (*Testbed, error) {
 	topo := &fabric.Topology{About: "the testbed of the in-transit-buffer paper, figure 6"}
 	kinds := []fabric.Kind{fabric.LAN, fabric.LAN, fabric.LAN, fabric.LAN, fabric.SAN, fabric.SAN, fabric.SAN, fabric.SAN}
