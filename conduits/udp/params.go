@@ -53,7 +53,7 @@ func (p *params) table() settings.Table {
 		settings.Size("buffer", &p.socket.Buffer, 4096, 1<<30, "bytes of the kernel's socket buffers").OwnPerRank(),
 		settings.Switch("gso", &p.socket.GSO, "whether the kernel divides datagrams that are sent (UDP_SEGMENT)").OwnPerRank(),
 		settings.Switch("gro", &p.socket.GRO, "whether the kernel joins datagrams that arrive (UDP_GRO)").OwnPerRank(),
-		settings.Time("unreachable", &p.am.Unreachable, 1, settings.Forever, "a peer that is silent for so long, while it is spoken to, is given up; a time in which this rank was itself stopped does not count").OwnPerRank(),
+		settings.Time("unreachable", &p.am.Unreachable, 1, settings.Forever, "a peer that is silent for so long and over 16 tries, while it is spoken to, is given up; a time in which this rank was itself stopped does not count").OwnPerRank(),
 	}
 }
 

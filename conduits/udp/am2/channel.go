@@ -125,8 +125,11 @@ func (ch *channel) blocked() bool {
 // patience returns how long to wait for news before the peer is asked.
 func (ch *channel) patience() time.Duration {
 	c := &ch.peer.b.cfg
-	if ch.starved || ch.blocked() {
-		return ch.peer.rtt.timeout(c, int(ch.probes))
+	switch pr := ch.peer; {
+	case ch.starved || ch.blocked():
+		return pr.rtt.timeout(c, int(ch.probes))
+	case pr.tried > 0:
+		return min(pr.rtt.timeout(c, pr.tried), c.KeepAlive)
 	}
 	return c.KeepAlive
 }

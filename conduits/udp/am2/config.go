@@ -49,9 +49,10 @@ type Config struct {
 	FirstRTO, MinRTO, MaxRTO time.Duration
 	// KeepAlive is how long a request may be unsettled before the peer is asked for news.
 	KeepAlive time.Duration
-	// A peer is unreachable when nothing was heard of it for the time Unreachable of trying,
-	// or over Retries retransmissions of one packet. A time in which nobody called Service
-	// when it was due does not count.
+	// A peer is unreachable when nothing was heard of it for the time Unreachable of trying and
+	// over 16 tries, or over Retries retransmissions of one packet. A time in which nobody called
+	// Service when it was due does not count. Tries are so frequent that the time decides, unless
+	// the round trip takes more than about a twentieth of it.
 	Unreachable time.Duration
 	Retries     int
 

@@ -24,6 +24,7 @@ type peer struct {
 	backoff int32         // time-outs since something was acknowledged
 	timedAt time.Duration // of the last of them
 	trying  time.Duration // since when an answer is awaited; -1: none is
+	tried   int           // time-outs and probes since then
 
 	passed   int           // bytes of the longest datagram that was acknowledged lately
 	passedAt time.Duration // and when
@@ -99,7 +100,7 @@ func (pr *peer) add(ch *channel) {
 // hear takes what every datagram says of the path.
 func (pr *peer) hear(now time.Duration, h *header) (newest bool) {
 	pr.heard++
-	pr.trying = -1
+	pr.trying, pr.tried = -1, 0
 	if h.echo != 0 && h.echo != pr.echoed {
 		pr.echoed = h.echo
 		if d := pr.rtt.sample(now, h.echo, h.echoDelay); pr.path != nil && d > 0 {

@@ -40,6 +40,6 @@ func (b *Bundle) Ended(now time.Duration, addr netip.AddrPort, incarnation uint3
 		}
 	}
 	// The transmission number counts on: it must not repeat between the two addresses.
-	pr.rtt, pr.path, pr.backoff, pr.trying = roundTrip{}, nil, 0, -1
+	pr.rtt, pr.path, pr.backoff, pr.trying, pr.tried = roundTrip{}, nil, 0, -1, 0
 	pr.seen, pr.stamp, pr.seenAt, pr.echoed = 0, 0, 0, 0
 }

@@ -96,7 +96,7 @@ func (pr *peer) giveUp(reason Reason) {
 	if pr.b.dirty {
 		pr.b.flush() // packets are freed that may be on the wire
 	}
-	pr.trying, pr.backoff = -1, 0
+	pr.trying, pr.tried, pr.backoff = -1, 0, 0
 	pr.path = nil
 	for ch := pr.channels; ch != nil; ch = ch.next {
 		ch.giveUp(reason)

@@ -1,6 +1,7 @@
 package am2_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -367,5 +368,63 @@ func TestStopped(t *testing.T) {
 			t.Fatalf("lost %v, returned %v, %d packets not acknowledged", p.lost, p.returned, p.x.b.Unacknowledged())
 		}
 		p.w.queue, answers = vtime.Queue[event]{}, nil
+	}
+}
+
+// badPath has the network lose a part of all datagrams, and deliver the others after delay, and then has
+// x send one message after the other until a time. It returns how long it took until all had arrived, or
+// what was given up.
+func badPath(t *testing.T, seed uint64, loss float64, delay func(now time.Duration) time.Duration, until time.Duration) (took time.Duration, gaveUp string) {
+	p := newPair(t, am2.Defaults())
+	fate := lossy(rand.New(rand.NewPCG(seed, 1)), loss, 0, 0)
+	p.w.fate = func(from, to *node, d []byte) []time.Duration {
+		if fate(from, to, d) == nil {
+			return nil
+		}
+		return []time.Duration{delay(p.w.now)}
+	}
+	id := uint32(0)
+	p.x.step = func() {
+		if p.taken() && p.w.now < until {
+			id++
+			p.post(letter{id: id, nargs: 1})
+		}
+	}
+	p.x.step()
+	p.w.until(time.Hour, func() bool {
+		return len(p.returned)+len(p.lost) > 0 || p.w.now > until && len(p.arrived) == int(id) && p.taken()
+	})
+	if len(p.returned)+len(p.lost) > 0 {
+		gaveUp = fmt.Sprintf("returned %v, lost %v", p.returned, p.lost)
+	}
+	return p.w.now, gaveUp
+}
+
+// TestStandstill has the network stand still for seconds and then deliver everything late. The late answers
+// say that a round trip takes seconds; what is lost afterwards is sent again soon nevertheless, and the peer is
+// not given up.
+func TestStandstill(t *testing.T) {
+	const begin, end = 10 * time.Millisecond, 4 * time.Second
+	for seed := range uint64(50) {
+		took, gaveUp := badPath(t, seed, 0.2, func(now time.Duration) time.Duration {
+			if now > begin && now < end {
+				return end - now
+			}
+			return propagation
+		}, end+20*time.Millisecond)
+		if gaveUp != "" || took > 3*end {
+			t.Errorf("seed %d: %v: %s", seed, took, gaveUp)
+		}
+	}
+}
+
+// TestFewTries is about a path so long that there is no time for many tries until Config.Unreachable has
+// passed: there are many all the same.
+func TestFewTries(t *testing.T) {
+	for seed := range uint64(20) {
+		_, gaveUp := badPath(t, seed, 0.25, func(time.Duration) time.Duration { return 900 * time.Millisecond }, 5*time.Minute)
+		if gaveUp != "" {
+			t.Errorf("seed %d: %s", seed, gaveUp)
+		}
 	}
 }

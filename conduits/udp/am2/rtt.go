@@ -46,12 +46,17 @@ func (r *roundTrip) sample(now time.Duration, stamp, delay uint32) (d time.Durat
 // variation, which is half of it at least, because queues fill within one. RFC 6298 would have a
 // second at least, since a time-out there is a loss; here it has one packet sent again, and
 // nothing else follows from it (RFC 9002, section 6.2).
+//
+// However much the round trip varies, the time-out leaves time for leastTries before a peer is given
+// up, if the round trip does. A single late answer, such as after a network has stood still for seconds, would
+// otherwise make time-outs of as many seconds, and one or two losses then the end of the peer.
 func (r *roundTrip) timeout(c *Config, backoff int) time.Duration {
 	t := c.FirstRTO
 	if r.smoothed != 0 {
 		t = max(r.smoothed+max(4*r.variation, r.smoothed/2), c.MinRTO) + c.AckDelay
 	}
-	return min(t<<min(backoff, 16), max(c.MaxRTO, 2*t))
+	most := max(c.Unreachable/leastTries, r.smoothed+r.smoothed/2, c.MinRTO) + c.AckDelay
+	return min(t<<min(backoff, 16), max(c.MaxRTO, 2*t), most)
 }
 
 // sentAt returns when the datagram was sent, rounded down to a tick, whose stamp came back at now,

@@ -7,6 +7,11 @@ import "time"
 // been received yet.
 const patient = 4
 
+// leastTries is how often a peer was asked in vain at least before it is given up, so that it takes more
+// than a few losses in a row. If one of four tries fails, as where 10 % of datagrams are lost and some
+// more damaged, so many do in a row once in four billion times.
+const leastTries = 16
+
 // Service retransmits, acknowledges, sends what has gathered and what the windows let out now.
 // It returns when it is to be called again though nothing is received or committed: Never if
 // that is not needed. It calls no handler but may call Completer.Complete.
@@ -94,7 +99,7 @@ func (b *Bundle) reopen() {
 // expire does what is due on a channel, and schedules what will be.
 func (ch *channel) expire(now time.Duration) {
 	pr := ch.peer
-	if pr.trying >= 0 && now >= pr.patientUntil() && ch.tries() {
+	if pr.trying >= 0 && pr.tried >= leastTries && now >= pr.patientUntil() && ch.tries() {
 		pr.giveUp(Unreachable)
 	}
 	if ch.ackDue != 0 && ch.ackDue <= now {
@@ -135,7 +140,7 @@ func (ch *channel) nextDue() time.Duration {
 			due = min(due, ol.lossAt)
 		}
 	}
-	if pr.trying >= 0 && ch.tries() {
+	if pr.trying >= 0 && pr.tried >= leastTries && ch.tries() {
 		due = min(due, pr.patientUntil())
 	}
 	if at := pr.paced(); pr.ready == ch && at > pr.b.now { // or pump is about to send them
@@ -175,6 +180,7 @@ func (ch *channel) timeOut(now time.Duration, l lane) {
 	rto := pr.rtt.timeout(&pr.b.cfg, int(pr.backoff))
 	if now-pr.timedAt >= rto { // for all channels of the peer once
 		pr.timedAt = now
+		pr.tried++
 		if pr.backoff++; pr.backoff > silentAfter && pr.path != nil && pr.rtt.smoothed != 0 {
 			pr.path.silent()
 		}
@@ -252,6 +258,7 @@ func (ch *channel) probe(now time.Duration) {
 			pr.trying = now
 		}
 		ch.ask(now)
+		pr.tried++
 		ch.probes = min(ch.probes+1, 32)
 	}
 	ch.expectNews(now)
