@@ -187,6 +187,16 @@ func TestShares(t *testing.T) {
 	}
 }
 
+// exchange sends Mediums and waits until all have been handled.
+func (p *pair) exchange(n, size int) {
+	for range n {
+		if !p.post(letter{id: uint32(len(p.letters)), kind: am2.Medium, nargs: 1, size: size}) {
+			p.w.t.Fatal("no room")
+		}
+	}
+	p.w.until(10*time.Second, func() bool { return len(p.arrived) == len(p.letters) && p.w.quiet() })
+}
+
 // TestLittle has little to send first, some of it after an hour, and then much: that it was little, and
 // slow, says nothing of the path.
 func TestLittle(t *testing.T) {
@@ -198,23 +208,33 @@ func TestLittle(t *testing.T) {
 			p := newPair(t, cfg)
 			p.w.mtu = cfg.Datagram
 			p.w.fate = func(_, _ *node, _ []byte) []time.Duration { return []time.Duration{delay} }
-			exchange := func(n, size int) {
-				for range n {
-					if !p.post(letter{id: uint32(len(p.letters)), kind: am2.Medium, nargs: 1, size: size}) {
-						t.Fatal("no room")
-					}
-				}
-				p.w.until(10*time.Second, func() bool { return len(p.arrived) == len(p.letters) && p.w.quiet() })
-			}
-			exchange(1, 300)
+			p.exchange(1, 300)
 			p.w.now += quiet
-			exchange(15, 300) // more than go before there is a path
+			p.exchange(15, 300) // more than go before there is a path
 			begin := p.w.now
-			exchange(3, 40_000)
+			p.exchange(3, 40_000)
 			if d := p.w.now - begin; d > 4*delay {
 				t.Errorf("120 KB take %v", d)
 			}
 		})
+	}
+}
+
+// TestLimited sends a little at a time for many round trips, and then much: the path is not taken for full because
+// no more was sent.
+func TestLimited(t *testing.T) {
+	r := newRoute(100e6, 20*time.Millisecond)
+	p := newPair(t, am2.Defaults())
+	p.w.fate = r.fate(p.w)
+	for range 20 {
+		p.exchange(15, 1300)
+	}
+	begin := p.w.now
+	for range 10 {
+		p.exchange(12, 60_000)
+	}
+	if d := p.w.now - begin; d > 22*r.rtt {
+		t.Errorf("ten times 720 KB take %v", d)
 	}
 }
 
