@@ -31,7 +31,7 @@ func runTopology(_ context.Context, args []string, stdout, stderr io.Writer) err
 	f.StringVar(&p.Machine, "machine", "myrinet", "`NAME` of the fabric's constants, or the path of a machine file")
 	f.BoolVar(&p.Text, "text", false, "write the topology as text instead of drawing it")
 	svg := f.String("svg", "", "write the picture to `PATH` instead of standard output")
-	if err := f.Parse(args); err != nil {
+	if err := parseFlags(f, args); err != nil {
 		return misuse{err}
 	}
 	if f.NArg() != 1 {
@@ -42,7 +42,7 @@ func runTopology(_ context.Context, args []string, stdout, stderr io.Writer) err
 	if err != nil {
 		return misuse{err}
 	}
-	if *svg == "" {
+	if *svg == "" || *svg == standard {
 		return picture(stdout)
 	}
 	if err := writable(*svg); err != nil {
