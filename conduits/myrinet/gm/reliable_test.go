@@ -254,6 +254,19 @@ func TestNACKs(t *testing.T) {
 	}
 }
 
+// restart puts another program on the NIC of a host of a star, with a route to one of the others.
+func (b *bed) restart(t testing.TB, p *gm.Profile, host, to int) *gm.Host {
+	t.Helper()
+	h, err := gm.NewHost(b.f, p, gm.Image{}, host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.SetRoute(to, []byte{fabric.RouteByte(to - host)}); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
 // TestSessions closes a host and has another program on its NIC, which knows nothing of the sessions: senders
 // begin new ones.
 func TestSessions(t *testing.T) {
@@ -265,13 +278,7 @@ func TestSessions(t *testing.T) {
 	f.finished()
 	b.hosts[1].Close()
 	b.RunUntil(20 * vtime.Millisecond)
-	restarted, err := gm.NewHost(b.f, profile(t, nil), gm.Image{}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := restarted.SetRoute(0, []byte{fabric.RouteByte(-1)}); err != nil {
-		t.Fatal(err)
-	}
+	restarted := b.restart(t, profile(t, nil), 1, 0)
 	f.src.Close()
 	again := newFlow(t, b.hosts[0], restarted, 2, 10, 10, 5000)
 	back := newFlow(t, restarted, b.hosts[0], 3, 10, 10, 5000)
@@ -313,13 +320,7 @@ func TestRestart(t *testing.T) {
 	b.RunUntil(10 * vtime.Millisecond)
 	f.finished()
 	g.finished()
-	restarted, err := gm.NewHost(b.f, profile(t, nil), gm.Image{}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := restarted.SetRoute(0, []byte{fabric.RouteByte(-1)}); err != nil {
-		t.Fatal(err)
-	}
+	restarted := b.restart(t, profile(t, nil), 1, 0)
 	f.src.Close()
 	again := newFlow(t, b.hosts[0], restarted, 2, 10, 10, 5000)
 	back := newFlow(t, restarted, b.hosts[0], 3, 10, 10, 5000)
@@ -400,13 +401,7 @@ func TestLatePacket(t *testing.T) {
 		t.Errorf("the program that is there now is told %d, and then %d", after, id)
 	}
 
-	restarted, err := gm.NewHost(b.f, profile(t, nil), gm.Image{}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := restarted.SetRoute(0, []byte{fabric.RouteByte(-1)}); err != nil {
-		t.Fatal(err)
-	}
+	restarted := b.restart(t, profile(t, nil), 1, 0)
 	b.hosts[1] = restarted
 	got = inbox(t, b, 2)
 	packet(2, after, 1, 0, "after")

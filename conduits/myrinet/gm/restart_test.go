@@ -28,16 +28,8 @@ func TestStoppedTwice(t *testing.T) {
 	send, _ := outbox(t, b)
 	send(2, 4096)
 	b.RunUntil(vtime.Millisecond)
-	last := b.hosts[0]
-	for range 2 {
-		var err error
-		if last, err = gm.NewHost(b.f, p, gm.Image{}, 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := last.SetRoute(2, []byte{fabric.RouteByte(2)}); err != nil {
-		t.Fatal(err)
-	}
+	b.restart(t, p, 0, 2)
+	last := b.restart(t, p, 0, 2)
 	f := newFlow(t, last, b.hosts[2], 2, 1, 10)
 	f.start()
 	b.RunUntil(2 * vtime.Millisecond)
@@ -126,13 +118,7 @@ func TestCounted(t *testing.T) {
 	n := newPeer(t, b)
 	memory := make([]byte, 8)
 	for range restarts {
-		h, err := gm.NewHost(b.f, p, gm.Image{}, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := h.SetRoute(0, []byte{fabric.RouteByte(-1)}); err != nil {
-			t.Fatal(err)
-		}
+		h := b.restart(t, p, 1, 0)
 		src, err := h.Open(2, nil)
 		if err != nil {
 			t.Fatal(err)
