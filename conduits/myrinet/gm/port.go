@@ -184,12 +184,8 @@ func (p *Port) out() *tokens { return &p.host.out[p.number] }
 // ErrClosed, ErrOver, or for arguments that make no sense.
 func (p *Port) Send(m *Memory, offset, size int, priority Priority, node, port int, done func(error)) error {
 	h := p.host
-	b, err := m.part(h, offset, size)
+	b, err := p.part(m, offset, size, priority)
 	switch {
-	case p.closed:
-		return ErrClosed
-	case h.loop.Over():
-		return ErrOver
 	case err != nil:
 		return err
 	case size > MaxMessage:
@@ -198,8 +194,6 @@ func (p *Port) Send(m *Memory, offset, size int, priority Priority, node, port i
 		return fmt.Errorf("gm: a message of node %d to node %d, of %d", h.program.id, node, len(h.program.conns))
 	case port < 0 || port >= len(h.ports):
 		return fmt.Errorf("gm: a message to port %d; a node has %d", port, len(h.ports))
-	case priority > High:
-		return fmt.Errorf("gm: priority %d; there are Low and High", priority)
 	case p.out().sends == h.profile.GM.Sends:
 		return ErrNoToken
 	}
@@ -222,16 +216,10 @@ func (p *Port) Provide(m *Memory, offset int, class uint8, priority Priority) er
 	if class >= Classes {
 		return fmt.Errorf("gm: size class %d; there are %d", class, Classes)
 	}
-	b, err := m.part(h, offset, 1<<class)
+	b, err := p.part(m, offset, 1<<class, priority)
 	switch {
-	case p.closed:
-		return ErrClosed
-	case h.loop.Over():
-		return ErrOver
 	case err != nil:
 		return err
-	case priority > High:
-		return fmt.Errorf("gm: priority %d; there are Low and High", priority)
 	case p.out().accepts == h.profile.GM.Accepts:
 		return ErrNoToken
 	}
@@ -242,6 +230,19 @@ func (p *Port) Provide(m *Memory, offset int, class uint8, priority Priority) er
 	p.buffers[slot] = receiveToken{slot: slot, memory: m, offset: offset, bytes: b, class: class, priority: priority}
 	p.ring(h.profile.Host.Provide, uint64(slot)|provided)
 	return nil
+}
+
+// part returns the part of registered memory that a token of a priority is for.
+func (p *Port) part(m *Memory, offset, size int, priority Priority) ([]byte, error) {
+	switch {
+	case p.closed:
+		return nil, ErrClosed
+	case p.host.loop.Over():
+		return nil, ErrOver
+	case priority > High:
+		return nil, fmt.Errorf("gm: priority %d; there are Low and High", priority)
+	}
+	return m.part(p.host, offset, size)
 }
 
 // A doorbell has the slot of a token in its low 32 bits, then provided, and then which of the host's ports it is of.
