@@ -27,7 +27,7 @@ var rooms = []room{
 	{"cmd/aqrun", "the launcher of a job lists conduits, and starts ranks by itself or by one that registers",
 		[]string{".", "core", "core/settings", "spawner", "internal/cli", "internal/stdfd"}, []string{"conduits/mpi/libmpi/libmpitest"}},
 	{"cmd/aqbench", "it is the command line of bench",
-		[]string{".", "bench/...", "core", "spawner", "extended/coll/...", "internal/stdfd"}, nil},
+		[]string{".", "bench/...", "core", "spawner", "extended/coll/...", "internal/cli", "internal/stdfd"}, nil},
 	{"cmd/aqimpair", "it puts links between programs, whatever they are, and streams of its own of udp and TCP",
 		[]string{"conduits/udp/...", "internal/cli", "internal/stdfd"}, []string{"spawner"}},
 	{"examples/...", "they use the library as anybody does",

@@ -110,13 +110,7 @@ func (a *Atomic[T]) Add(c *Context, rank int, off uint64, v T, orders ...Order) 
 
 // FetchAdd adds v to the element and returns what it was.
 func (a *Atomic[T]) FetchAdd(c *Context, rank int, off uint64, v T, orders ...Order) (T, error) {
-	if p := a.element(rank, off, FAdd); p != nil && ordered(orders) {
-		if isFloat[T]() {
-			return fetchAddFloat(p, v), nil
-		}
-		return fetchAddInt(p, v), nil
-	}
-	return a.Do(c, rank, off, FAdd, v, 0, orders...)
+	return a.sum(c, rank, off, FAdd, v, v, orders)
 }
 
 // sum does op, which adds x, in place if that is the way; v is its operand.

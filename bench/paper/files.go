@@ -14,7 +14,7 @@ import (
 var csvTitle = []string{"experiment", "machine", "seed", "figure", "series", "x", "x of", "y", "y of"}
 
 // CSV writes outcomes as rows of CSV under one title: every point of every figure, and
-// every number as a row without figure and x.
+// every number as a row without figure and x. Units are spelt as in machine files: us.
 type CSV struct {
 	w      *csv.Writer
 	titled bool
@@ -38,13 +38,16 @@ func (c *CSV) Write(e *Experiment, s *Setting, o *Outcome) error {
 	for _, f := range o.Figures {
 		for _, series := range f.Series {
 			for _, p := range series.Points {
-				row(f.Name, series.Name, exact(p.X), f.X.Label, exact(p.Y), f.Y.Label)
+				row(f.Name, series.Name, exact(p.X), spelt(f.X.Label), exact(p.Y), spelt(f.Y.Label))
 			}
 		}
 	}
 	c.w.Flush()
 	return c.w.Error()
 }
+
+// spelt returns the label of an axis with units as they are spelt in machine files, which tables have for numbers, too.
+func spelt(label string) string { return strings.ReplaceAll(label, "µs", "us") }
 
 func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 

@@ -1,12 +1,14 @@
 package paper
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"reflect"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
@@ -152,6 +154,45 @@ func TestClaimEffect(t *testing.T) {
 		e.claimEffect(o)
 		if claimed := len(o.Claims) == 1; claimed != c.claimed || claimed && o.Claims[0].Holds != c.holds || len(o.Claims)+len(o.Notes) != 1 {
 			t.Errorf("%+v: claims %+v, notes %q", c, o.Claims, o.Notes)
+		}
+	}
+}
+
+// TestClaimPenalty has the cost at low load judged by messages in transit, whatever the mean of all messages does, and that mean
+// told in a note.
+func TestClaimPenalty(t *testing.T) {
+	const before = 10.0 // µs, by up*/down* routes
+	for _, c := range []struct {
+		about           string
+		transit         map[int][3]float64 // what messages in transit pay, by switches, for 32, 512 and 1024 B; -1: there are none
+		all             map[int]float64    // and all messages
+		shorter, larger bool
+		shown           string
+	}{
+		{"as modelled", map[int][3]float64{8: {0.8, 0.3, 0.2}, 64: {0.7, 0.2, 0.1}}, map[int]float64{8: 0, 64: 0.1}, true, true, "30.0 % at 8, 20.0 % at 64"},
+		{"equal in a larger network", map[int][3]float64{8: {0.8, 0.2, 0.1}, 64: {0.7, 0.2, 0.1}}, map[int]float64{8: 0.1, 64: 0}, true, false, "20.0 % at 8, 20.0 % at 64"},
+		{"more for longer messages", map[int][3]float64{8: {0.8, 0.3, 0.2}, 64: {0.1, 0.2, 0.1}}, map[int]float64{8: 0.1, 64: 0}, false, true, "30.0 % at 8, 20.0 % at 64"},
+		{"one network has messages in transit", map[int][3]float64{8: {-1, -1, -1}, 64: {0.7, 0.2, 0.1}}, map[int]float64{8: 0.1, 64: 0.1}, true, false, "20.0 % at 64"},
+	} {
+		e := &throughput{study: &study{networks: map[int][]*irregular{}}, switches: []int{8, 64}, low: map[[2]int][]*[2]*measured{}}
+		for n, pays := range c.transit {
+			for i, size := range []int{32, usual, 1024} {
+				up, in := &measured{latency: before, detour: before}, &measured{latency: before * (1 + c.all[n]), detour: before * (1 + pays[i])}
+				if pays[i] < 0 {
+					up.detour, in.detour = 0, 0
+				}
+				e.low[[2]int{n, size}] = []*[2]*measured{{up, in}}
+			}
+		}
+		o := new(Outcome)
+		e.claimPenalty(o)
+		if len(o.Claims) != 2 || o.Claims[0].Holds != c.shorter || o.Claims[1].Holds != c.larger || o.Claims[1].Shown != c.shown+" switches" {
+			t.Errorf("%s: %+v", c.about, o.Claims)
+		}
+		for n, all := range c.all {
+			if want := fmt.Sprintf("%.1f %% (0 %%) at %d", 100*all, n); len(o.Notes) != 1 || !strings.Contains(o.Notes[0], want) {
+				t.Errorf("%s: notes %q have not %q", c.about, o.Notes, want)
+			}
 		}
 	}
 }

@@ -148,7 +148,7 @@ func TestCSV(t *testing.T) {
 	if err != nil || len(rows) != 1+2*(4+3) {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
-	if got, want := strings.Join(rows[6], "|"), "pseudo|pseudo|0|chart|a, b|2|bytes|4.5|µs"; got != want {
+	if got, want := strings.Join(rows[6], "|"), "pseudo|pseudo|0|chart|a, b|2|bytes|4.5|us"; got != want {
 		t.Errorf("row %s, want %s", got, want)
 	}
 	if err := paper.NewCSV(failing{}).Write(experiment, load(t, pseudo), outcome()); !errors.Is(err, io.ErrShortWrite) {

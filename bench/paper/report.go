@@ -68,7 +68,7 @@ func writeComparison(w io.Writer, c *Comparison) {
 
 // writePoints writes the points of a figure as a table with a column for each series.
 func writePoints(w io.Writer, f *plot.Figure) {
-	fmt.Fprintf(w, "\n# %s\n# %s, by %s\n%s", f.Title, f.Y.Label, f.X.Label, f.X.Label)
+	fmt.Fprintf(w, "\n# %s\n# %s, by %s\n%s", f.Title, spelt(f.Y.Label), spelt(f.X.Label), spelt(f.X.Label))
 	var xs []float64
 	for _, s := range f.Series {
 		fmt.Fprintf(w, "\t%s", s.Name)

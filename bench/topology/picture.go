@@ -120,7 +120,8 @@ func (d *drawing) layOut() {
 	for h := range d.t.Hosts {
 		if s := d.switchOf(h); s >= 0 {
 			n := d.hostsOf(s)
-			d.hosts[h] = point{d.switches[s].x + (float64(below[s])-float64(n-1)/2)*apart, d.switches[s].y + box/2 + 26}
+			// n/2 keeps the place straight below the switch free, for a link to the next row.
+			d.hosts[h] = point{d.switches[s].x + (float64(below[s])-float64(n/2)+0.5)*apart, d.switches[s].y + box/2 + 26}
 			below[s]++
 			continue
 		}

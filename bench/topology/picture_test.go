@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -73,8 +74,32 @@ func TestPicture(t *testing.T) {
 		}
 	}
 	p.Scheme = "up*/down*"
-	if got := draw(t, p); strings.Contains(got, `class="transit"`) || !strings.Contains(got, "from h4 to h1 through 4 switches. ") {
+	if got := draw(t, p); strings.Contains(got, `class="transit"`) || !strings.Contains(got, "From h4 to h1 through 4 switches. ") {
 		t.Error("up*/down* has a host in transit, or another way")
+	}
+}
+
+// TestOddHosts draws no host straight below its switch, where the link to the next row is: one host, or three.
+func TestOddHosts(t *testing.T) {
+	t.Parallel()
+	for _, hosts := range []int{1, 3} {
+		got := draw(t, topology.Plan{Topology: "ring:5", Hosts: hosts, Scheme: "up*/down*", Machine: "myrinet", Route: "h0,h1"})
+		columns := map[string]bool{}
+		for _, s := range regexp.MustCompile(`<text x="([0-9.]+)"[^>]*>s[0-4]<`).FindAllStringSubmatch(got, -1) {
+			columns[s[1]] = true
+		}
+		circles := regexp.MustCompile(`<circle cx="([0-9.]+)"`).FindAllStringSubmatch(got, -1)
+		if len(columns) != 3 || len(circles) != 5*hosts {
+			t.Fatalf("%d hosts a switch: columns %v, %d hosts", hosts, columns, len(circles))
+		}
+		for _, c := range circles {
+			if columns[c[1]] {
+				t.Errorf("%d hosts a switch: one is below its switch at %s", hosts, c[1])
+			}
+		}
+		if want := map[int]string{1: "through 2 switches.", 3: "through 1 switch."}[hosts]; !strings.Contains(got, want) {
+			t.Errorf("%d hosts a switch: no %q", hosts, want)
+		}
 	}
 }
 

@@ -168,7 +168,7 @@ func (d *Picture) route(t *fabric.Topology) error {
 		return fmt.Errorf("no route leads from %s to %s", from, to)
 	}
 	transit := d.Table.Transit(d.Route)
-	d.Note = fmt.Sprintf("from %s to %s through %d switches", from, to, d.Route.Switches())
+	d.Note = fmt.Sprintf("From %s to %s through %s", from, to, count(d.Route.Switches(), "switch", "switches"))
 	for _, h := range transit {
 		d.Note += ", by " + t.Hosts[h]
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -11,12 +12,28 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/bench"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/cli"
 )
 
 // misuse is an error of the command line.
 type misuse struct{ error }
 
 func (m misuse) Unwrap() error { return m.error }
+
+// parseFlags reads a command line. An option that takes a text refuses an empty one: such comes from a variable of a
+// script that is not set, and is no wish for the default.
+func parseFlags(f *pflag.FlagSet, args []string, repeatable ...string) (err error) {
+	cli.OnlyOnce(f, repeatable...)
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	f.Visit(func(o *pflag.Flag) {
+		if o.Value.Type() == "string" && o.Value.String() == "" {
+			err = errors.Join(err, fmt.Errorf("--%s is empty; give a text, or leave the option out", o.Name))
+		}
+	})
+	return err
+}
 
 // common are the options that every verb with a report has. Each means the same in all verbs.
 type common struct {
@@ -41,7 +58,7 @@ func newCommon(verb string, stdout io.Writer, known []string, ranks string) *com
 
 // parse reads the command line and returns the encoder of the report on stdout.
 func (c *common) parse(args []string, stdout io.Writer) (bench.Encoder, error) {
-	if err := c.Parse(args); err != nil {
+	if err := parseFlags(c.FlagSet, args, "set"); err != nil {
 		return nil, err
 	}
 	if c.NArg() > 0 {

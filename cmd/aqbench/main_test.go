@@ -119,10 +119,12 @@ func TestTune(t *testing.T) {
 	}
 
 	// Without a file the table is behind the report.
-	status, out, errs := aqbench(t, "tune", "--model", "loopback", "-n", "2,3", "--op", "barrier")
-	report, text, ok := strings.Cut(out, "\n\n# Which algorithm ")
-	if _, err := choices.ParseTable("# Which algorithm " + text); status != 0 || !ok || err != nil || !strings.Contains(report, "# Aqueduct Tune Test") {
-		t.Errorf("status %d, %v: %s%s", status, err, out, errs)
+	for _, file := range [][]string{nil, {"--write", "-"}} {
+		status, out, errs := aqbench(t, append([]string{"tune", "--model", "loopback", "-n", "2,3", "--op", "barrier"}, file...)...)
+		report, text, ok := strings.Cut(out, "\n\n# Which algorithm ")
+		if _, err := choices.ParseTable("# Which algorithm " + text); status != 0 || !ok || err != nil || !strings.Contains(report, "# Aqueduct Tune Test") {
+			t.Errorf("status %d, %v: %s%s", status, err, out, errs)
+		}
 	}
 }
 
@@ -330,6 +332,10 @@ func TestMisuse(t *testing.T) {
 		{[]string{"am", "--mpi", "fly"}, "no profile"},
 		{[]string{"am", "--op", "fly"}, "unknown operation"},
 		{[]string{"am", "--op", "poll,poll"}, "poll twice"},
+		{[]string{"am", "--op", "poll", "--op", "startup"}, "given before"},
+		{[]string{"am", "--conduit", ""}, "--conduit is empty"},
+		{[]string{"am", "-n", "2,x"}, "want whole numbers, joined by commas"},
+		{[]string{"am", "--samples", "1.5"}, "want a whole number"},
 		{[]string{"am", "--samples", "0"}, "--samples 0"},
 		{[]string{"am", "--sizes", "0"}, "--sizes"},
 		{[]string{"am", "--sizes", "8,5Q"}, `"5Q"`},

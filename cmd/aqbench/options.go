@@ -149,6 +149,9 @@ func (o *options) prepare() (err error) {
 	if len(o.profiles)*len(o.threads) > 1 {
 		return fmt.Errorf("a table is of one profile and one kind of threads; give --profile one of %v and --threads single or many", o.profiles)
 	}
+	if o.write == standard {
+		o.write = ""
+	}
 	if o.table, err = tune.Read(o.write); err != nil {
 		return err
 	}

@@ -14,6 +14,9 @@ import (
 	"github.com/aqueduct-go/aqueduct/bench"
 )
 
+// standard is standard output, where an option takes a file.
+const standard = "-"
+
 // writable fails if the file cannot be written, and leaves it as it is: an output is checked
 // before the measuring that it is for.
 func writable(path string) error {

@@ -81,8 +81,8 @@ func (o *paperOptions) parse(args []string, stdout io.Writer) (err error) {
 	seed := f.Uint64("seed", 0, "`NUMBER` that seeds the model's random numbers")
 	full := f.Bool("full", false, "all sizes and repetitions; takes a while")
 	f.StringVar(&o.svg, "svg", "", "write the figures as SVG to `PATH`: the first to a name that ends in .svg, or all into a directory")
-	f.StringVar(&o.csv, "csv", "", "also write numbers and points as CSV to this `FILE`")
-	if err := f.Parse(args); err != nil {
+	f.StringVar(&o.csv, "csv", "", "also write numbers and points as CSV to this `FILE`; - is standard output, which has no report then")
+	if err := parseFlags(f, args); err != nil {
 		return err
 	}
 	experiments, list, err := chooseExperiments(f.Args())
@@ -96,6 +96,9 @@ func (o *paperOptions) parse(args []string, stdout io.Writer) (err error) {
 	}
 	if err := o.place(experiments, *name); err != nil {
 		return err
+	}
+	if o.svg == standard {
+		return errors.New("--svg -: standard output has the report; give a file or a directory")
 	}
 	if len(o.runs) > 1 && strings.HasSuffix(o.svg, paper.SVGSuffix) {
 		return fmt.Errorf("--svg %s takes the figure of one experiment on one machine; give a directory", o.svg)
@@ -142,7 +145,7 @@ func (o *paperOptions) place(experiments []*paper.Experiment, machine string) er
 // checkOutputs fails if a file cannot be written, and makes none.
 func (o *paperOptions) checkOutputs() error {
 	var files []string
-	if o.csv != "" {
+	if o.csv != "" && o.csv != standard {
 		files = append(files, o.csv)
 	}
 	switch {
@@ -187,6 +190,9 @@ func chooseExperiments(names []string) (chosen []*paper.Experiment, list bool, e
 		if err != nil {
 			return nil, false, err
 		}
+		if slices.Contains(chosen, e) {
+			return nil, false, fmt.Errorf("%s is named twice", name)
+		}
 		chosen = append(chosen, e)
 	}
 	return chosen, false, nil
@@ -204,9 +210,15 @@ func listExperiments(w io.Writer) {
 func (o *paperOptions) run(ctx context.Context, stdout, stderr io.Writer) (failures []string, err error) {
 	var rows bytes.Buffer
 	table := paper.NewCSV(&rows)
+	save := func() error { return os.WriteFile(o.csv, rows.Bytes(), 0o666) }
+	if o.csv == standard {
+		out := stdout
+		save = func() error { _, err := out.Write(rows.Bytes()); return err }
+		stdout = io.Discard
+	}
 	defer func() { // no signal that ctx takes cuts it off
 		if o.csv != "" && rows.Len() > 0 {
-			err = errors.Join(err, os.WriteFile(o.csv, rows.Bytes(), 0o666))
+			err = errors.Join(err, save())
 		}
 	}()
 	var outcomes []*paper.Outcome

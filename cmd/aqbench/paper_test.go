@@ -195,10 +195,37 @@ func TestPaperMisuse(t *testing.T) {
 		{[]string{"gm-latency", "--svg", "one.svg"}, "directory"},
 		{[]string{"all", "--svg", "one.svg"}, "directory"},
 		{[]string{"sci-short", "--fly"}, "unknown flag"},
+		{[]string{"itb-cost", "gm-latency", "itb-cost"}, "itb-cost is named twice"},
+		{[]string{"itb-cost", "--machine", ""}, "--machine is empty"},
+		{[]string{"itb-cost", "--csv", ""}, "--csv is empty"},
+		{[]string{"itb-cost", "--svg", "-"}, "standard output has the report"},
+		{[]string{"itb-cost", "--seed", "-1"}, "want a whole number from 0 to 2^64-1"},
+		{[]string{"itb-cost", "--seed", "1", "--seed", "2"}, "given before"},
+		{[]string{"itb-cost", "--full=maybe"}, "want true or false"},
 	} {
 		status, _, errs := aqbench(t, append([]string{"paper"}, c.args...)...)
-		if status != 2 || !strings.Contains(errs, c.says) {
+		if status != 2 || !strings.Contains(errs, c.says) || strings.Contains(errs, "strconv") {
 			t.Errorf("%v: status %d; want 2 and %q in %q", c.args, status, c.says, errs)
 		}
+	}
+}
+
+// TestPaperCSV has the CSV on standard output, and nothing else there, with one spelling of each unit; a file - is not made.
+func TestPaperCSV(t *testing.T) {
+	t.Chdir(t.TempDir())
+	status, out, errs := aqbench(t, "paper", "gm-latency", "--machine", "gm-pci64c", "--csv", "-")
+	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+	if status != 0 || err != nil || len(rows) < 10 {
+		t.Fatalf("status %d, %d rows, %v: %s", status, len(rows), err, errs)
+	}
+	units := map[string]int{}
+	for _, row := range rows {
+		units[row[len(row)-1]]++
+	}
+	if units["us"] < 10 || units["µs"] > 0 { // a number, and points of a figure
+		t.Errorf("units %v", units)
+	}
+	if files, err := os.ReadDir("."); len(files) > 0 || err != nil {
+		t.Errorf("files %v, %v", files, err)
 	}
 }

@@ -28,10 +28,10 @@ func runTopology(_ context.Context, args []string, stdout, stderr io.Writer) err
 	f.StringVar(&p.Root, "root", "", "`NAME` of the switch at the root of the tree (default the one in the middle)")
 	f.StringVar(&p.Route, "route", "", "two `HOSTS`, joined by a comma, the route between which is drawn")
 	f.IntVar(&p.Size, "traffic", 0, "payload in `BYTES` of packets that all hosts send to random others as fast as they can (default no traffic)")
-	f.StringVar(&p.Machine, "machine", "myrinet", "`NAME` of the fabric's constants, or the path of a machine file")
+	f.StringVar(&p.Machine, "machine", "myrinet", "`NAME` of a fabric, myrinet or myrinet-2000, or the path of a machine file that is based on one; machines with hosts, as of aqbench paper, are none")
 	f.BoolVar(&p.Text, "text", false, "write the topology as text instead of drawing it")
 	svg := f.String("svg", "", "write the picture to `PATH` instead of standard output")
-	if err := f.Parse(args); err != nil {
+	if err := parseFlags(f, args); err != nil {
 		return misuse{err}
 	}
 	if f.NArg() != 1 {
@@ -42,7 +42,7 @@ func runTopology(_ context.Context, args []string, stdout, stderr io.Writer) err
 	if err != nil {
 		return misuse{err}
 	}
-	if *svg == "" {
+	if *svg == "" || *svg == standard {
 		return picture(stdout)
 	}
 	if err := writable(*svg); err != nil {

@@ -84,11 +84,10 @@ func (o *options) flags(link *string) *pflag.FlagSet {
 	fs := pflag.NewFlagSet("aqimpair", pflag.ContinueOnError)
 	fs.SetInterspersed(false)
 	fs.Usage = func() {}
-	fs.VarP((*cli.Int)(&o.network.Nodes), "nodes", "n", "")
+	fs.IntVarP(&o.network.Nodes, "nodes", "n", 0, "")
 	fs.StringVar(link, "link", "", "")
-	fs.Var((*cli.Seed)(&o.network.Seed), "seed", "")
-	o.network.MTU = tunnel.DefaultMTU
-	fs.Var((*cli.Int)(&o.network.MTU), "mtu", "")
+	fs.Uint64Var(&o.network.Seed, "seed", 0, "")
+	fs.IntVar(&o.network.MTU, "mtu", tunnel.DefaultMTU, "")
 	fs.BoolVar(&o.report, "report", false, "")
 	cli.OnlyOnce(fs)
 	return fs

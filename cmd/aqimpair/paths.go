@@ -10,6 +10,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/impair"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/impair/tunnel"
+	"github.com/aqueduct-go/aqueduct/internal/cli"
 	"github.com/spf13/pflag"
 )
 
@@ -52,6 +53,7 @@ func parsePaths(args []string) (*pathsOptions, error) {
 	fs.StringSliceVar(&o.reorders, "reorder", []string{"0%", "1%"}, "")
 	fs.Float64SliceVar(&o.rates, "rate", []float64{10}, "")
 	fs.DurationVar(&o.time, "time", 5*time.Second, "")
+	cli.OnlyOnce(fs)
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}

@@ -128,7 +128,7 @@ func (o *options) flags() *pflag.FlagSet {
 	fs.StringArrayVar(&o.set, "set", nil, "")
 	fs.StringVar(&o.udpSecurity, "udp-security", "", "")
 	fs.BoolVar(&o.insecure, "insecure", false, "")
-	fs.Var((*cli.Seed)(&o.seed), "seed", "")
+	fs.Uint64Var(&o.seed, "seed", 0, "")
 	fs.StringArrayVar(&o.lose, "lose", nil, "")
 	fs.StringVar(&o.trace, "trace", "", "")
 	fs.BoolVar(&o.report, "model-report", false, "")

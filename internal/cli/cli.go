@@ -1,5 +1,5 @@
 // Package cli has what the command lines of this project's programs share: options that may be
-// given again only with the same text, and numbers whose errors say what is wanted.
+// given again only with the same text, and errors of values that say what is wanted.
 package cli
 
 import (
@@ -12,7 +12,7 @@ import (
 )
 
 // OnlyOnce has the options of fs, but for the repeatable ones, refuse a second value that is
-// another text than the first. Those of type bool say which values there are.
+// another text than the first, and say of a value that is no number, or neither true nor false, what is wanted.
 func OnlyOnce(fs *pflag.FlagSet, repeatable ...string) {
 	fs.VisitAll(func(f *pflag.Flag) {
 		if !slices.Contains(repeatable, f.Name) {
@@ -28,53 +28,27 @@ type once struct {
 	given bool
 }
 
+// wanted says what package strconv reads, by the types of options.
+var wanted = map[string]string{
+	"bool":         "true or false",
+	"float64Slice": "numbers, joined by commas",
+	"int":          "a whole number",
+	"intSlice":     "whole numbers, joined by commas",
+	"uint64":       "a whole number from 0 to 2^64-1",
+}
+
 // Set implements pflag.Value.
 func (v *once) Set(s string) error {
-	if v.given && s != v.first {
-		return fmt.Errorf("it was given before as %q", v.first)
+	if v.given {
+		if s != v.first {
+			return fmt.Errorf("it was given before as %q", v.first)
+		}
+		return nil // a list would have its elements twice
 	}
 	v.first, v.given = s, true
 	err := v.Value.Set(s)
-	if err != nil && v.Type() == "bool" {
-		return errors.New("want true or false")
+	if want, ok := wanted[v.Type()]; ok && errors.As(err, new(*strconv.NumError)) {
+		return errors.New("want " + want)
 	}
 	return err
 }
-
-// Int is a whole number.
-type Int int
-
-// Set implements pflag.Value.
-func (v *Int) Set(s string) error {
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		return errors.New("want a whole number")
-	}
-	*v = Int(n)
-	return nil
-}
-
-// String implements pflag.Value.
-func (v *Int) String() string { return strconv.Itoa(int(*v)) }
-
-// Type implements pflag.Value.
-func (*Int) Type() string { return "int" }
-
-// Seed is the seed of random numbers.
-type Seed uint64
-
-// Set implements pflag.Value.
-func (v *Seed) Set(s string) error {
-	n, err := strconv.ParseUint(s, 0, 64)
-	if err != nil {
-		return errors.New("want a whole number from 0 to 2^64-1")
-	}
-	*v = Seed(n)
-	return nil
-}
-
-// String implements pflag.Value.
-func (v *Seed) String() string { return strconv.FormatUint(uint64(*v), 10) }
-
-// Type implements pflag.Value.
-func (*Seed) Type() string { return "seed" }

@@ -317,6 +317,7 @@ func TestErrors(t *testing.T) {
 		{"predict a 1 us 10%", "the line is: predict"},
 		{"predict a 1 us 10 x", "not a percentage"},
 		{"predict a 1 us x% x", "not a percentage"},
+		{"predict a 1 us 0% x", "m:1: a: a tolerance of 0%"},
 		{"fit a 1 us x\npredict a 1 us 5% x", "m:2: a cannot be predicted: constants are fitted to it (m:1)"},
 		{strings.Repeat("#", 300<<10), "has at most"},
 	} {

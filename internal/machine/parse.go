@@ -154,7 +154,9 @@ func (f *File) goal(where string, words []string, to *[]Goal) error {
 		if err != nil || !strings.HasSuffix(g.Tolerance, "%") {
 			return fmt.Errorf("%s: tolerance %q is not a percentage such as 10%%", g.Name, g.Tolerance)
 		}
-		g.within, _ = percent.Float64()
+		if g.within, _ = percent.Float64(); g.within == 0 {
+			return fmt.Errorf("%s: a tolerance of %s; say how far the model may be off, such as 10%%", g.Name, g.Tolerance)
+		}
 		g.within /= 100
 	}
 	*to = append(*to, g)

@@ -53,6 +53,9 @@ type event struct {
 // a proc's own.
 func (l *Loop) Now() Time { return l.now }
 
+// Over reports whether the run is over: no event fires any more, whatever is scheduled.
+func (l *Loop) Over() bool { return l.over }
+
 // Events returns how many events and wake-ups have happened.
 func (l *Loop) Events() uint64 { return l.fired }
 

@@ -8,30 +8,35 @@ import (
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
-// TestRouteErrors sends packets that switches refuse: they are dropped and counted, and the next one comes.
-func TestRouteErrors(t *testing.T) {
-	t.Parallel()
-	b := newBed(t, chain(2), constants(t))
-	sends := []fabric.Packet{
-		packet(100),                          // no route byte at all
-		packet(100, 2),                       // none at the second switch
-		packet(100, 3),                       // a port without a cable
-		packet(100, 4),                       // a port that there is not
-		packet(100, -1),                      //
-		{Head: []byte{0xc0 | 0x3f&^0x40, 0}}, // bits that no route byte has
-		{},                                   // nothing but the CRC
-		packet(0, 2, -1),                     // nothing but route and CRC: fine
-		packet(100, 2, -1),                   // good
-	}
+// inTurn has host 0 send packets, each when the one before it has left. It returns those that are to be sent yet.
+func (b *bed) inTurn(packets ...fabric.Packet) (left *[]fabric.Packet) {
 	next := func() {
-		if len(sends) > 0 {
-			p := sends[0]
-			sends = sends[1:]
+		if len(packets) > 0 {
+			p := packets[0]
+			packets = packets[1:]
 			b.f.Port(0).Inject(p)
 		}
 	}
 	b.nics[0].gone = next
 	next()
+	return &packets
+}
+
+// TestRouteErrors sends packets that switches refuse: they are dropped and counted, and the next one comes.
+func TestRouteErrors(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, chain(2), constants(t))
+	b.inTurn(
+		packet(100),     // no route byte at all
+		packet(100, 2),  // none at the second switch
+		packet(100, 3),  // a port without a cable
+		packet(100, 4),  // a port that there is not
+		packet(100, -1), //
+		fabric.Packet{Head: []byte{0xc0 | 0x3f&^0x40, 0}}, // bits that no route byte has
+		fabric.Packet{},    // nothing but the CRC
+		packet(0, 2, -1),   // nothing but route and CRC: fine
+		packet(100, 2, -1), // good
+	)
 	b.run(t)
 	got, want := b.f.Counts(), fabric.Counts{Delivered: 2, NoRoute: 4, NoPort: 3}
 	if got != want || b.f.InFlight() != 0 {
@@ -328,20 +333,11 @@ func TestHeadOfLine(t *testing.T) {
 		if taken {
 			b.nics[2].head = func(a *fabric.Arrival) {} // h2 takes nothing in, so that the way to it is blocked
 		}
-		sends := []fabric.Packet{packet(20, 2, 1, -1), packet(120, 2, 1, -1), packet(120, 2, 1, -1), packet(20, 2, -1)}
-		next := func() {
-			if len(sends) > 0 {
-				p := sends[0]
-				sends = sends[1:]
-				b.f.Port(0).Inject(p)
-			}
-		}
-		b.nics[0].gone = next
-		next()
+		sends := b.inTurn(packet(20, 2, 1, -1), packet(120, 2, 1, -1), packet(120, 2, 1, -1), packet(20, 2, -1))
 		b.run(t)
 		passed, left := b.nics[1].packets, b.f.InFlight()
-		if taken && (passed != 0 || len(sends) != 0 || left == 0) {
-			t.Errorf("%d packets have passed those that wait, %d have not been sent, %d are under way", passed, len(sends), left)
+		if taken && (passed != 0 || len(*sends) != 0 || left == 0) {
+			t.Errorf("%d packets have passed those that wait, %d have not been sent, %d are under way", passed, len(*sends), left)
 		}
 		if !taken && (passed != 1 || b.nics[2].packets != 3 || left != 0) {
 			t.Errorf("with a free output, %d and %d packets have come, %d are under way", passed, b.nics[2].packets, left)

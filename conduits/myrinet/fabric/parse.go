@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -207,15 +208,18 @@ func (l *Link) quantity(number, unit string) (what string, err error) {
 	case machine.IsUnit[machine.Rate](unit):
 		what = "rate"
 		if l.Rate, err = machine.Quantity[machine.Rate](number, unit); err == nil && l.Rate == 0 {
-			err = fmt.Errorf("a rate of %s %s", number, unit)
+			err = errors.New("must not be 0")
 		}
 	case machine.IsUnit[vtime.Time](unit):
 		what = "delay"
 		if l.Delay, err = machine.Quantity[vtime.Time](number, unit); err == nil && l.Delay == 0 {
-			err = fmt.Errorf("a delay of 0; a cable of 0 m has it")
+			err = errors.New("must not be 0; a cable of 0 m has that delay")
 		}
 	default:
-		err = notQuantity(number + " " + unit)
+		return "", notQuantity(number + " " + unit)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s %s %s: %w", what, number, unit, err)
 	}
 	return what, err
 }

@@ -53,7 +53,9 @@ type connection struct {
 	lacks    bool // what is expected has found no receive buffer
 	since    vtime.Time
 	in       assembly
-	control  Header // that is to be sent; Kind 0: none
+	silence  *vtime.Timer // while a message has not come as a whole: until the node has been silent for too long
+	silent   bool         // it has rung
+	control  Header       // that is to be sent; Kind 0: none
 }
 
 // assembly is a message that comes in.
@@ -178,10 +180,40 @@ func (c *connection) block() {
 	c.waited++
 }
 
-// Fire implements vtime.Target: the time-out.
-func (c *connection) Fire(_, _ uint64) {
-	c.late = true
+// The timers of a connection.
+const (
+	lateTimer    uint64 = iota // connection.timer
+	silenceTimer               // connection.silence
+)
+
+// Fire implements vtime.Target: a timer has rung.
+func (c *connection) Fire(timer, _ uint64) {
+	if timer == lateTimer {
+		c.late = true
+	} else {
+		c.silent = true
+	}
 	c.p.nic.CPU.Raise(evTimer)
+}
+
+// heard takes note that the node is there, which owes the rest of a message. A node that has been silent for longer than its own
+// time-outs last has given the message up, or has been switched off, whether it could tell (NACKClose) or not.
+func (c *connection) heard() {
+	if c.in.buffer == nil {
+		c.silence.Stop()
+		return
+	}
+	gm := &c.p.profile.GM
+	c.silence.Reset(c.p.loop.Now() + 2*gm.Resend*vtime.Time(gm.Tries+1))
+}
+
+// forget has the port have the buffer back of a message whose rest does not come. Should it come all the same, it is refused.
+func (c *connection) forget() {
+	c.silent = false
+	if _, set := c.silence.Set(); !set && c.in.buffer != nil {
+		c.drop()
+		c.refused = NACKDown
+	}
 }
 
 // judge says what is to be done with a data packet by its number, session and sequence. A later session of the program
@@ -243,6 +275,7 @@ func (c *connection) drop() {
 	if c.in.buffer != nil {
 		c.in.port.giveBack(c.in.buffer)
 		c.in = assembly{}
+		c.silence.Stop()
 	}
 }
 
@@ -271,4 +304,6 @@ func (c *connection) tell(h Header) {
 }
 
 // Label implements vtime.Labelled.
-func (c *connection) Label(_, _ uint64) string { return "GM time-out" }
+func (c *connection) Label(timer, _ uint64) string {
+	return [...]string{"GM time-out", "GM: silence of a node"}[timer]
+}

@@ -17,9 +17,12 @@
 //
 // A sender's first packet to a node asks for a number, which its later packets have (NACKOpen). A program that is new on
 // a NIC asks again and gets another number, and a node whose own program is new knows no number. So a packet that comes
-// late from before a restart, of either node, is not taken for a new one. Numbers have 16 bits, and those of a new
-// program begin at a random one: it must not come later than that. What is not acknowledged when a node restarts is sent
-// to its new program.
+// late from before a restart, of either node, is not taken for a new one. Numbers have 16 bits, and those of the first
+// program of a node begin at a random one. A host counts its programs, so that the packet must not come later than 65,535 of them.
+// What is not acknowledged when a node restarts is sent to its new program.
+//
+// A node that closes says so once (NACKClose). Whether the other node hears that or not, the rest of a message that has come in part
+// is waited for as long as a sender would try, and no longer: then its receive buffer is for another message.
 //
 // # Programs
 //
@@ -28,8 +31,7 @@
 // a [Testbed] are those of [vtime.Simulation], on which they run. Nothing happens but in RunUntil and Run: a call of the
 // library schedules events, which fire on the stack of whoever calls these two, and so do callbacks. RunUntil fires what is
 // due up to a time, and brings the clock there; it can be called again. Run fires all that is left and closes the simulation:
-// the clock stands still, messages that are sent afterwards never leave, their callbacks are not called, and a second Run is
-// an error.
+// the clock stands still, [Port.Send] and [Port.Provide] fail with [ErrOver], and a second Run is an error.
 //
 // All ports of a host, gm.ports of the machine, are free; the control program has none for itself. [HalfRoundTrip] and [Stream]
 // open ports from 2 on, one for each pair, and close them.

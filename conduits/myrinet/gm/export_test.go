@@ -9,7 +9,7 @@ func (h *Host) Leaks() error {
 	if g.current != nil {
 		queue++
 	}
-	if g.slots != g.profile.GM.Queue || queue != g.profile.GM.Queue || g.pool != g.image.Pool || g.busy || g.waiting != nil || h.tokens.Len() > 0 || g.bells.Waiting() > 0 ||
+	if g.slots != g.profile.GM.Queue || queue != g.profile.GM.Queue || g.pool != g.image.Pool || g.busy || g.waiting != nil || g.bells.Waiting() > 0 ||
 		g.pending.Len()+g.controls.Len()+g.mappings.Len()+g.stores.Len()+g.storing.Len()+g.loading.Len()+g.loaded.Len() > 0 {
 		return fmt.Errorf("node %d has %d buffers of the send queue, %d of the receive queue, %d of the pool; sends: %v, holds up a packet: %v", g.id, g.slots, queue, g.pool, g.busy, g.waiting != nil)
 	}
@@ -24,6 +24,11 @@ func (h *Host) Leaks() error {
 	}
 	if len(h.opened) != open {
 		return fmt.Errorf("node %d keeps %d ports, %d are open", g.id, len(h.opened), open)
+	}
+	for number, out := range h.out {
+		if p := h.ports[number]; out.sends > 0 || p == nil && out.accepts > 0 {
+			return fmt.Errorf("node %d: of port %d %+v tokens are out", g.id, number, out)
+		}
 	}
 	for _, c := range g.conns {
 		if c != nil && c.tokens.Len() > 0 {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
-	"github.com/aqueduct-go/aqueduct/internal/fifo"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -20,12 +19,13 @@ type Host struct {
 	cpu     vtime.Resource
 	ports   []*Port // nil: closed
 
-	tokens fifo.Queue[writtenToken] // that the NIC has not been told of
-	full   bool                     // the FIFO of doorbells was, and is looked at again later
-
 	openings uint64           // of ports so far
 	opened   map[uint64]*Port // those that are open, or of which the NIC has not taken all tokens
+	out      []tokens         // by number of port
 }
+
+// tokens counts those that are out of a port: of all ports that have had its number, since they share its place in the SRAM.
+type tokens struct{ sends, accepts int }
 
 // NewHost puts a NIC with an image of the control program at the port of host id of a fabric, which is its GM node
 // number too. It fails if the program with its buffers and tables does not fit into the SRAM. A program that has been there
@@ -40,53 +40,22 @@ func NewHost(f *fabric.Fabric, p *Profile, image Image, id int) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{program: program, nic: nic, profile: p, loop: f.Loop(), ports: make([]*Port, p.GM.Ports), opened: map[uint64]*Port{}}
+	h := &Host{program: program, nic: nic, profile: p, loop: f.Loop(), ports: make([]*Port, p.GM.Ports), opened: map[uint64]*Port{}, out: make([]tokens, p.GM.Ports)}
 	program.host = h
 	h.loop.CountUsage(h.usage)
 	return h, nil
 }
 
-// writtenToken is a token that the library has ready, and its doorbell.
-type writtenToken struct {
-	port *Port
-	word uint64
-}
-
-// ringAll writes tokens to the NIC and rings for them, in order, as long as the FIFO of doorbells has room. It has room
-// for all tokens of all ports, but not for those of ports that have been closed besides.
-func (h *Host) ringAll() {
-	bells := h.program.bells
-	for h.tokens.Len() > 0 && bells.Room() > 0 {
-		t, _ := h.tokens.Pop()
-		size := sendTokenSize
-		if t.word&provided != 0 {
-			size = recvTokenSize
-		}
-		h.nic.HostWrite(size, nil, 0, 0)
-		if err := bells.Write(t.port.number*doorbellSize, t.word); err != nil {
-			panic(err) // there is room, and the region has a place for each port
-		}
+// ring writes a token of a port to the NIC and rings for it. The FIFO of doorbells has room for all tokens of all ports.
+func (h *Host) ring(p *Port, word uint64) {
+	size := sendTokenSize
+	if word&provided != 0 {
+		size = recvTokenSize
 	}
-	if h.tokens.Len() > 0 && !h.full {
-		h.full = true
-		h.loop.At(h.loop.Now()+h.profile.Host.Visible, (*doorbellsFull)(h), 0, 0)
+	h.nic.HostWrite(size, nil, 0, 0)
+	if err := h.program.bells.Write(p.number*doorbellSize, word); err != nil {
+		panic(err) // there is room, and the region has a place for each port
 	}
-}
-
-// doorbellsFull is the library's next look at the FIFO of doorbells.
-type doorbellsFull Host
-
-// Fire implements vtime.Target.
-func (h *doorbellsFull) Fire(_, _ uint64) {
-	h.full = false
-	if !h.program.stopped {
-		(*Host)(h).ringAll()
-	}
-}
-
-// Label implements vtime.Labelled.
-func (h *doorbellsFull) Label(_, _ uint64) string {
-	return fmt.Sprintf("GM node %d: doorbells", h.program.id)
 }
 
 // usage returns what the host's processor and bus have been used for.
@@ -155,7 +124,8 @@ func (h *Host) SendMapping(packet fabric.Packet) {
 func (h *Host) OnMapping(f func(fabric.Packet)) { h.program.mapping = f }
 
 // Close closes the node's ports, gives up messages that the NIC has taken and that are not acknowledged, and tells their
-// targets that no more of them comes. Ports can be opened again.
+// targets that no more of them comes. It tells so once: a target that does not hear it forgets what has come of a message when the
+// node has been silent for longer than the time-outs of a sender last. Ports can be opened again.
 func (h *Host) Close() {
 	for _, p := range h.ports {
 		if p != nil {

@@ -187,51 +187,104 @@ func TestMappingBuffers(t *testing.T) {
 	}
 }
 
-// TestDoorbellsFull opens and closes ports with messages until the doorbells' FIFO is full, since closed ports have tokens
-// of their own: the library waits, and all messages arrive.
-func TestDoorbellsFull(t *testing.T) {
+// TestClosedTokens opens and closes a port with messages and receive buffers: the NIC never has more tokens of that number than its
+// SRAM has room for. They come back when the NIC is through with them, so that all messages arrive in order, and the memory with
+// them.
+func TestClosedTokens(t *testing.T) {
 	t.Parallel()
+	const sends, accepts, openings = 4, 40, 60
 	b := star(t, 2, profile(t, func(p *gm.Profile) {
-		p.GM.Ports, p.GM.Sends, p.GM.Accepts = 3, 4, 40
+		p.GM.Ports, p.GM.Sends, p.GM.Accepts = 3, sends, accepts
 		p.Host.Send = 0 // faster than the NIC takes them
 	}), gm.Image{})
-	const openings = 60 // times four tokens, where the FIFO has room for 132
 	got := 0
+	var dst *gm.Port
 	dst, err := b.hosts[1].Open(2, func(m *gm.Message) {
 		if int(m.Data[0]) != got {
 			t.Errorf("message %d comes after %d", m.Data[0], got)
 		}
 		got++
+		if err := dst.Provide(m.Memory, m.Offset, 0, gm.Low); err != nil {
+			t.Error(err)
+		}
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	numbers := make([]byte, 4*openings)
+	numbers := make([]byte, sends*openings)
 	for i := range numbers {
 		numbers[i] = byte(i)
 	}
-	out, in := b.hosts[0].Register(numbers), b.hosts[1].Register(make([]byte, 400))
-	for i := range 40 {
+	out, in := b.hosts[0].Register(numbers), b.hosts[1].Register(make([]byte, accepts))
+	for i := range accepts {
 		if err := dst.Provide(in, i, 0, gm.Low); err != nil {
 			t.Fatal(err)
 		}
 	}
 	b.RunUntil(vtime.Millisecond)
-	for k := range openings {
+	sent, refused := 0, 0
+	for sent < len(numbers) {
 		src, err := b.hosts[0].Open(1, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range 4 {
-			if err := src.Send(out, 4*k+i, 1, gm.Low, 1, 2, nil); err != nil {
+		if s, a := src.Tokens(); s < 0 || s > sends || a < 0 || a > accepts {
+			t.Fatalf("%d and %d tokens are left", s, a)
+		}
+		for range min(sends, len(numbers)-sent) {
+			err := src.Send(out, sent, 1, gm.Low, 1, 2, nil)
+			if errors.Is(err, gm.ErrNoToken) {
+				refused++
+				b.RunUntil(b.Now() + 10*vtime.Microsecond)
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			sent++
+		}
+		for range accepts {
+			if err := src.Provide(out, 0, 0, gm.Low); err != nil && !errors.Is(err, gm.ErrNoToken) {
 				t.Fatal(err)
 			}
 		}
 		src.Close()
 	}
 	b.RunUntil(2 * vtime.Second)
-	if got != 40 { // as many as there are buffers
-		t.Errorf("%d messages have come", got)
+	if got != sent || refused == 0 {
+		t.Errorf("%d of %d messages have come; %d times there was no token", got, sent, refused)
+	}
+	if err := out.Deregister(); err != nil {
+		t.Error(err)
+	}
+	if again, err := b.hosts[0].Open(1, nil); err != nil {
+		t.Error(err)
+	} else if s, a := again.Tokens(); s != sends || a != accepts {
+		t.Errorf("%d and %d tokens are left of %d and %d", s, a, sends, accepts)
+	}
+}
+
+// TestAfterRun has the library refuse what could not leave any more, and no token lost by that.
+func TestAfterRun(t *testing.T) {
+	t.Parallel()
+	b := star(t, 2, profile(t, nil), gm.Image{})
+	p, err := b.hosts[0].Open(5, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := b.hosts[0].Register(make([]byte, 8))
+	if err := b.Run(); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{
+		p.Send(m, 0, 8, gm.Low, 1, 2, nil), p.Provide(m, 0, 3, gm.Low),
+		second(gm.Stream(b.Simulation, 1, 1, [2]*gm.Host{b.hosts[1], b.hosts[0]})),
+	} {
+		if !errors.Is(err, gm.ErrOver) {
+			t.Errorf("after Run: %v", err)
+		}
+	}
+	if s, a := p.Tokens(); s != 61 || a != 254 {
+		t.Errorf("%d and %d tokens are left", s, a)
 	}
 }
 
@@ -261,7 +314,7 @@ func TestProfiles(t *testing.T) {
 	}
 	for _, c := range [][3]string{
 		{"gm.mtu", "1", "B"}, {"gm.ports", "0", "count"}, {"gm.tries", "0", "count"}, {"gm.window", "20000", "count"}, {"gm.queue", "0", "count"},
-		{"gm.resend", "0", "us"}, {"host.visible", "0", "us"}, {"gm.fast", "8", "KB"}, {"dma.outstanding", "2", "count"},
+		{"gm.resend", "0", "us"}, {"gm.resend", "900", "s"}, {"host.visible", "0", "us"}, {"gm.fast", "8", "KB"}, {"dma.outstanding", "2", "count"},
 		{"fabric.slack.size", "10", "count"}, {"fabric.link.rate", "100000", "GB/s"}, {"fabric.slack.stop", "30", "count"},
 	} {
 		changed, err := f.With(c[0], c[1], c[2])

@@ -19,6 +19,7 @@ var (
 	ErrNoBuffer    = errors.New("gm: the node's port has had no receive buffer for the message for too long")
 	ErrNoToken     = errors.New("gm: no token left: wait for a callback, or a message")
 	ErrClosed      = errors.New("gm: the port has been closed")
+	ErrOver        = errors.New("gm: the simulation is over: nothing leaves any more after Run or Close")
 )
 
 // statuses are what an event can say of a message.
@@ -87,7 +88,8 @@ type Message struct {
 
 // Open opens a port. receive is called by an event for each message. A nil receive is for a port that sends only: a message
 // that finds a receive buffer there counts as arrived, is dropped, and its buffer's token comes back. Open fails if the port
-// is open or there is none of that number.
+// is open or there is none of that number. Tokens of a closed port of that number that the NIC is not through with are missing
+// until it is: see [Port.Tokens].
 func (h *Host) Open(number int, receive func(*Message)) (*Port, error) {
 	if number < 0 || number >= len(h.ports) {
 		return nil, fmt.Errorf("gm: port %d; a node has %d", number, len(h.ports))
@@ -129,13 +131,24 @@ func (p *Port) SetAcceptableSizes(priority Priority, mask uint32) error {
 func (p *Port) Number() int { return p.number }
 
 // Close closes the port: messages to it are refused from now on, and no callback of it is called any more. What
-// has been sent before is still carried out.
+// has been sent before is still carried out. Receive buffers are the program's again: those that the NIC has at once, those that are
+// on the way to it when it has taken them, and one that a message comes into when that is over.
 func (p *Port) Close() {
-	if !p.closed {
-		p.closed = true
-		p.host.ports[p.number] = nil
-		p.forget()
+	if p.closed {
+		return
 	}
+	p.closed = true
+	p.host.ports[p.number] = nil
+	for i := range p.ready {
+		for {
+			t, ok := p.ready[i].Pop()
+			if !ok {
+				break
+			}
+			p.finish(t)
+		}
+	}
+	p.forget()
 }
 
 // forget drops a closed port when the NIC has taken all of its tokens.
@@ -151,8 +164,16 @@ func Class(n int) uint8 { return uint8(bits.Len(uint(max(n, 1) - 1))) }
 // MaxMessage is the size of the largest message, in bytes.
 const MaxMessage = 1<<(Classes-1) - 1
 
-// Tokens returns how many messages can be sent, and how many receive buffers provided, at present.
-func (p *Port) Tokens() (send, provide int) { return len(p.free), len(p.unused) }
+// Tokens returns how many messages can be sent, and how many receive buffers provided, at present. The NIC has room for
+// gm.send-tokens and gm.receive-tokens for each number of a port, so those of a port that has been closed count until the NIC is
+// through with them. No callback tells of these.
+func (p *Port) Tokens() (send, provide int) {
+	g, out := &p.host.profile.GM, p.out()
+	return g.Sends - out.sends, g.Accepts - out.accepts
+}
+
+// out counts the tokens that are out, of this port and of those closed that had its number before.
+func (p *Port) out() *tokens { return &p.host.out[p.number] }
 
 // Send sends size bytes of registered memory to a port of a node, for a receive buffer of the size class of that
 // size. It takes a token, which comes back when done is called: with nil when the message has arrived, or with the
@@ -160,13 +181,11 @@ func (p *Port) Tokens() (send, provide int) { return len(p.free), len(p.unused) 
 // failure. The bytes must not be changed before. A message of size 0 arrives as any other does, in a buffer of size class 0. Messages of one port to another
 // one arrive in the order of the calls, each once. A message waits while there is no receive buffer for it, and those behind it
 // to the same node wait, too; after gm.patience it fails with ErrNoBuffer. Send fails, and does nothing, with ErrNoToken,
-// ErrClosed, or for arguments that make no sense.
+// ErrClosed, ErrOver, or for arguments that make no sense.
 func (p *Port) Send(m *Memory, offset, size int, priority Priority, node, port int, done func(error)) error {
 	h := p.host
-	b, err := m.part(h, offset, size)
+	b, err := p.part(m, offset, size, priority)
 	switch {
-	case p.closed:
-		return ErrClosed
 	case err != nil:
 		return err
 	case size > MaxMessage:
@@ -175,14 +194,13 @@ func (p *Port) Send(m *Memory, offset, size int, priority Priority, node, port i
 		return fmt.Errorf("gm: a message of node %d to node %d, of %d", h.program.id, node, len(h.program.conns))
 	case port < 0 || port >= len(h.ports):
 		return fmt.Errorf("gm: a message to port %d; a node has %d", port, len(h.ports))
-	case priority > High:
-		return fmt.Errorf("gm: priority %d; there are Low and High", priority)
-	case len(p.free) == 0:
+	case p.out().sends == h.profile.GM.Sends:
 		return ErrNoToken
 	}
 	slot := p.free[len(p.free)-1]
 	p.free = p.free[:len(p.free)-1]
 	mtu := int(h.profile.GM.MTU)
+	p.out().sends++
 	m.users++
 	p.sends[slot] = pendingSend{memory: m, done: done, token: sendToken{
 		port: p, slot: slot, bytes: b, node: node, target: uint8(port)<<1 | uint8(priority), class: Class(size), packets: max(1, (size+mtu-1)/mtu),
@@ -198,23 +216,33 @@ func (p *Port) Provide(m *Memory, offset int, class uint8, priority Priority) er
 	if class >= Classes {
 		return fmt.Errorf("gm: size class %d; there are %d", class, Classes)
 	}
-	b, err := m.part(h, offset, 1<<class)
+	b, err := p.part(m, offset, 1<<class, priority)
 	switch {
-	case p.closed:
-		return ErrClosed
 	case err != nil:
 		return err
-	case priority > High:
-		return fmt.Errorf("gm: priority %d; there are Low and High", priority)
-	case len(p.unused) == 0:
+	case p.out().accepts == h.profile.GM.Accepts:
 		return ErrNoToken
 	}
 	slot := p.unused[len(p.unused)-1]
 	p.unused = p.unused[:len(p.unused)-1]
+	p.out().accepts++
 	m.users++
 	p.buffers[slot] = receiveToken{slot: slot, memory: m, offset: offset, bytes: b, class: class, priority: priority}
 	p.ring(h.profile.Host.Provide, uint64(slot)|provided)
 	return nil
+}
+
+// part returns the part of registered memory that a token of a priority is for.
+func (p *Port) part(m *Memory, offset, size int, priority Priority) ([]byte, error) {
+	switch {
+	case p.closed:
+		return nil, ErrClosed
+	case p.host.loop.Over():
+		return nil, ErrOver
+	case priority > High:
+		return nil, fmt.Errorf("gm: priority %d; there are Low and High", priority)
+	}
+	return m.part(p.host, offset, size)
 }
 
 // A doorbell has the slot of a token in its low 32 bits, then provided, and then which of the host's ports it is of.
@@ -253,8 +281,7 @@ func (p *Port) Fire(word, what uint64) {
 	now := h.loop.Now()
 	switch what {
 	case tokenWritten:
-		h.tokens.Push(writtenToken{p, word})
-		h.ringAll()
+		h.ring(p, word)
 	case eventWritten:
 		h.loop.At(now+h.profile.Host.Visible, p, word, eventSeen)
 	case eventSeen:
@@ -274,8 +301,7 @@ func (h *Host) rung(value uint64) *sendToken {
 	if value&provided == 0 {
 		return &p.sends[slot].token
 	}
-	t := &p.buffers[slot]
-	p.ready[t.list()].Push(t)
+	p.giveBack(&p.buffers[slot])
 	return nil
 }
 
@@ -288,8 +314,23 @@ func (p *Port) takeBuffer(class, priority uint8) *receiveToken {
 	return t
 }
 
-// giveBack returns a buffer whose message has not come as a whole.
-func (p *Port) giveBack(t *receiveToken) { p.ready[t.list()].Push(t) }
+// giveBack has a buffer ready for a message: a new one, or one whose message has not come as a whole. A closed port has no use for
+// it.
+func (p *Port) giveBack(t *receiveToken) {
+	if p.closed {
+		p.finish(t)
+		return
+	}
+	p.ready[t.list()].Push(t)
+}
+
+// finish has the token of a buffer back.
+func (p *Port) finish(t *receiveToken) {
+	t.memory.users--
+	p.unused = append(p.unused, t.slot)
+	p.out().accepts--
+	*t = receiveToken{slot: t.slot}
+}
 
 // An event in the host's memory: what it is, a status, the sender's subport, a byte unused, length, node, and slot
 // of the token, 4 bytes each; for a short message its bytes behind.
@@ -360,15 +401,14 @@ func (p *Port) handle(e []byte) {
 		p.sends[slot] = pendingSend{}
 		s.memory.users--
 		p.free = append(p.free, slot)
+		p.out().sends--
 		if s.done != nil && !p.closed {
 			s.done(statuses[e[1]])
 		}
 		return
 	}
 	t := p.buffers[slot]
-	p.buffers[slot] = receiveToken{slot: slot}
-	t.memory.users--
-	p.unused = append(p.unused, slot)
+	p.finish(&p.buffers[slot])
 	n := int(binary.BigEndian.Uint32(e[4:]))
 	if e[0] == inlineKind {
 		copy(t.bytes, e[eventSize:eventSize+n])

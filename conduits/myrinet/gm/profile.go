@@ -106,6 +106,9 @@ func (p *Profile) check() error {
 	in("gm.window", g.Window, 1, 1<<14)
 	in("gm.tries", g.Tries, 1, 1<<20)
 	in("gm.route", int(g.Route), 1, 4096)
+	if longest := 24 * 3600 * vtime.Second; g.Resend > longest/vtime.Time(max(1, g.Tries)) {
+		errs = append(errs, p.File.Errorf("gm.resend times gm.tries must not be more than a day"))
+	}
 	if g.Resend < 1 || g.Wait < 1 {
 		errs = append(errs, p.File.Errorf("gm.resend and gm.wait must take time"))
 	}

@@ -37,7 +37,7 @@ const (
 	evSend                      // something is to be sent
 	evSDMA                      // a fragment may be fetched
 	evBell                      // a doorbell
-	evTimer                     // a time-out of a connection
+	evTimer                     // a timer of a connection
 	events   = iota
 )
 
@@ -176,6 +176,10 @@ func load(nic *lanai.NIC, port *fabric.Port, p *Profile, image Image, id, nodes 
 	}
 	numbers := nic.Loop().Rand(fmt.Sprintf("myrinet/gm: node %d from %d on", id, nic.Loop().Now()))
 	g.self, g.number = uint16(1+numbers.IntN(1<<16-1)), uint16(numbers.IntN(1<<16))
+	before, restarted := port.NIC().(*Program)
+	if restarted { // the host counts its programs, so that none is taken for one of those before
+		g.self = max(1, before.self+1)
+	}
 	if image.Pool < 0 || !image.ITB && (image.Pool > 0 || image.BySend || image.Drop) {
 		return nil, fmt.Errorf("gm: an image %+v: a pool is not negative, and BySend, Pool and Drop are for in-transit support", image)
 	}
@@ -204,7 +208,7 @@ func load(nic *lanai.NIC, port *fabric.Port, p *Profile, image Image, id, nodes 
 		return nil, err
 	}
 	g.arm()
-	if before, ok := port.NIC().(*Program); ok {
+	if restarted {
 		before.stop()
 	}
 	port.Attach(g)
@@ -218,6 +222,7 @@ func (g *Program) stop() {
 	for _, c := range g.conns {
 		if c != nil {
 			c.timer.Stop()
+			c.silence.Stop()
 		}
 	}
 	if a := g.waiting; a != nil {
@@ -287,7 +292,7 @@ func (g *Program) connection(node int) *connection {
 	c := g.conns[node]
 	if c == nil {
 		c = &connection{p: g, node: node, session: 1}
-		c.timer = g.loop.NewTimer(c, 0, 0)
+		c.timer, c.silence = g.loop.NewTimer(c, lateTimer, 0), g.loop.NewTimer(c, silenceTimer, 0)
 		g.conns[node] = c
 	}
 	return c

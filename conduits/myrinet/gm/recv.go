@@ -276,9 +276,11 @@ func (g *Program) acceptData() {
 		refuse(&n.Gap, NACKOpen, false)
 		return
 	case duplicate:
+		c.heard()
 		refuse(&n.Duplicate, ACK, false)
 		return
 	case gap:
+		c.heard()
 		if c.nacked {
 			refuse(&n.Gap, 0, false)
 		} else {
@@ -316,6 +318,7 @@ func (g *Program) acceptData() {
 		c.nacked, c.lacks = false, false
 		c.expected++
 		g.storePacket(c, b, payload)
+		c.heard()
 		c.answer(ACK, h, false)
 	}
 }

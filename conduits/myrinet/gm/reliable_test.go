@@ -254,31 +254,46 @@ func TestNACKs(t *testing.T) {
 	}
 }
 
+// restart puts another program on the NIC of a host of a star, with a route to one of the others.
+func (b *bed) restart(t testing.TB, p *gm.Profile, host, to int) *gm.Host {
+	t.Helper()
+	h, err := gm.NewHost(b.f, p, gm.Image{}, host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.SetRoute(to, []byte{fabric.RouteByte(to - host)}); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// exchange has flows start at a time, and be finished at another one.
+func (b *bed) exchange(start, end vtime.Time, flows ...*flow) {
+	b.do(start, func() {
+		for _, f := range flows {
+			f.start()
+		}
+	})
+	b.RunUntil(end)
+	for _, f := range flows {
+		f.finished()
+	}
+}
+
 // TestSessions closes a host and has another program on its NIC, which knows nothing of the sessions: senders
 // begin new ones.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	b := star(t, 2, profile(t, nil), gm.Image{})
 	f := newFlow(t, b.hosts[0], b.hosts[1], 2, 10, 10, 5000)
-	b.do(vtime.Millisecond, f.start)
-	b.RunUntil(10 * vtime.Millisecond)
-	f.finished()
+	b.exchange(vtime.Millisecond, 10*vtime.Millisecond, f)
 	b.hosts[1].Close()
 	b.RunUntil(20 * vtime.Millisecond)
-	restarted, err := gm.NewHost(b.f, profile(t, nil), gm.Image{}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := restarted.SetRoute(0, []byte{fabric.RouteByte(-1)}); err != nil {
-		t.Fatal(err)
-	}
+	restarted := b.restart(t, profile(t, nil), 1, 0)
 	f.src.Close()
 	again := newFlow(t, b.hosts[0], restarted, 2, 10, 10, 5000)
 	back := newFlow(t, restarted, b.hosts[0], 3, 10, 10, 5000)
-	b.do(30*vtime.Millisecond, func() { again.start(); back.start() })
-	b.RunUntil(vtime.Second)
-	again.finished()
-	back.finished()
+	b.exchange(30*vtime.Millisecond, vtime.Second, again, back)
 	if restarted.Counts().Gap == 0 {
 		t.Errorf("no packet of an unknown session has come: %+v", restarted.Counts())
 	}
@@ -289,18 +304,12 @@ func TestCloseAndOpen(t *testing.T) {
 	t.Parallel()
 	b := star(t, 2, profile(t, nil), gm.Image{})
 	f, g := newFlow(t, b.hosts[0], b.hosts[1], 2, 10, 10, 5000), newFlow(t, b.hosts[1], b.hosts[0], 3, 10, 10, 5000)
-	b.do(vtime.Millisecond, func() { f.start(); g.start() })
-	b.RunUntil(10 * vtime.Millisecond)
-	f.finished()
-	g.finished()
+	b.exchange(vtime.Millisecond, 10*vtime.Millisecond, f, g)
 	b.hosts[1].Close()
 	b.RunUntil(20 * vtime.Millisecond)
 	f.src.Close()
 	f, g = newFlow(t, b.hosts[0], b.hosts[1], 4, 10, 10, 5000), newFlow(t, b.hosts[1], b.hosts[0], 5, 10, 10, 5000)
-	b.do(30*vtime.Millisecond, func() { f.start(); g.start() })
-	b.RunUntil(vtime.Second)
-	f.finished()
-	g.finished()
+	b.exchange(30*vtime.Millisecond, vtime.Second, f, g)
 }
 
 // TestRestart has another program on a NIC whose host was not closed: its first messages are not taken for those that the
@@ -309,24 +318,12 @@ func TestRestart(t *testing.T) {
 	t.Parallel()
 	b := star(t, 2, profile(t, nil), gm.Image{})
 	f, g := newFlow(t, b.hosts[0], b.hosts[1], 2, 10, 10, 5000), newFlow(t, b.hosts[1], b.hosts[0], 4, 10, 10, 5000)
-	b.do(vtime.Millisecond, func() { f.start(); g.start() })
-	b.RunUntil(10 * vtime.Millisecond)
-	f.finished()
-	g.finished()
-	restarted, err := gm.NewHost(b.f, profile(t, nil), gm.Image{}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := restarted.SetRoute(0, []byte{fabric.RouteByte(-1)}); err != nil {
-		t.Fatal(err)
-	}
+	b.exchange(vtime.Millisecond, 10*vtime.Millisecond, f, g)
+	restarted := b.restart(t, profile(t, nil), 1, 0)
 	f.src.Close()
 	again := newFlow(t, b.hosts[0], restarted, 2, 10, 10, 5000)
 	back := newFlow(t, restarted, b.hosts[0], 3, 10, 10, 5000)
-	b.do(30*vtime.Millisecond, func() { again.start(); back.start() })
-	b.RunUntil(vtime.Second)
-	again.finished()
-	back.finished()
+	b.exchange(30*vtime.Millisecond, vtime.Second, again, back)
 }
 
 // TestCloseInTransfer closes a host at many times of a transfer, and opens other ports: their messages arrive.
@@ -400,13 +397,7 @@ func TestLatePacket(t *testing.T) {
 		t.Errorf("the program that is there now is told %d, and then %d", after, id)
 	}
 
-	restarted, err := gm.NewHost(b.f, profile(t, nil), gm.Image{}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := restarted.SetRoute(0, []byte{fabric.RouteByte(-1)}); err != nil {
-		t.Fatal(err)
-	}
+	restarted := b.restart(t, profile(t, nil), 1, 0)
 	b.hosts[1] = restarted
 	got = inbox(t, b, 2)
 	packet(2, after, 1, 0, "after")

@@ -28,51 +28,14 @@ func TestStoppedTwice(t *testing.T) {
 	send, _ := outbox(t, b)
 	send(2, 4096)
 	b.RunUntil(vtime.Millisecond)
-	last := b.hosts[0]
-	for range 2 {
-		var err error
-		if last, err = gm.NewHost(b.f, p, gm.Image{}, 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := last.SetRoute(2, []byte{fabric.RouteByte(2)}); err != nil {
-		t.Fatal(err)
-	}
+	b.restart(t, p, 0, 2)
+	last := b.restart(t, p, 0, 2)
 	f := newFlow(t, last, b.hosts[2], 2, 1, 10)
 	f.start()
 	b.RunUntil(2 * vtime.Millisecond)
 	h.held.Accept(0)
 	b.RunUntil(vtime.Second)
 	f.finished()
-}
-
-// TestStoppedBells puts another program on a NIC whose host waits for room in the FIFO of doorbells: it waits no longer.
-func TestStoppedBells(t *testing.T) {
-	t.Parallel()
-	p := profile(t, nil)
-	b := star(t, 2, p, gm.Image{})
-	memory := b.hosts[0].Register(make([]byte, 64))
-	for range 2 * p.GM.Ports { // more tokens than the FIFO has room for
-		port, err := b.hosts[0].Open(2, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range p.GM.Accepts {
-			if err := port.Provide(memory, 0, 3, gm.Low); err != nil {
-				t.Fatal(err)
-			}
-		}
-		port.Close()
-	}
-	b.RunUntil(vtime.Microsecond)
-	if _, err := gm.NewHost(b.f, p, gm.Image{}, 0); err != nil {
-		t.Fatal(err)
-	}
-	b.RunUntil(vtime.Second)
-	before := b.Events()
-	if b.RunUntil(2 * vtime.Second); b.Events() != before {
-		t.Errorf("%d more events", b.Events()-before)
-	}
 }
 
 // TestCloseAndOpenInMessage closes a host in the middle of a message that comes in, and opens the port again: the sender is told that
@@ -93,6 +56,84 @@ func TestCloseAndOpenInMessage(t *testing.T) {
 	b.RunUntil(b.Now() + vtime.Millisecond)
 	if kinds := p.kinds(); !slices.Equal(kinds, []gm.Kind{gm.NACKDown}) || len(*got) > 0 {
 		t.Errorf("answered by %v; %q have come", kinds, *got)
+	}
+}
+
+// TestSilence has a node begin a message, and say no more, as one whose NACK_CLOSE_CONNECTION is lost, or that is switched off: the
+// only receive buffer is for another node's message in the end. The rest is refused, should it come after all. While the node
+// sends anything of the message, the buffer stays the message's.
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	p := profile(t, nil)
+	give := 2 * p.GM.Resend * vtime.Time(p.GM.Tries+1) // when a sender has given up
+	for _, comes := range []bool{false, true} {
+		b := star(t, 3, p, gm.Image{})
+		n := newPeer(t, b)
+		var got []string
+		dst, err := b.hosts[1].Open(2, func(m *gm.Message) { got = append(got, string(m.Data)) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := dst.Provide(b.hosts[1].Register(make([]byte, 8)), 0, 3, gm.Low); err != nil {
+			t.Fatal(err)
+		}
+		first := gm.Header{Kind: gm.Data, First: true, Class: 3, TargetPort: 2 << 1, TargetConn: n.number(b, 7), SenderConn: 7}
+		rest := first
+		rest.First, rest.Last, rest.Class, rest.Sequence = false, true, 0, 1
+		n.send(first, "1234")
+		for range 3 {
+			b.RunUntil(b.Now() + give*9/10)
+			if comes {
+				n.send(first, "1234")
+			}
+		}
+		src, err := b.hosts[2].Open(2, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := src.Send(b.hosts[2].Register([]byte("another")), 0, 7, gm.Low, 1, 2, nil); err != nil {
+			t.Fatal(err)
+		}
+		b.RunUntil(b.Now() + 10*vtime.Millisecond)
+		n.got = nil
+		n.send(rest, "5678")
+		b.RunUntil(b.Now() + vtime.Millisecond)
+		want, answer := "another", gm.NACKDown
+		if comes {
+			want, answer = "12345678", gm.ACK
+		}
+		if kinds := n.kinds(); !slices.Equal(got, []string{want}) || !slices.Equal(kinds, []gm.Kind{answer}) {
+			t.Errorf("the node goes on: %v; %q have come, and the rest is answered by %v", comes, got, kinds)
+		}
+	}
+}
+
+// TestCounted restarts a node more often than numbers that are drawn of 65,535 stay different: each program tells itself from all
+// before it.
+func TestCounted(t *testing.T) {
+	t.Parallel()
+	const restarts = 400
+	p := profile(t, nil)
+	b := star(t, 2, p, gm.Image{})
+	n := newPeer(t, b)
+	memory := make([]byte, 8)
+	for range restarts {
+		h := b.restart(t, p, 1, 0)
+		src, err := h.Open(2, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := src.Send(h.Register(memory), 0, 8, gm.Low, 0, 2, nil); err != nil {
+			t.Fatal(err)
+		}
+		b.RunUntil(b.Now() + 100*vtime.Microsecond)
+	}
+	programs := map[uint16]bool{0: true}
+	for _, h := range n.got {
+		programs[h.SenderConn] = true
+	}
+	if len(n.got) != restarts || len(programs) != restarts+1 {
+		t.Errorf("%d packets of %d programs; want %d of as many", len(n.got), len(programs)-1, restarts)
 	}
 }
 

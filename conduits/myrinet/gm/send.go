@@ -101,9 +101,13 @@ func (g *Program) free() {
 	g.choose()
 }
 
-// resend has connections whose time is over go back to what is not acknowledged, or gives their messages up. Send.
+// resend has connections whose time is over go back to what is not acknowledged, or gives their messages up; and forgets messages
+// of nodes that are silent. Send.
 func (g *Program) resend() {
 	for _, c := range g.conns {
+		if c != nil && c.silent {
+			c.forget()
+		}
 		if c == nil || !c.late {
 			continue
 		}
