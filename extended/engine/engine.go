@@ -58,7 +58,8 @@ type Engine struct {
 	retry bool    // one of those held may go on now
 	full  bool    // there was no room for a message in this round
 
-	unexpected map[uint32]*unexpected // parts of calls that this rank has not begun, by call
+	soon       *unexpected            // parts of the next call to be begun
+	unexpected map[uint32]*unexpected // and of those after it, by call
 	unused     *unexpected
 	free       *call
 	credits    credits
@@ -78,6 +79,7 @@ func (s *Engine) Init(c Config, out Outlet) {
 		s.said = make([]Signature, 1<<8)
 	}
 	s.credits.Init(c.Members)
+	s.part.From = uint32(c.Self)
 }
 
 // Share gives the engine n bytes of shared scratch memory, of which this member's lie at off. All members call it
@@ -308,10 +310,8 @@ func (s *Engine) send(x *call, step *coll.Step) bool {
 		window = oldestCall
 	}
 	p := &s.part
-	*p = Part{
-		Call: x.seq, From: uint32(s.Self), Number: uint32(step.Number), Shared: s.sharedAt(x), Window: uint32(window),
-		Total: uint32(len(data)), Says: x.says,
-	}
+	p.Call, p.Number, p.Shared, p.Window = x.seq, uint32(step.Number), s.sharedAt(x), uint32(window)
+	p.Total, p.Says = uint32(len(data)), x.says
 	for {
 		if credit.used[window] >= creditWindow {
 			return false // until credit comes back
@@ -403,6 +403,10 @@ func (s *Engine) keep(m *Part) error {
 	e.Part = *m
 	e.buf = append(e.buf[:0], m.Data...)
 	e.Data = e.buf
+	if m.Call == s.next {
+		e.next, s.soon = s.soon, e
+		return nil
+	}
 	if s.unexpected == nil {
 		s.unexpected = make(map[uint32]*unexpected)
 	}
@@ -411,16 +415,14 @@ func (s *Engine) keep(m *Part) error {
 	return nil
 }
 
-// replay delivers the messages of a call that came before it was begun.
+// replay delivers the messages of the newest call that came before it was begun.
 func (s *Engine) replay(x *call) {
-	if len(s.unexpected) == 0 {
-		return
+	e := s.soon
+	s.soon = nil
+	if len(s.unexpected) > 0 {
+		s.soon = s.unexpected[s.next]
+		delete(s.unexpected, s.next)
 	}
-	e := s.unexpected[x.seq]
-	if e == nil {
-		return
-	}
-	delete(s.unexpected, x.seq)
 	for e != nil {
 		s.credits.unkeep(int(e.From), e.Window, len(e.Data))
 		if back := s.credits.find(int(e.From), e.Window, len(e.Data)); back > 0 {
