@@ -12,7 +12,7 @@ import (
 
 // random draws a group of ranks below 40, ascending or not.
 func random(r *rand.Rand) Group {
-	members := make([]core.Rank, 1+r.IntN(12))
+	members := make([]core.Rank, 1+r.IntN(39))
 	for i, x := range r.Perm(40)[:len(members)] {
 		members[i] = core.Rank(x)
 	}

@@ -338,6 +338,7 @@ func TestErrors(t *testing.T) {
 		{Strided(row(0, 1), row(0, 1), 1, []int{-2}), "dimension 0 counts -2"},
 		{Strided(row(60), row(0), 8, nil), "the first element, bytes 60 to 68 of rank 7's segment, lies outside its 64 bytes"},
 		{Strided(row(0, 8), row(8, -8), 8, []int{3}), "dimension 0, 3 times with a stride of -8, leaves the local buffer of 32 bytes"},
+		{Strided(row(0, 0), row(0, 0), 1, []int{65}), "[65] elements of 1 bytes do not fit into the 64 bytes of rank 7's segment without overlapping"},
 		{Strided(row(0, 0), row(0, 0), 8, []int{9}), "[9] elements of 8 bytes do not fit into the 64 bytes of rank 7's segment without overlapping"},
 	} {
 		if _, err := x.s.Check(Sides{Rank: 7, Far: 64, Near: 32}); err == nil || err.Error() != x.want {
