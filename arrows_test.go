@@ -90,12 +90,16 @@ var rooms = []room{
 	{"conduits/udp/impair", "links that lose packets, and a queue of what is under way", []string{"internal/vtime"}, nil},
 	{"conduits/udp/impair/tunnel", "it carries real packets over them", []string{"conduits/udp/impair"}, nil},
 
-	{"extended", "the Extended API is network-independent, on the Core API alone; in memory that is reached directly it publishes as conduits do",
-		[]string{"core", "extended/coll", "extended/engine", "internal/shm"}, nil},
+	{"extended", "the Extended API is network-independent, on the Core API alone, and the façade of the rooms below it",
+		[]string{"core", "extended/coll", "extended/element", "extended/engine", "extended/group", "extended/vis"}, nil},
 	{"extended/coll/...", "schedules know no network, their price only virtual time",
 		[]string{"extended/coll", "internal/vtime"}, []string{"extended/coll/colltest", "internal/shm"}},
 	{"extended/engine", "state machines of a team's calls and barriers, on schedules: arrivals in, sends out",
 		[]string{"extended/coll", "internal/sparse"}, nil},
+	{"extended/element", "what operations make of elements in memory, by core's names for them; in memory that others see it stores as conduits do",
+		[]string{"core", "internal/shm"}, nil},
+	{"extended/group", "who is in a team, and what a split makes: arithmetic on ranks", []string{"core"}, nil},
+	{"extended/vis", "shapes of transfers between two memories, and their pieces in messages: arithmetic", nil, nil},
 	{"extended/pgas", "types for the Extended API",
 		[]string{"core", "extended"}, []string{"core/coretest", "spawner/...", "conduits/loopback", "conduits/sci"}},
 	{"extended/exttest", "the suite of the Extended API",
@@ -252,6 +256,11 @@ func TestArrowsBite(t *testing.T) {
 		{"extended/coll", "core", false},                  // schedules know no network
 		{"extended/engine", "core", false},                // nor do those who carry them out
 		{"extended/engine", "extended", true},             // upwards
+		{"extended/element", "extended", true},            // upwards
+		{"extended", "internal/shm", false},               // stores of elements lie below
+		{"extended/group", "extended/engine", true},       // side by side
+		{"extended/vis", "core", true},                    // shapes know no ranks
+		{"extended/pgas", "extended/vis", false},          // past the façade
 		{"core", "spawner", false},                        // what started the job
 		{"core", "conduits/loopback", true},               // upwards
 		{"core/settings", "core", false},                  // upwards

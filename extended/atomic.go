@@ -1,5 +1,10 @@
 package extended
 
+import (
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/extended/element"
+)
+
 // Atomic is a Domain of elements of type T, with its operations by name. An operation that the
 // domain was not made for is an error: Add needs Add, FetchAdd needs FAdd.
 //
@@ -25,14 +30,14 @@ func NewAtomic[T Number](c *Context, team *Team, ops Op) (*Atomic[T], error) {
 func (a *Atomic[T]) Do(c *Context, rank int, off uint64, op Op, x, y T, orders ...Order) (T, error) {
 	order := orderOf(orders)
 	if p := a.element(rank, off, op); p != nil && order.valid() && op.single() {
-		old := update(p, op, order, x, y)
+		old := element.Update(p, core.AtomicOp(op), order&Acquire != 0, x, y)
 		if !op.Fetching() {
 			old = 0
 		}
 		return old, nil
 	}
-	old, err := a.Domain.Do(c, rank, off, op, toBits(x), toBits(y), orders...)
-	return fromBits[T](old), err
+	old, err := a.Domain.Do(c, rank, off, op, element.ToBits(x), element.ToBits(y), orders...)
+	return element.FromBits[T](old), err
 }
 
 // DoNB initiates Do and returns its event. The result of a fetching op goes to dst, else
@@ -42,7 +47,7 @@ func (a *Atomic[T]) DoNB(c *Context, dst *T, rank int, off uint64, op Op, x, y T
 	if a.inPlace(dst, rank, off, op, order, x, y) {
 		return 0, nil
 	}
-	return a.nonblocking(c, explicit, wordOf(dst), rank, off, op, toBits(x), toBits(y), order)
+	return a.nonblocking(c, explicit, wordOf(dst), rank, off, op, element.ToBits(x), element.ToBits(y), order)
 }
 
 // DoNBI initiates Do as an implicit operation; see Domain.DoNBI.
@@ -51,7 +56,7 @@ func (a *Atomic[T]) DoNBI(c *Context, dst *T, rank int, off uint64, op Op, x, y 
 	if a.inPlace(dst, rank, off, op, order, x, y) {
 		return nil
 	}
-	_, err := a.nonblocking(c, implicit, wordOf(dst), rank, off, op, toBits(x), toBits(y), order)
+	_, err := a.nonblocking(c, implicit, wordOf(dst), rank, off, op, element.ToBits(x), element.ToBits(y), order)
 	return err
 }
 
@@ -61,7 +66,7 @@ func (a *Atomic[T]) inPlace(dst *T, rank int, off uint64, op Op, order Order, x,
 	if p == nil || !order.valid() || !op.single() || op.Fetching() && dst == nil {
 		return false
 	}
-	if old := update(p, op, order, x, y); op.Fetching() {
+	if old := element.Update(p, core.AtomicOp(op), order&Acquire != 0, x, y); op.Fetching() {
 		*dst = old
 	}
 	return true
@@ -70,7 +75,7 @@ func (a *Atomic[T]) inPlace(dst *T, rank int, off uint64, op Op, order Order, x,
 // Get returns the element.
 func (a *Atomic[T]) Get(c *Context, rank int, off uint64, orders ...Order) (T, error) {
 	if p := a.element(rank, off, Get); p != nil && ordered(orders) {
-		return load[T](p), nil
+		return element.Load[T](p), nil
 	}
 	return a.Do(c, rank, off, Get, 0, 0, orders...)
 }
@@ -78,7 +83,7 @@ func (a *Atomic[T]) Get(c *Context, rank int, off uint64, orders ...Order) (T, e
 // Set makes the element v.
 func (a *Atomic[T]) Set(c *Context, rank int, off uint64, v T, orders ...Order) error {
 	if p := a.element(rank, off, Set); p != nil && ordered(orders) {
-		set(p, orderOf(orders), v)
+		element.Set(p, orderOf(orders)&Acquire != 0, v)
 		return nil
 	}
 	_, err := a.Do(c, rank, off, Set, v, 0, orders...)
@@ -88,7 +93,7 @@ func (a *Atomic[T]) Set(c *Context, rank int, off uint64, v T, orders ...Order) 
 // Swap makes the element v and returns what it was.
 func (a *Atomic[T]) Swap(c *Context, rank int, off uint64, v T, orders ...Order) (T, error) {
 	if p := a.element(rank, off, Swap); p != nil && ordered(orders) {
-		return swap(p, v), nil
+		return element.Swap(p, v), nil
 	}
 	return a.Do(c, rank, off, Swap, v, 0, orders...)
 }
@@ -97,7 +102,7 @@ func (a *Atomic[T]) Swap(c *Context, rank int, off uint64, v T, orders ...Order)
 // (FCAS): it has swapped if that has the bits of old.
 func (a *Atomic[T]) CompareSwap(c *Context, rank int, off uint64, old, v T, orders ...Order) (T, error) {
 	if p := a.element(rank, off, FCAS); p != nil && ordered(orders) {
-		return compareSwap(p, old, v), nil
+		return element.CompareSwap(p, old, v), nil
 	}
 	return a.Do(c, rank, off, FCAS, old, v, orders...)
 }
@@ -116,10 +121,10 @@ func (a *Atomic[T]) FetchAdd(c *Context, rank int, off uint64, v T, orders ...Or
 // sum does op, which adds x, in place if that is the way; v is its operand.
 func (a *Atomic[T]) sum(c *Context, rank int, off uint64, op Op, v, x T, orders []Order) (T, error) {
 	if p := a.element(rank, off, op); p != nil && ordered(orders) {
-		if isFloat[T]() {
-			return fetchAddFloat(p, x), nil
+		if element.IsFloat[T]() {
+			return element.FetchAddFloat(p, x), nil
 		}
-		return fetchAddInt(p, x), nil
+		return element.FetchAddInt(p, x), nil
 	}
 	return a.Do(c, rank, off, op, v, 0, orders...)
 }

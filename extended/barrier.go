@@ -31,7 +31,7 @@ type barrier struct {
 
 // makeReady prepares for the first barrier; reach is as for Init. It returns the unexpected messages.
 func (b *barrier) makeReady(reach bool) (unexpected []*unexpected) {
-	b.Init(len(b.team.members), b.team.self, reach)
+	b.Init(b.team.Size(), b.team.self, reach)
 	unexpected, b.unexpected = b.unexpected, nil
 	return unexpected
 }
@@ -55,7 +55,7 @@ func (t *Team) Notify(c *Context, id int32, flags BarrierFlags) error {
 // disseminate sends what is due. It runs where handlers run.
 func (t *Team) disseminate(c *core.Context) (did int) {
 	return t.barrier.Advance(func(to int, n engine.Notice) bool {
-		err := c.TryShort(t.members[to], handlerBarrier, uint32(t.id), uint32(t.id>>32), n.Epoch,
+		err := c.TryShort(t.members.At(to), handlerBarrier, uint32(t.id), uint32(t.id>>32), n.Epoch,
 			uint32(n.Round)<<8|uint32(n.Number), uint32(n.Name.Flags), uint32(n.Name.ID))
 		if err != nil {
 			t.later(err)
@@ -85,7 +85,7 @@ func (t *Team) onBarrier(_ *core.Token, src core.Rank, args []uint32, _ []byte) 
 		Epoch: args[2], Round: int(args[3] >> 8), Number: int(args[3] & 0xff),
 		Name: engine.Name{Flags: BarrierFlags(args[4]), ID: int32(args[5])},
 	}
-	if from := b.Sender(n); from < 0 || t.members[from] != src {
+	if from := b.Sender(n); from < 0 || t.members.At(from) != src {
 		return fmt.Errorf("message %d of round %d is not for it to send", n.Number, n.Round)
 	}
 	goOn, err := b.Arrive(n)

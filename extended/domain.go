@@ -70,7 +70,7 @@ func (d *Domain) init(c *Context, team *Team, t Type, ops Op) error {
 	*d = Domain{ep: c.ep, team: team, typ: t, shift: bits.TrailingZeros(uint(t.Size())), ops: ops, native: native == ops && !team.reach}
 	if team.reach {
 		d.windows = make([]window, team.Size())
-		for i, r := range team.members {
+		for i, r := range team.Members() {
 			d.windows[i] = windowOf(c.ep.reach.of(r), t.Size())
 		}
 		if !c.ep.debug {
@@ -100,7 +100,7 @@ func (t *Team) agreeOnDomain(c *Context, typ Type, ops Op) (native Op, err error
 	for i := range t.Size() {
 		if its := binary.LittleEndian.Uint64(says[8*i:]); its != mine {
 			return 0, c.ep.misuse("NewDomain", "member %d (rank %d) of %v asks for %v with %v, this one for %v with %v",
-				i, t.members[i], t, Type(uint32(its)), Op(its>>32), typ, ops)
+				i, t.members.At(i), t, Type(uint32(its)), Op(its>>32), typ, ops)
 		}
 	}
 	return 0, nil

@@ -1,11 +1,11 @@
 package extended
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math/bits"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/extended/element"
 )
 
 // Do does op, one of the domain's, on the element at offset off of the segment of team rank
@@ -25,7 +25,7 @@ func (d *Domain) Do(c *Context, rank int, off uint64, op Op, a, b uint64, orders
 		}
 		p = d.windows[rank].at(off)
 	}
-	old := updateBits(d.typ, p, op, order, a, b)
+	old := element.UpdateBits(core.ElementType(d.typ), p, core.AtomicOp(op), order&Acquire != 0, a, b)
 	if !op.Fetching() {
 		old = 0
 	}
@@ -39,7 +39,7 @@ func (d *Domain) fetch(c *Context, owner core.Rank, off uint64, op Op, a, b uint
 	if _, err := d.remote(c, blocking, dst, owner, off, op, a, b); err != nil {
 		return 0, err
 	}
-	return getElement(dst), nil
+	return element.Get(dst), nil
 }
 
 // DoNB initiates Do and returns its event. The result of a fetching op goes to dst, which
@@ -98,9 +98,9 @@ func categoryOf(op Op) category {
 
 // inPlace does an operation in place.
 func (d *Domain) inPlace(dst []byte, rank int, off uint64, op Op, order Order, a, b uint64) {
-	old := updateBits(d.typ, d.windows[rank].at(off), op, order, a, b)
+	old := element.UpdateBits(core.ElementType(d.typ), d.windows[rank].at(off), core.AtomicOp(op), order&Acquire != 0, a, b)
 	if op.Fetching() {
-		putElement(dst, old)
+		element.Put(dst, old)
 	}
 }
 
@@ -156,7 +156,7 @@ func (ep *Endpoint) onAtomic(t *core.Token, args []uint32, _ []byte) {
 		return
 	}
 	w := windowOf(mem, size)
-	old := updateBits(typ, w.at(0), op, Release, join(args[4], args[5]), join(args[6], args[7]))
+	old := element.UpdateBits(core.ElementType(typ), w.at(0), core.AtomicOp(op), false, join(args[4], args[5]), join(args[6], args[7]))
 	if op.Fetching() {
 		ep.reply(t, handlerFetched, args[0], uint32(old), uint32(old>>32))
 	} else {
@@ -178,23 +178,6 @@ func (ep *Endpoint) onFetched(t *core.Token, args []uint32, _ []byte) {
 		ep.malformed(t, "operation %d fetches no element", args[0])
 		return
 	}
-	putElement(o.dst, join(args[1], args[2]))
+	element.Put(o.dst, join(args[1], args[2]))
 	ep.finish(o, 1)
-}
-
-// putElement stores an element's bits, 4 or 8 bytes.
-func putElement(dst []byte, x uint64) {
-	if len(dst) == 4 {
-		binary.NativeEndian.PutUint32(dst, uint32(x))
-	} else {
-		binary.NativeEndian.PutUint64(dst, x)
-	}
-}
-
-// getElement is the inverse.
-func getElement(src []byte) uint64 {
-	if len(src) == 4 {
-		return uint64(binary.NativeEndian.Uint32(src))
-	}
-	return binary.NativeEndian.Uint64(src)
 }

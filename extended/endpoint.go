@@ -21,6 +21,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/extended/coll"
 	"github.com/aqueduct-go/aqueduct/extended/engine"
+	"github.com/aqueduct-go/aqueduct/extended/group"
 )
 
 // Handlers of this package, in the range that core keeps for it.
@@ -117,7 +118,7 @@ func Attach(job *core.Job, spec core.AttachSpec) (*Endpoint, error) {
 	c.OnAdvance(ep.advance)
 	c.OnLocate(ep.onLocate)
 	// Peers may have sent something by now, but the first poll comes after all that.
-	ep.world, err = ep.newTeam(worldID, c.Group())
+	ep.world, err = ep.newTeam(worldID, group.Ascending(c.Group()))
 	return ep, err
 }
 

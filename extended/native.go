@@ -88,7 +88,7 @@ func nativeOf(op coll.Op) (core.CollectiveOp, bool) {
 // calls in the same order; that some of them are carried out by algorithms, which know the calls by
 // number, changes nothing in the order of the others.
 func (t *Team) leavesToNative(op coll.Op, kind uint32) bool {
-	if t.ep.native.collective == 0 || t.id != worldID || len(t.members) == 1 || t.ep.debug || kind >= userKind {
+	if t.ep.native.collective == 0 || t.id != worldID || t.Size() == 1 || t.ep.debug || kind >= userKind {
 		return false
 	}
 	_, forced := t.ep.forced[op]
@@ -102,7 +102,7 @@ func (t *Team) beginNative(c *Context, k *coll.Call, dst, src []byte, says engin
 	if err != nil {
 		return 0, false, err
 	}
-	x := core.Collective{Root: t.members[k.Root], Dst: dst, Src: src, Done: &op.native}
+	x := core.Collective{Root: t.members.At(k.Root), Dst: dst, Src: src, Done: &op.native}
 	x.Op, _ = nativeOf(k.Op)
 	switch {
 	case k.Op == coll.Broadcast && t.self != k.Root:

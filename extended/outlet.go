@@ -66,7 +66,7 @@ func (o *outlet) Send(to int, p *engine.Part) bool {
 		args[n] = p.Total
 		n++
 	}
-	err := o.c.Request(t.members[to], m, args[:n]...)
+	err := o.c.Request(t.members.At(to), m, args[:n]...)
 	if err != nil {
 		t.later(err)
 	}
@@ -78,12 +78,12 @@ func (o *outlet) Engage() { o.ep.engage(o.Team) }
 
 // Fail implements engine.Outlet.
 func (o *outlet) Fail(from int, err error) {
-	o.ep.core.Fail(fmt.Errorf("extended: rank %d: collective message from rank %d: %w", o.ep.Rank(), o.members[from], err))
+	o.ep.core.Fail(fmt.Errorf("extended: rank %d: collective message from rank %d: %w", o.ep.Rank(), o.members.At(from), err))
 }
 
 // Shared implements engine.Outlet: the part of the member's segment beyond the client's.
 func (o *outlet) Shared(member int) []byte {
-	owner := o.members[member]
+	owner := o.members.At(member)
 	return o.ep.whole.of(owner)[o.ep.SegmentSize(owner):]
 }
 
@@ -102,7 +102,7 @@ func (t *Team) onColl(tok *core.Token, src core.Rank, args []uint32, data []byte
 		copy(m.Says[:], args[8:])
 		m.Total = args[12]
 	}
-	if m.From >= uint32(len(t.members)) || t.members[m.From] != src {
+	if !t.members.Is(m.From, src) {
 		return fmt.Errorf("it is not member %d of %v", m.From, t)
 	}
 	back, err := t.engine.Arrive(&m)
@@ -126,7 +126,7 @@ type creditReturn struct {
 
 // ReturnCredit implements engine.Outlet: by a request, where no reply can.
 func (o *outlet) ReturnCredit(to int, window, back uint32) {
-	o.ep.creditReturns = append(o.ep.creditReturns, creditReturn{o.members[to], o.Team, window, back})
+	o.ep.creditReturns = append(o.ep.creditReturns, creditReturn{o.members.At(to), o.Team, window, back})
 	o.ep.core.Kick()
 }
 
@@ -165,7 +165,7 @@ func (ep *Endpoint) onCollCredit(tok *core.Token, args []uint32, _ []byte) {
 		return // it was freed meanwhile
 	}
 	from := args[2]
-	if from >= uint32(len(t.members)) || t.members[from] != tok.Src() {
+	if !t.members.Is(from, tok.Src()) {
 		ep.malformed(tok, "it is not member %d of %v", from, t)
 		return
 	}

@@ -1,6 +1,12 @@
 package extended
 
-import "github.com/aqueduct-go/aqueduct/extended/coll"
+import (
+	"fmt"
+
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/extended/coll"
+	"github.com/aqueduct-go/aqueduct/extended/element"
+)
 
 // Reduction says how elements are combined. It is the same on all members.
 type Reduction struct {
@@ -24,6 +30,19 @@ func (r *Reduction) operator() (size int, combine func(dst, src []byte), kind ui
 	}
 	combine, err = combiner(r.Type, r.Op)
 	return r.Type.Size(), combine, uint32(r.Type+1)<<24 | uint32(r.Op), err
+}
+
+// combiner returns the kernel of a reduction.
+func combiner(t Type, op Op) (element.Kernel, error) {
+	switch {
+	case !t.valid():
+		return nil, fmt.Errorf("%v is no type of elements", t)
+	case !op.single() || op&reduceOps == 0:
+		return nil, fmt.Errorf("%v does not reduce; use one of %v", op, reduceOps)
+	case op&t.Ops() == 0:
+		return nil, fmt.Errorf("%v is not defined for %v", op, t)
+	}
+	return element.KernelOf(core.ElementType(t), core.AtomicOp(op)), nil
 }
 
 // userKind marks the kind of a reduction with an operator of the program's own.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/extended/engine"
+	"github.com/aqueduct-go/aqueduct/extended/group"
 )
 
 // Team is an ordered group of ranks that synchronise and communicate collectively; each
@@ -17,8 +18,7 @@ import (
 type Team struct {
 	ep      *Endpoint
 	id      uint64
-	members []core.Rank       // by team rank
-	index   map[core.Rank]int // the inverse; nil for the world
+	members group.Group
 	self    int
 	reach   bool          // every member reaches every member's segment
 	taken   engine.Extent // of shared scratch memory
@@ -54,36 +54,20 @@ func (t *Team) Size() int {
 	if t == nil {
 		return 0
 	}
-	return len(t.members)
+	return t.members.Size()
 }
 
 // Members returns the members' ranks in the job, by team rank. The slice is the team's. A
 // handler may call it.
-func (t *Team) Members() []core.Rank { return t.members }
+func (t *Team) Members() []core.Rank { return t.members.Members() }
 
 // Jobrank returns the rank in the job of team rank i, or -1 if there is none. A handler may
 // call it.
-func (t *Team) Jobrank(i int) core.Rank {
-	if uint(i) >= uint(len(t.members)) {
-		return -1
-	}
-	return t.members[i]
-}
+func (t *Team) Jobrank(i int) core.Rank { return t.members.At(i) }
 
 // RankOf returns the team rank of a rank of the job, or -1 if it is no member. A handler
 // may call it.
-func (t *Team) RankOf(job core.Rank) int {
-	if t.index == nil {
-		if i, ok := slices.BinarySearch(t.members, job); ok {
-			return i
-		}
-		return -1
-	}
-	if i, ok := t.index[job]; ok {
-		return i
-	}
-	return -1
-}
+func (t *Team) RankOf(job core.Rank) int { return t.members.RankOf(job) }
 
 // Reach reports whether every member reaches every member's segment directly.
 func (t *Team) Reach() bool { return t.reach }
@@ -93,20 +77,14 @@ func (t *Team) Endpoint() *Endpoint { return t.ep }
 
 // newTeam makes the caller's part of a team, for which messages may have come already, and
 // returns when all members have the team.
-func (c *Context) newTeam(id uint64, members []core.Rank) (*Team, error) {
+func (c *Context) newTeam(id uint64, members group.Group) (*Team, error) {
 	ep := c.ep
 	t := &Team{ep: ep, id: id, members: members, self: -1, declined: engine.Signature{2: anyBytes}}
-	if id != worldID {
-		t.index = make(map[core.Rank]int, len(members))
-		for i, r := range members {
-			t.index[r] = i
-		}
-	}
 	t.made.single = ep.single
 	t.self = t.RankOf(ep.Rank())
 	t.barrier.team, t.outlet.Team = t, t
 	t.engine.Init(engine.Config{
-		Members: len(members), Self: t.self, Part: ep.piece.coll, Debug: ep.debug, Team: t, Describe: describe,
+		Members: members.Size(), Self: t.self, Part: ep.piece.coll, Debug: ep.debug, Team: t, Describe: describe,
 	}, &t.outlet)
 	err := c.Exclusively(func() {
 		ep.teams[id] = t
@@ -135,7 +113,7 @@ func (t *Team) settle(c *Context) error {
 	offer := uint64(0)
 	if err := c.Exclusively(func() {
 		switch {
-		case !slices.ContainsFunc(t.members, func(r core.Rank) bool { return ep.reach.of(r) == nil }):
+		case !slices.ContainsFunc(t.members.Members(), func(r core.Rank) bool { return ep.reach.of(r) == nil }):
 			piece = ep.takePiece()
 			offer = now | uint64(piece.Len)
 		case ep.later && ep.core.Reaches():
@@ -192,56 +170,22 @@ func (t *Team) Split(c *Context, color, key int) (*Team, error) {
 	if err := t.use(c, "Split"); err != nil {
 		return nil, err
 	}
-	return t.split(c, color, key)
+	return t.split(c, group.Choice{Color: color, Key: key})
 }
 
-// entry is what a member says in a split.
-type entry struct {
-	color, key int64
-	serial     uint32
-	rank       int
-}
-
-const entrySize = 20
-
-func (t *Team) split(c *Context, color, key int) (*Team, error) {
-	ep := t.ep
-	mine := binary.LittleEndian.AppendUint64(nil, uint64(int64(color)))
-	mine = binary.LittleEndian.AppendUint64(mine, uint64(int64(key)))
-	var serial uint32
-	if err := c.Exclusively(func() { serial = ep.freeSerial() }); err != nil {
+func (t *Team) split(c *Context, mine group.Choice) (*Team, error) {
+	if err := c.Exclusively(func() { mine.Serial = t.ep.freeSerial() }); err != nil {
 		return nil, err
 	}
-	mine = binary.LittleEndian.AppendUint32(mine, serial)
-	table := make([]byte, entrySize*t.Size())
-	if err := t.AllGather(c, table, mine); err != nil {
+	table := make([]byte, group.ChoiceSize*t.Size())
+	if err := t.AllGather(c, table, mine.Encode()); err != nil {
 		return nil, err
 	}
-	if color < 0 {
+	if mine.Color < 0 {
 		return nil, nil
 	}
-	var chosen []entry
-	for i := range t.Size() {
-		b := table[entrySize*i:]
-		e := entry{int64(binary.LittleEndian.Uint64(b)), int64(binary.LittleEndian.Uint64(b[8:])), binary.LittleEndian.Uint32(b[16:]), i}
-		if e.color == int64(color) {
-			chosen = append(chosen, e)
-		}
-	}
-	slices.SortStableFunc(chosen, func(a, b entry) int {
-		switch {
-		case a.key < b.key:
-			return -1
-		case a.key > b.key:
-			return 1
-		}
-		return 0
-	})
-	members := make([]core.Rank, len(chosen))
-	for i, e := range chosen {
-		members[i] = t.members[e.rank]
-	}
-	return c.newTeam(uint64(members[0])<<32|uint64(chosen[0].serial), members)
+	part, serial := t.members.Split(table, mine.Color)
+	return c.newTeam(uint64(part.At(0))<<32|uint64(serial), part)
 }
 
 // freeSerial returns a serial number that no team named after this rank has.
@@ -261,25 +205,17 @@ func (t *Team) Subteam(c *Context, ranks []int) (*Team, error) {
 	if err := t.use(c, "Subteam"); err != nil {
 		return nil, err
 	}
-	key := slices.Index(ranks, t.self)
-	color := -1
-	if key >= 0 {
-		color = ranks[0]
+	mine, err := t.members.Subset(ranks, t.self)
+	if err != nil {
+		return nil, t.ep.misuse("Subteam", "%v", err)
 	}
-	for i, r := range ranks {
-		if r < 0 || r >= t.Size() || slices.Contains(ranks[:i], r) {
-			return nil, t.ep.misuse("Subteam", "the list %v names rank %d, which is outside a team of %d or named twice", ranks, r, t.Size())
-		}
-	}
-	child, err := t.split(c, color, key)
+	child, err := t.split(c, mine)
 	if err != nil || child == nil {
 		return nil, err
 	}
-	same := uint64(1)
-	for i := range max(len(ranks), child.Size()) {
-		if i >= len(ranks) || i >= child.Size() || t.members[ranks[i]] != child.members[i] {
-			same = 0
-		}
+	same := uint64(0)
+	if t.members.IsSubset(ranks, &child.members) {
+		same = 1
 	}
 	if same, err = child.least(c, same); err != nil {
 		return nil, err
@@ -348,7 +284,7 @@ func (t *Team) String() string {
 	if t.id == worldID {
 		return "world"
 	}
-	return fmt.Sprintf("team %d.%d of %d", t.id>>32, uint32(t.id), len(t.members))
+	return fmt.Sprintf("team %d.%d of %d", t.id>>32, uint32(t.id), t.members.Size())
 }
 
 // unexpected is a message for a team that this rank has not made yet.

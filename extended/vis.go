@@ -1,13 +1,11 @@
 package extended
 
 import (
-	"encoding/binary"
-
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/extended/vis"
 )
 
-// transfer is a vector, indexed or strided operation. Its shape makes pieces, which are
-// merged where they are adjacent on both sides, and then go to memory or into messages.
+// transfer is a vector, indexed or strided operation. The pieces of its shape go to memory or into messages.
 type transfer struct {
 	c    *Context
 	call string
@@ -16,17 +14,9 @@ type transfer struct {
 	near []byte    // the local buffer
 	lc   LocalCompletion
 
-	far []byte     // the remote segment, where it is reached directly
-	op  *operation // else
-
-	merged  piece // so far
-	message packing
-}
-
-// piece is n bytes at an offset of the remote segment and an offset of the local buffer.
-type piece struct {
-	far, near uint64
-	n         int
+	op      *operation  // where the remote segment is not reached directly
+	open    bool        // message is being filled; the context may send nothing else
+	message vis.Packing // a Medium
 }
 
 func (c *Context) putting(call string, dst core.Rank, src []byte, lc LocalCompletion) transfer {
@@ -38,8 +28,8 @@ func (c *Context) getting(call string, dst []byte, src core.Rank) transfer {
 }
 
 // run does the transfer in a form.
-func (t *transfer) run(f form, s *shape) (Event, error) {
-	if done, err := t.direct(s); done {
+func (t *transfer) run(f form, s vis.Shape) (Event, error) {
+	if done, err := t.direct(&s); done {
 		return 0, err
 	}
 	k, dst := putCategory, []byte(nil)
@@ -51,99 +41,123 @@ func (t *transfer) run(f form, s *shape) (Event, error) {
 		return 0, err
 	}
 	t.op = op
-	return t.c.end(op, f, t.move(s))
+	return t.c.end(op, f, t.move(&s))
 }
 
 // blocking does the whole transfer.
-func (t *transfer) blocking(s *shape) error {
+func (t *transfer) blocking(s vis.Shape) error {
 	_, err := t.run(blocking, s)
 	return err
 }
 
 // nb initiates the transfer and returns its event.
-func (t *transfer) nb(s *shape) (Event, error) { return t.run(explicit, s) }
+func (t *transfer) nb(s vis.Shape) (Event, error) { return t.run(explicit, s) }
 
 // nbi initiates the transfer as an implicit operation.
-func (t *transfer) nbi(s *shape) error {
+func (t *transfer) nbi(s vis.Shape) error {
 	_, err := t.run(implicit, s)
 	return err
 }
 
 // direct checks the transfer, and does it if it is empty or reaches the segment.
-func (t *transfer) direct(s *shape) (done bool, err error) {
+func (t *transfer) direct(s *vis.Shape) (done bool, err error) {
+	ep := t.c.ep
 	if err := t.c.Check(t.call); err != nil {
 		return true, err
 	}
-	if some, err := s.check(t); !some || err != nil {
-		return true, err
+	if !t.lc.valid() {
+		return true, ep.misuse(t.call, "%v is none of LCNow, LCDefer and LCLeaf", t.lc)
 	}
-	if t.far = t.c.ep.reach.of(t.rank); t.far == nil {
+	some, err := s.Check(vis.Sides{Rank: int(t.rank), Far: uint64(ep.SegmentSize(t.rank)), Near: uint64(len(t.near)), Get: t.get})
+	switch {
+	case err != nil:
+		return true, ep.misuse(t.call, "%v", err)
+	case !some:
+		return true, nil
+	}
+	far := ep.reach.of(t.rank)
+	switch {
+	case far == nil:
 		return false, nil
+	case t.get:
+		s.Get(t.near, far)
+	default:
+		s.Put(far, t.near)
 	}
-	return true, t.move(s)
+	return true, nil
 }
 
-// move moves all pieces.
-func (t *transfer) move(s *shape) error {
-	if err := s.walk(t); err != nil {
-		return err
-	}
-	if err := t.flush(); err != nil {
-		return err
+// move moves all pieces by messages: small ones many in one.
+func (t *transfer) move(s *vis.Shape) error {
+	w := s.Runs()
+	for r, ok := w.Next(); ok; r, ok = w.Next() {
+		for i := range r.Count {
+			if err := t.movePiece(r.At(i)); err != nil {
+				return err
+			}
+		}
 	}
 	return t.send()
 }
 
-// add moves a piece, sooner or later.
-func (t *transfer) add(far, near uint64, n int) error {
-	if r := &t.merged; far == r.far+uint64(r.n) && near == r.near+uint64(r.n) {
-		r.n += n
+func (t *transfer) movePiece(p vis.Piece) error {
+	switch {
+	case p.N > t.c.ep.packed()/2:
+		return t.alone(p)
+	case t.pack(p):
 		return nil
 	}
-	err := t.flush()
-	t.merged = piece{far, near, n}
+	err := t.begin()
+	if err == nil {
+		t.pack(p)
+	}
 	return err
 }
 
-// flush moves what was merged.
-func (t *transfer) flush() error {
-	p := t.merged
-	switch ep := t.c.ep; {
-	case p.n == 0:
-	case t.far != nil && t.get:
-		copyPiece(t.near[p.near:][:p.n], t.far[p.far:])
-	case t.far != nil:
-		copyPiece(t.far[p.far:][:p.n], t.near[p.near:])
-	case p.n > ep.packed()/2:
-		return t.alone(p)
-	case t.get:
-		return t.gather(p)
-	default:
-		return t.scatter(p)
+// packed returns the size that messages are filled to. A piece of half of it goes alone.
+func (ep *Endpoint) packed() int { return min(ep.piece.put, ep.piece.get) }
+
+// pack packs a piece of a put, or the request for one of a get; false if there is no room.
+func (t *transfer) pack(p vis.Piece) bool {
+	if t.get {
+		return t.message.Ask(p)
 	}
-	return nil
+	return t.message.Put(p, t.near)
 }
 
-// copyPiece copies len(to) bytes. The sizes of single elements are moves.
-func copyPiece(to, from []byte) {
-	switch len(to) {
-	case 8:
-		binary.NativeEndian.PutUint64(to, binary.NativeEndian.Uint64(from))
-	case 4:
-		binary.NativeEndian.PutUint32(to, binary.NativeEndian.Uint32(from))
-	default:
-		copy(to, from)
-	}
-}
-
-// alone moves a large piece as a put or get of its own.
-func (t *transfer) alone(p piece) error {
+// begin begins another message.
+func (t *transfer) begin() error {
 	if err := t.send(); err != nil {
 		return err
 	}
-	c, near := t.c, t.near[p.near:][:p.n]
+	size := t.c.ep.packed()
+	buf, err := t.c.Prepare(t.rank, core.Offer{Kind: core.Medium, Least: size, Most: size, NArgs: 1})
+	t.open, t.message = err == nil, vis.NewPacking(buf)
+	return err
+}
+
+// send sends the message that is open, if one is.
+func (t *transfer) send() error {
+	if !t.open {
+		return nil
+	}
+	n, h := t.message.Len(), handlerScatter
+	if t.get {
+		h = handlerGather
+	}
+	t.open, t.message = false, vis.Packing{}
+	t.op.pending.Add(1)
+	return t.c.Commit(h, n, t.op.number)
+}
+
+// alone moves a large piece as a put or get of its own.
+func (t *transfer) alone(p vis.Piece) error {
+	if err := t.send(); err != nil {
+		return err
+	}
+	c, near := t.c, t.near[p.Near:][:p.N]
 	if !t.get {
-		return c.sendPut(t.op, t.rank, p.far, near, t.lc)
+		return c.sendPut(t.op, t.rank, p.Far, near, t.lc)
 	}
 	op, err := c.begin(t.call)
 	if err != nil {
@@ -155,7 +169,7 @@ func (t *transfer) alone(p piece) error {
 	}
 	op.group.pending.Add(1)
 	op.dst = near
-	if err := c.sendGet(op, near, t.rank, p.far); err != nil {
+	if err := c.sendGet(op, near, t.rank, p.Far); err != nil {
 		return err
 	}
 	c.ep.finish(op, 1)

@@ -46,10 +46,10 @@ func (b *barrier) Awaits() (string, core.Need) {
 
 // inSurvey returns the members as core.Need has them.
 func (t *Team) inSurvey() []core.Rank {
-	if len(t.members) == t.ep.Size() {
+	if t.Size() == t.ep.Size() {
 		return nil
 	}
-	return t.members
+	return t.Members()
 }
 
 // describe names a collective call by its signature.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc64"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -321,6 +322,28 @@ func TestFewMessages(t *testing.T) {
 		}
 		if rounds > x.rounds || sends > x.sends {
 			t.Errorf("%v of %d %s: %d rounds, %d sends; want at most %d and %d", x.op, x.n, x.forced, rounds, sends, x.rounds, x.sends)
+		}
+	}
+}
+
+// TestCallEqual changes each field of a call.
+func TestCallEqual(t *testing.T) {
+	var a coll.Call
+	for i := range reflect.TypeOf(a).NumField() {
+		b := a
+		if !a.Equal(&b) {
+			t.Fatal("a call differs from itself")
+		}
+		switch f := reflect.ValueOf(&b).Elem().Field(i); f.Kind() {
+		case reflect.Bool:
+			f.SetBool(true)
+		case reflect.Int:
+			f.SetInt(1)
+		default:
+			f.SetUint(1)
+		}
+		if a.Equal(&b) {
+			t.Errorf("%+v is equal to %+v", a, b)
 		}
 	}
 }

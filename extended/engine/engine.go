@@ -58,7 +58,8 @@ type Engine struct {
 	retry bool    // one of those held may go on now
 	full  bool    // there was no room for a message in this round
 
-	unexpected map[uint32]*unexpected // parts of calls that this rank has not begun, by call
+	soon       *unexpected            // parts of the next call to be begun
+	unexpected map[uint32]*unexpected // and of those after it, by call
 	unused     *unexpected
 	free       *call
 	credits    credits
@@ -78,6 +79,7 @@ func (s *Engine) Init(c Config, out Outlet) {
 		s.said = make([]Signature, 1<<8)
 	}
 	s.credits.Init(c.Members)
+	s.part.From = uint32(c.Self)
 }
 
 // Share gives the engine n bytes of shared scratch memory, of which this member's lie at off. All members call it
@@ -97,13 +99,12 @@ func (s *Engine) at(seq uint32) *call {
 
 // call is one collective call of this rank.
 type call struct {
-	seq      uint32
-	plan     *Plan
-	op       Op
-	src, dst []byte
-	tmp      []byte
-	combine  func(dst, src []byte)
-	says     Signature
+	seq     uint32
+	plan    *Plan
+	op      Op
+	private [coll.Shm][]byte // source, destination and scratch memory, by coll.Buf
+	combine func(dst, src []byte)
+	says    Signature
 
 	step    int      // the next step
 	sent    int      // bytes of it that have been sent
@@ -128,13 +129,14 @@ func (s *Engine) Begin(p *Plan, op Op, dst, src []byte, combine func(dst, src []
 	} else {
 		s.free, x.next = x.next, nil
 	}
-	x.seq, x.plan, x.op, x.dst, x.src, x.combine, x.says = s.next, p, op, dst, src, combine, says
+	x.seq, x.plan, x.op, x.combine, x.says = s.next, p, op, combine, says
+	x.private[coll.Src], x.private[coll.Dst] = src, dst
 	x.step, x.sent = 0, 0
 	x.left = append(x.left[:0], p.left...)
-	if n := p.Tmp; n > cap(x.tmp) {
-		x.tmp = make([]byte, n)
+	if n, tmp := p.Tmp, &x.private[coll.Tmp]; n > cap(*tmp) {
+		*tmp = make([]byte, n)
 	} else {
-		x.tmp = x.tmp[:n]
+		*tmp = (*tmp)[:n]
 	}
 	if p.shm > 0 && len(x.base) == 0 {
 		x.base = make([]uint32, s.Members)
@@ -232,9 +234,9 @@ func (s *Engine) run(x *call) (did int) {
 				return did
 			}
 		case coll.Copy:
-			copy(s.memory(x, step.To), s.memory(x, step.From))
+			copy(s.memory(x, &step.To), s.memory(x, &step.From))
 		case coll.Combine:
-			x.combine(s.memory(x, step.To), s.memory(x, step.From))
+			x.combine(s.memory(x, &step.To), s.memory(x, &step.From))
 		}
 		did++
 	}
@@ -270,25 +272,26 @@ func (s *Engine) end(x *call) {
 		s.again()
 	}
 	op := x.op
-	x.plan, x.op, x.dst, x.src, x.combine = nil, nil, nil, nil, nil
+	x.plan, x.op, x.combine = nil, nil, nil
+	x.private[coll.Src], x.private[coll.Dst] = nil, nil
 	x.scratch = Extent{}
-	if cap(x.tmp) > keepTmp {
-		x.tmp = nil
+	if cap(x.private[coll.Tmp]) > keepTmp {
+		x.private[coll.Tmp] = nil
 	}
 	x.next, s.free = s.free, x
 	op.Over()
 }
 
 // memory returns a span of a call's buffers.
-func (s *Engine) memory(x *call, span coll.Span) []byte {
-	switch span.Buf {
-	case coll.Src:
-		return x.src[span.Off:][:span.Len]
-	case coll.Dst:
-		return x.dst[span.Off:][:span.Len]
-	case coll.Tmp:
-		return x.tmp[span.Off:][:span.Len]
+func (s *Engine) memory(x *call, span *coll.Span) []byte {
+	if span.Buf == coll.Shm {
+		return s.shared(x, span)
 	}
+	return x.private[span.Buf][span.Off : span.Off+span.Len]
+}
+
+// shared returns a span of shared scratch memory.
+func (s *Engine) shared(x *call, span *coll.Span) []byte {
 	base := x.base[span.Rank]
 	if span.Rank == s.Self {
 		base = s.sharedAt(x)
@@ -301,17 +304,15 @@ func (s *Engine) sharedAt(x *call) uint32 { return uint32(s.base + x.scratch.Off
 
 // send sends what is left of a step's message; it reports whether all has gone.
 func (s *Engine) send(x *call, step *coll.Step) bool {
-	data := s.memory(x, step.From)
+	data := s.memory(x, &step.From)
 	credit := s.credits.At(step.Peer)
 	window := newerCalls
 	if x.seq == s.first {
 		window = oldestCall
 	}
 	p := &s.part
-	*p = Part{
-		Call: x.seq, From: uint32(s.Self), Number: uint32(step.Number), Shared: s.sharedAt(x), Window: uint32(window),
-		Total: uint32(len(data)), Says: x.says,
-	}
+	p.Call, p.Number, p.Shared, p.Window = x.seq, uint32(step.Number), s.sharedAt(x), uint32(window)
+	p.Total, p.Says = uint32(len(data)), x.says
 	for {
 		if credit.used[window] >= creditWindow {
 			return false // until credit comes back
@@ -403,6 +404,10 @@ func (s *Engine) keep(m *Part) error {
 	e.Part = *m
 	e.buf = append(e.buf[:0], m.Data...)
 	e.Data = e.buf
+	if m.Call == s.next {
+		e.next, s.soon = s.soon, e
+		return nil
+	}
 	if s.unexpected == nil {
 		s.unexpected = make(map[uint32]*unexpected)
 	}
@@ -411,16 +416,14 @@ func (s *Engine) keep(m *Part) error {
 	return nil
 }
 
-// replay delivers the messages of a call that came before it was begun.
+// replay delivers the messages of the newest call that came before it was begun.
 func (s *Engine) replay(x *call) {
-	if len(s.unexpected) == 0 {
-		return
+	e := s.soon
+	s.soon = nil
+	if len(s.unexpected) > 0 {
+		s.soon = s.unexpected[s.next]
+		delete(s.unexpected, s.next)
 	}
-	e := s.unexpected[x.seq]
-	if e == nil {
-		return
-	}
-	delete(s.unexpected, x.seq)
 	for e != nil {
 		s.credits.unkeep(int(e.From), e.Window, len(e.Data))
 		if back := s.credits.find(int(e.From), e.Window, len(e.Data)); back > 0 {
@@ -465,7 +468,7 @@ func (s *Engine) deliver(x *call, m *Part) error {
 		}
 		x.base[m.From] = m.Shared
 	}
-	copy(s.memory(x, r.To)[m.Off:], m.Data)
+	copy(s.memory(x, &r.To)[m.Off:], m.Data)
 	if x.left[i] -= n; x.left[i] == 0 {
 		s.arrived(x, i)
 	}

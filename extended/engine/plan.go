@@ -44,10 +44,17 @@ func newPlan(s *coll.Schedule) *Plan {
 
 // find returns the index of message number n from a member, -1 if there is none.
 func (p *Plan) find(member int, n uint32) int {
-	if k, ok := slices.BinarySearch(p.names, nameOf(member, n)); ok {
-		return int(p.order[k])
+	name := nameOf(member, n)
+	k, ok := 0, false
+	if len(p.names) == 1 { // as between two members, which wait for little else
+		ok = p.names[0] == name
+	} else {
+		k, ok = slices.BinarySearch(p.names, name)
 	}
-	return -1
+	if !ok {
+		return -1
+	}
+	return int(p.order[k])
 }
 
 // weight is about how many words the plan takes.
@@ -71,7 +78,7 @@ const plansWeight = 1 << 20
 func (s *Engine) Plan(k coll.Call, forced coll.Forced) (*Plan, error) {
 	k.N, k.Self, k.Reach, k.ShmLimit = s.Members, s.Self, s.space.Size > 0, s.space.Size/2
 	c := &s.plans
-	if c.newest != nil && c.last == k {
+	if c.newest != nil && c.last.Equal(&k) {
 		return c.newest, nil
 	}
 	p := c.byCall[k]

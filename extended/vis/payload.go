@@ -1,4 +1,4 @@
-package extended
+package vis
 
 import (
 	"encoding/binary"
@@ -24,7 +24,49 @@ const (
 	gatherHeader = binary.MaxVarintLen64 + pieceHeader // at most, of a request to gather a piece
 )
 
+// LeastMessage is the size of the smallest message that half of it fits into as one piece.
+const LeastMessage = 2 * gatherHeader
+
 var errCutShort = errors.New("the payload is cut short")
+
+// Packing is a message that is being filled with pieces: data to scatter or a request to gather, not both. The zero
+// Packing has no room.
+type Packing struct {
+	buf       []byte
+	used      int
+	answer    int    // bytes of the answer to a request to gather
+	far, near uint64 // where the last piece ended
+}
+
+// NewPacking returns an empty message in buf. If it becomes a request to gather, the answer has no more bytes than
+// buf. An empty message of at least LeastMessage bytes has room for a piece of half of them.
+func NewPacking(buf []byte) Packing { return Packing{buf: buf} }
+
+// Len returns the bytes of the message.
+func (m *Packing) Len() int { return m.used }
+
+// Put packs a piece and its bytes, which are those of the near side; false if there is no room.
+func (m *Packing) Put(p Piece, near []byte) bool {
+	if len(m.buf)-m.used < pieceHeader+p.N {
+		return false
+	}
+	m.used += putPieceHeader(m.buf[m.used:], p.Far-m.far, p.N)
+	m.used += copy(m.buf[m.used:], near[p.Near:][:p.N])
+	m.far = p.Far + uint64(p.N)
+	return true
+}
+
+// Ask packs the request for a piece; false if there is no room, here or in the answer.
+func (m *Packing) Ask(p Piece) bool {
+	if len(m.buf)-m.used < gatherHeader || len(m.buf)-m.answer < pieceHeader+p.N {
+		return false
+	}
+	m.used += binary.PutVarint(m.buf[m.used:], int64(p.Far-m.far))
+	k := putPieceHeader(m.buf[m.used:], p.Near-m.near, p.N)
+	m.used, m.answer = m.used+k, m.answer+k+p.N
+	m.far, m.near = p.Far+uint64(p.N), p.Near+uint64(p.N)
+	return true
+}
 
 // putPieceHeader writes the header of n bytes whose offset is gap behind the last piece. b
 // has room for it.
@@ -46,8 +88,9 @@ func pieceHeaderOf(b []byte) (gap, n uint64, size int) {
 	return uint64(g), n, k + l
 }
 
-// scatter copies the pieces of data from outside to where they belong in to.
-func scatter(to, data []byte) error {
+// Scatter copies the pieces of data from outside to where they belong in to. An error says what is wrong with the
+// data, of which a part may have been copied.
+func Scatter(to, data []byte) error {
 	var end uint64
 	for len(data) > 0 {
 		gap, n, k := pieceHeaderOf(data)
@@ -64,10 +107,13 @@ func scatter(to, data []byte) error {
 	return nil
 }
 
-// gather carries out a request from outside to gather of from. It returns the size of the
-// answer, which it writes to out unless that is nil.
-func gather(out, from, request []byte) (size int, err error) {
+// Gather carries out a request from outside to gather of from. It returns the size of the
+// answer, which it writes to out unless that is nil. An empty request is an error.
+func Gather(out, from, request []byte) (size int, err error) {
 	var end uint64
+	if len(request) == 0 {
+		return 0, errCutShort
+	}
 	for len(request) > 0 {
 		gap, k := binary.Varint(request)
 		if k <= 0 {

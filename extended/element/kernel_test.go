@@ -1,4 +1,4 @@
-package extended
+package element
 
 import (
 	"bytes"
@@ -8,15 +8,26 @@ import (
 	"math/rand/v2"
 	"testing"
 	"unsafe"
+
+	"github.com/aqueduct-go/aqueduct/core"
 )
 
-// reduceTypes are all types by name.
-var reduceTypes = []Type{Int32, Uint32, Int64, Uint64, Float32, Float64}
+const (
+	Int32, Uint32, Int64     = core.ElementInt32, core.ElementUint32, core.ElementInt64
+	Uint64, Float32, Float64 = core.ElementUint64, core.ElementFloat32, core.ElementFloat64
+	And, Or, Xor, Add        = core.AtomicAnd, core.AtomicOr, core.AtomicXor, core.AtomicAdd
+	Mult, Min, Max           = core.AtomicMult, core.AtomicMin, core.AtomicMax
+)
+
+var (
+	typeNames = map[core.ElementType]string{Int32: "Int32", Uint32: "Uint32", Int64: "Int64", Uint64: "Uint64", Float32: "Float32", Float64: "Float64"}
+	opNames   = map[core.AtomicOp]string{And: "And", Or: "Or", Xor: "Xor", Add: "Add", Mult: "Mult", Min: "Min", Max: "Max"}
+)
 
 // elementAt returns bytes [i*size, (i+1)*size) as an element, exactly.
-func elementAt(t Type, b []byte, i int) *big.Float {
+func elementAt(t core.ElementType, b []byte, i int) *big.Float {
 	b = bytes.Clone(b[i*t.Size():][:t.Size()])
-	x := getElement(b)
+	x := Get(b)
 	f := new(big.Float).SetPrec(200)
 	switch t {
 	case Int32:
@@ -32,7 +43,7 @@ func elementAt(t Type, b []byte, i int) *big.Float {
 }
 
 // wrap returns the bits of the element that x becomes: rounded, or modulo the range.
-func wrap(t Type, x *big.Float) uint64 {
+func wrap(t core.ElementType, x *big.Float) uint64 {
 	switch t {
 	case Float32:
 		f, _ := x.Float32()
@@ -47,16 +58,16 @@ func wrap(t Type, x *big.Float) uint64 {
 }
 
 // oracle does x op a by big numbers and on bits.
-func oracle(t Type, op Op, xb, ab []byte) uint64 {
+func oracle(t core.ElementType, op core.AtomicOp, xb, ab []byte) uint64 {
 	x, a := elementAt(t, xb, 0), elementAt(t, ab, 0)
 	f := new(big.Float).SetPrec(200)
 	switch op {
 	case And:
-		return getElement(xb) & getElement(ab)
+		return Get(xb) & Get(ab)
 	case Or:
-		return getElement(xb) | getElement(ab)
+		return Get(xb) | Get(ab)
 	case Xor:
-		return getElement(xb) ^ getElement(ab)
+		return Get(xb) ^ Get(ab)
 	case Add:
 		return wrap(t, f.Add(x, a))
 	case Mult:
@@ -69,7 +80,7 @@ func oracle(t Type, op Op, xb, ab []byte) uint64 {
 }
 
 // randomElements fills b with elements, floats of moderate size and finite.
-func randomElements(t Type, r *rand.Rand, b []byte) {
+func randomElements(t core.ElementType, r *rand.Rand, b []byte) {
 	for i := 0; i+t.Size() <= len(b); i += t.Size() {
 		x := r.Uint64()
 		switch {
@@ -80,22 +91,19 @@ func randomElements(t Type, r *rand.Rand, b []byte) {
 		case x%3 == 0:
 			x %= 16
 		}
-		putElement(b[i:][:t.Size()], x)
+		Put(b[i:][:t.Size()], x)
 	}
 }
 
 func TestKernels(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for _, typ := range reduceTypes {
-		for op := And; op <= CAS; op <<= 1 {
-			f, err := combiner(typ, op)
-			if defined := op&reduceOps&typ.Ops() != 0; defined != (err == nil) {
-				t.Errorf("%v of %v: error %v", op, typ, err)
+	for typ, name := range typeNames {
+		for op, opName := range opNames {
+			if (typ == Float32 || typ == Float64) && op <= Xor {
+				continue // which they have not
 			}
-			if err != nil {
-				continue
-			}
-			t.Run(fmt.Sprint(typ, op), func(t *testing.T) {
+			f := KernelOf(typ, op)
+			t.Run(name+opName, func(t *testing.T) {
 				for _, n := range []int{0, 1, 2, 3, 4, 5, 7, 8, 127, 128, 129, 300} {
 					for _, shift := range [][2]int{{0, 0}, {1, 0}, {0, 3}, {4, 4}, {5, 2}} {
 						testKernel(t, r, typ, op, f, n, shift[0], shift[1])
@@ -107,7 +115,7 @@ func TestKernels(t *testing.T) {
 }
 
 // testKernel compares one call with the oracle, with dst and src shifted from alignment.
-func testKernel(t *testing.T, r *rand.Rand, typ Type, op Op, f kernel, n, atDst, atSrc int) {
+func testKernel(t *testing.T, r *rand.Rand, typ core.ElementType, op core.AtomicOp, f Kernel, n, atDst, atSrc int) {
 	size := typ.Size()
 	all, src := make([]byte, n*size+16), make([]byte, n*size+8)[atSrc:][:n*size]
 	dst := all[atDst:][:n*size]
@@ -118,22 +126,11 @@ func testKernel(t *testing.T, r *rand.Rand, typ Type, op Op, f kernel, n, atDst,
 	randomElements(typ, r, src)
 	want, before := bytes.Clone(all), bytes.Clone(src)
 	for i := range n {
-		putElement(want[atDst+i*size:][:size], oracle(typ, op, dst[i*size:][:size], src[i*size:][:size]))
+		Put(want[atDst+i*size:][:size], oracle(typ, op, dst[i*size:][:size], src[i*size:][:size]))
 	}
 	f(dst, src)
 	if !bytes.Equal(all, want) || !bytes.Equal(src, before) {
 		t.Fatalf("%d elements at %d and %d: % x, want % x, or the source changed", n, atDst, atSrc, all, want)
-	}
-}
-
-func TestCombinerRefuses(t *testing.T) {
-	for _, x := range []struct {
-		t  Type
-		op Op
-	}{{0, Add}, {Int32 | Int64, Add}, {1 << 6, Add}, {Int32, 0}, {Int32, Add | Mult}, {Int32, FAdd}, {Int32, Get}, {Float64, And}, {Float32, Xor}, {Uint64, 1 << 31}} {
-		if _, err := combiner(x.t, x.op); err == nil {
-			t.Errorf("%v of %v was accepted", x.op, x.t)
-		}
 	}
 }
 
@@ -144,18 +141,15 @@ func TestMinMaxNaN(t *testing.T) {
 		{1, nan, nan, nan}, {nan, 1, nan, nan}, {nan, math.Inf(-1), nan, nan},
 		{zero, 0, zero, 0}, {0, zero, zero, 0}, {math.Inf(1), 3, 3, math.Inf(1)},
 	} {
-		for op, want := range map[Op]float64{Min: x.min, Max: x.max} {
-			f, err := combiner(Float64, op)
-			if err != nil {
-				t.Fatal(err)
-			}
+		for op, want := range map[core.AtomicOp]float64{Min: x.min, Max: x.max} {
+			f := KernelOf(Float64, op)
 			d, s := []float64{x.a}, []float64{x.b}
-			f(bytesOf(d), bytesOf(s))
+			f(Bytes(d), Bytes(s))
 			atomically := x.a
-			update(unsafe.Pointer(&atomically), op, Acquire|Release, x.b, 0)
+			Update(unsafe.Pointer(&atomically), op, true, x.b, 0)
 			for _, got := range []float64{d[0], atomically} {
 				if got != want && !(math.IsNaN(got) && math.IsNaN(want)) || math.Signbit(got) != math.Signbit(want) && !math.IsNaN(want) {
-					t.Errorf("%v of %v and %v is %v, want %v", op, x.a, x.b, got, want)
+					t.Errorf("%v of %v and %v is %v, want %v", opNames[op], x.a, x.b, got, want)
 				}
 			}
 		}
@@ -164,13 +158,13 @@ func TestMinMaxNaN(t *testing.T) {
 
 func TestKernelAllocations(t *testing.T) {
 	dst, src := make([]byte, 8001), make([]byte, 8001)
-	for _, typ := range reduceTypes {
+	for typ, name := range typeNames {
 		if n := testing.AllocsPerRun(20, func() {
-			f, _ := combiner(typ, Min)
+			f := KernelOf(typ, Min)
 			f(dst[:8000], src[:8000])
 			f(dst[1:], src[:8000])
 		}); n > 0 {
-			t.Errorf("%v: %v allocations", typ, n)
+			t.Errorf("%v: %v allocations", name, n)
 		}
 	}
 }
@@ -186,21 +180,18 @@ func BenchmarkKernel(b *testing.B) {
 			}
 		})
 		for _, x := range []struct {
-			t  Type
-			op Op
+			t  core.ElementType
+			op core.AtomicOp
 		}{{Float64, Add}, {Int64, Add}, {Float32, Add}, {Int32, Add}, {Float64, Mult}, {Float64, Min}, {Int64, Max}, {Int64, Xor}} {
-			f, err := combiner(x.t, x.op)
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.Run(fmt.Sprintf("%v%v/%dKiB", x.op, x.t, size>>10), func(b *testing.B) {
+			f := KernelOf(x.t, x.op)
+			b.Run(fmt.Sprintf("%v%v/%dKiB", opNames[x.op], typeNames[x.t], size>>10), func(b *testing.B) {
 				b.SetBytes(int64(size))
 				for b.Loop() {
 					f(dst[:size], src)
 				}
 			})
 		}
-		f, _ := combiner(Float64, Add)
+		f := KernelOf(Float64, Add)
 		b.Run(fmt.Sprintf("AddFloat64Unaligned/%dKiB", size>>10), func(b *testing.B) {
 			b.SetBytes(int64(size))
 			for b.Loop() {
