@@ -24,10 +24,11 @@ type Target interface {
 // A loop with its targets belongs to one logical thread; different loops share nothing and may
 // run in parallel.
 type Loop struct {
-	now   Time
-	queue Queue[event]
-	fired uint64 // events and wake-ups that have happened
-	live  bool   // the clock is the host's, and may have passed a time meanwhile
+	now    Time
+	queue  Queue[event]
+	timers timerSlots
+	fired  uint64 // events and wake-ups that have happened
+	live   bool   // the clock is the host's, and may have passed a time meanwhile
 
 	seed    uint64
 	trace   *trace           // nil: none
@@ -147,11 +148,24 @@ func (l *Loop) take(slot uint32) event {
 func (l *Loop) fireUntil(t Time) int {
 	before := l.fired
 	for q := &l.queue.entries; q.n > 0 && !l.over; {
-		e, due := q.popUntil(t)
-		if !due {
-			break
+		var e entry
+		if q.head < len(q.run) && len(q.near) == 0 { // mostly, and without a call
+			if e = q.run[q.head]; e.at > t {
+				break
+			}
+			q.head++
+			q.n--
+		} else {
+			due := false
+			if e, due = q.popUntil(t); !due {
+				break
+			}
 		}
-		l.fire(e)
+		if e.slot&timerEntry != 0 {
+			l.expire(e)
+		} else {
+			l.fire(e)
+		}
 	}
 	return int(l.fired - before)
 }

@@ -55,12 +55,12 @@ func (k *Kernel) foresee() {
 	run := q.run[q.head:]
 	if len(run) > slotsAhead {
 		if e := &run[slotsAhead]; e.key&wakeup == 0 {
-			cpu.Prefetch(unsafe.Pointer(&k.queue.values[e.slot&^timerEntry]))
+			cpu.Prefetch(k.valueOf(e))
 		} else {
 			cpu.Prefetch(unsafe.Pointer(&k.trails[e.key&^wakeup]))
 		}
 		if e := &run[targetsAhead]; e.key&wakeup == 0 {
-			cpu.PrefetchLines(targetOf(&k.queue.values[e.slot&^timerEntry]), targetLines)
+			cpu.PrefetchLines(k.targetOf(e), targetLines)
 		}
 	}
 	if len(run) > 0 && run[0].key&wakeup != 0 {
@@ -71,5 +71,19 @@ func (k *Kernel) foresee() {
 	}
 }
 
-// targetOf returns where an event's target is: the second word of the interface.
-func targetOf(ev *event) uintptr { return (*[2]uintptr)(unsafe.Pointer(&ev.to))[1] }
+// valueOf returns where it is written what an event's entry stands for.
+func (l *Loop) valueOf(e *entry) unsafe.Pointer {
+	if e.slot&timerEntry != 0 {
+		return unsafe.Pointer(&l.timers.timers[e.slot&^timerEntry])
+	}
+	return unsafe.Pointer(&l.queue.values[e.slot])
+}
+
+// targetOf returns where an event's target is, the second word of the interface, or its timer.
+func (l *Loop) targetOf(e *entry) uintptr {
+	v := l.valueOf(e)
+	if e.slot&timerEntry != 0 {
+		return *(*uintptr)(v)
+	}
+	return (*[2]uintptr)(v)[1]
+}

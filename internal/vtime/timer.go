@@ -8,19 +8,33 @@ package vtime
 // Reset and Stop take effect when they are called. A proc that is ahead of the
 // kernel calls Sync before, or it would stop what should already have happened.
 type Timer struct {
-	loop *Loop
+	loop   *Loop
+	due    instant // when it is to fire, and in which order among events of that time
+	next   instant // of the entry that is queued for it; not after due
+	set    bool    // it is to fire, as due says
+	queued bool    // an entry of the queue stands for it: next
+
 	to   Target
 	a, b uint64
+}
 
-	set    bool  // it is to fire, as due says
-	queued bool  // an entry of the queue stands for it: next
-	due    entry // when, and in which order among events of that time
-	next   entry // not after due
+// instant is what two entries are ordered by. No two entries have one key.
+type instant struct {
+	at  Time
+	key uint64
 }
 
 // NewTimer returns a timer that will call to.Fire(a, b), not set yet.
 func (l *Loop) NewTimer(to Target, a, b uint64) *Timer {
-	return &Timer{loop: l, to: to, a: a, b: b}
+	t := new(Timer)
+	t.Init(l, to, a, b)
+	return t
+}
+
+// Init makes a timer of l that will call to.Fire(a, b), not set yet: for a timer that is a field of what it calls, and
+// so beside it in memory. It is called once, and the timer is not moved any more.
+func (t *Timer) Init(l *Loop, to Target, a, b uint64) {
+	t.loop, t.to, t.a, t.b = l, to, a, b
 }
 
 // Reset sets t to fire at the given time, instead of when it was set for. A time that has passed is
@@ -30,10 +44,10 @@ func (t *Timer) Reset(at Time) {
 	if at < t.loop.now {
 		at = t.loop.late("timer", t.to, at)
 	}
-	t.set, t.due = true, entry{at: at, key: t.loop.queue.next()}
+	t.set, t.due = true, instant{at, t.loop.queue.next()}
 	// Most timers are moved away again and again. The entry that is queued then
 	// stays where it is, and is moved when it comes to the front.
-	if !t.queued || t.due.before(&t.next) != 0 {
+	if !t.queued || at < t.next.at { // a new key is greater than any other
 		t.push()
 	}
 }
@@ -51,15 +65,38 @@ func (t *Timer) Set() (at Time, ok bool) { return t.due.at, t.set }
 // push queues an entry for when t is due. One that is queued for later stays
 // behind, and is recognised when it comes by not being t.next.
 func (t *Timer) push() {
-	q := &t.loop.queue
-	slot := q.slot()
-	q.values[slot].to = expiry{t}
-	t.due.slot = timerEntry | slot
+	l := t.loop
 	t.queued, t.next = true, t.due
-	q.entries.push(t.due)
+	l.queue.entries.push(entry{at: t.due.at, key: t.due.key, slot: timerEntry | l.timers.put(t)})
 }
 
-// expiry is what the queue has of a timer. It is a Target so that it fits an event.
+// timerSlots is what the slots of entries of timers refer to: less memory than what those of events need.
+type timerSlots struct {
+	timers []*Timer
+	free   []uint32
+}
+
+func (s *timerSlots) put(t *Timer) (slot uint32) {
+	last := len(s.free) - 1
+	if last < 0 {
+		s.timers = append(s.timers, t)
+		return uint32(len(s.timers) - 1)
+	}
+	slot = s.free[last]
+	s.free = s.free[:last]
+	s.timers[slot] = t
+	return slot
+}
+
+// take empties a slot.
+func (s *timerSlots) take(slot uint32) *Timer {
+	t := s.timers[slot]
+	s.timers[slot] = nil
+	s.free = append(s.free, slot)
+	return t
+}
+
+// expiry is what a trace has of a timer.
 type expiry struct{ *Timer }
 
 // Fire lets the timer's target act.
@@ -72,18 +109,14 @@ const timerEntry = 1 << 31
 // the queue. One that was left behind by a Reset to an earlier time is void, and so is one of a timer that
 // was stopped. For a timer that was moved away another entry is queued.
 func (l *Loop) expire(e entry) {
-	slot := e.slot &^ timerEntry
-	ev := &l.queue.values[slot]
-	t := ev.to.(expiry).Timer
-	ev.to = nil
-	l.queue.free = append(l.queue.free, slot)
-	if t.queued && t.next == e {
+	t := l.timers.take(e.slot &^ timerEntry)
+	if t.queued && t.next.key == e.key {
 		t.queued = false
 	}
 	if !t.set || t.queued {
 		return
 	}
-	if t.due.key != e.key { // no two entries have one key
+	if t.due.key != e.key {
 		t.push()
 		return
 	}

@@ -8,36 +8,38 @@ import (
 
 // channel is a cable in one direction, with its sender and with the slack buffer at its end.
 type channel struct {
-	pump                // the sender
-	index    int        // 2*link + direction
-	ends     [2]End     // where it begins and ends
-	kinds    [2]Kind    // of the ports there
-	delay    vtime.Time // of a byte along the cable
-	rate     machine.Rate
-	period   vtime.Time // of a byte, at that rate
-	failures int        // of the link itself, that have not been repaired
-	dead     int        // those, and those of the switches at its ends
+	pump // the sender
 
-	// Where the channel begins at a switch: inputs whose packets wait for it, and who had it last.
-	queue uint32
-	last  int
+	// Where the channel ends: packets in the slack buffer or on their way there, one after the other.
+	first, final *worm
+	reader       *pump       // who drains the buffer; nil: nobody
+	drained      int64       // bytes that have left it, when nobody drains it
+	since        vtime.Time  // when the first packet became it
+	next         vtime.Time  // when the buffer sends its next signal, as far as is known
+	due          vtime.Time  // when the first of signals has come
+	delay        vtime.Time  // of a byte along the cable
+	round        vtime.Time  // from when a signal is sent until it has come
+	period       vtime.Time  // of a byte, at the link's rate
+	stopping     bool        // the last signal that the buffer has sent was STOP
+	kinds        [2]Kind     // of the ports at the channel's ends
+	port         *Port       // of the host at the end; nil: a switch
+	input        int         // the port of the switch
+	outputs      []*channel  // of the switch, by port; nil without a cable
+	head         vtime.Timer // the switch or the host sees the first packet, or the time limit has come
 
-	// Where it ends: packets in the slack buffer or on their way there.
-	worms   fifo.Queue[*worm]
-	drained int64        // bytes that have left the buffer, when nobody drains it
-	reader  *pump        // who drains it; nil: nobody
-	sink    *pump        // what absorbs packets, or takes them in
-	head    *vtime.Timer // the switch or the host sees the first packet, or the time limit has come
-	since   vtime.Time   // when the first packet became it
-	port    *Port        // of the host at the end; nil: a switch
+	// Where it begins at a switch: inputs whose packets wait for it, who had it last, and all inputs, by port.
+	queue  uint32
+	last   int
+	inputs []*channel
 
-	// STOP and GO.
-	stopping bool       // the last that the buffer has sent
-	next     vtime.Time // when it sends the other, as far as is known
-	nextSet  bool
 	signals  fifo.Queue[signal]
-
-	stats Traffic
+	stats    Traffic
+	sink     *pump  // what absorbs packets, or takes them in
+	ends     [2]End // where it begins and ends
+	rate     machine.Rate
+	index    int // 2*link + direction
+	failures int // of the link itself, that have not been repaired
+	dead     int // those, and those of the switches at its ends
 }
 
 // signal is a STOP or a GO under way.
@@ -56,47 +58,59 @@ func (c *channel) drainedAt(t vtime.Time) int64 {
 
 // settle notes the signals that the buffer has sent until now.
 func (c *channel) settle(now vtime.Time) {
-	if c.nextSet && c.next <= now {
+	if c.next <= now {
 		c.note(now)
 	}
 }
 
+// note is settle of signals that there are.
 func (c *channel) note(now vtime.Time) {
-	for c.nextSet && c.next <= now {
+	for c.next <= now {
 		c.stopping = !c.stopping
 		if c.stopping {
 			c.stats.Stops++
 		}
-		c.signals.Push(signal{c.next + c.delay + c.period, c.stopping})
-		c.next, c.nextSet = c.crossing(c.next)
+		at := c.next + c.round
+		c.signals.Push(signal{at, c.stopping})
+		c.due = min(c.due, at)
+		c.next = c.crossing(c.next)
 	}
 }
 
 // foresee works out when the buffer sends its next signal.
 func (c *channel) foresee(now vtime.Time) {
-	next, set := c.crossing(now)
-	if next == c.next && set == c.nextSet {
+	before := c.next
+	c.next = c.crossing(now)
+	if c.next == before || !c.busy || c.due < never {
 		return
 	}
-	c.next, c.nextSet = next, set
-	if c.busy && c.signals.Len() == 0 {
-		c.arm(now)
+	if c.out.next == c.end && min(before, c.next)+c.round >= c.clear { // the tail comes before
+		return
 	}
+	c.arm(now)
 }
 
 // signalled returns when the next signal comes to the sender, as far as is known.
-func (c *channel) signalled() (vtime.Time, bool) {
-	if c.signals.Len() > 0 {
-		return c.signals.At(0).at, true
-	}
-	return c.next + c.delay + c.period, c.nextSet
+func (c *channel) signalled() vtime.Time {
+	return min(c.due, c.next+c.round)
 }
 
 // obey lets the signals that have come to the sender take effect.
 func (c *channel) obey(now vtime.Time) {
 	c.settle(now)
-	for c.signals.Len() > 0 && c.signals.At(0).at <= now {
+	if c.due <= now {
+		c.take(now)
+	}
+}
+
+// take is obey of signals that there are.
+func (c *channel) take(now vtime.Time) {
+	for c.due <= now {
 		s, _ := c.signals.Pop()
+		c.due = never
+		if c.signals.Len() > 0 {
+			c.due = c.signals.At(0).at
+		}
 		if c.held = s.stop; c.held {
 			c.stats.heldSince = s.at
 		} else {
@@ -106,33 +120,31 @@ func (c *channel) obey(now vtime.Time) {
 }
 
 // crossing returns the first time from a time on at which the level of the buffer reaches the threshold that the
-// next signal is for.
-func (c *channel) crossing(from vtime.Time) (vtime.Time, bool) {
+// next signal is for, or never.
+func (c *channel) crossing(from vtime.Time) vtime.Time {
 	if c.stopping {
 		return c.crossingGo(from)
 	}
-	return c.crossingStop(from)
+	limit := c.f.slack.stop
+	if r := c.reader; r != nil {
+		if at, found := c.crossingSteady(from, r, limit); found {
+			return at
+		}
+		return c.crossingStop(from, r, limit)
+	}
+	if n := c.drained + limit - 1; n < c.out.next {
+		return max(from, c.out.past(n)+c.delay)
+	}
+	return never
 }
 
-func (c *channel) crossingStop(from vtime.Time) (vtime.Time, bool) {
-	limit := c.f.slack.stop
-	r := c.reader
-	if r == nil {
-		at, ok := c.out.when(c.drained + limit - 1)
-		return max(from, at+c.delay), ok
-	}
-	if at, ok, found := c.crossingSteady(from, limit); found {
-		return at, ok
-	}
+// crossingStop is crossing for STOP where a pump drains the buffer in whatever way.
+func (c *channel) crossingStop(from vtime.Time, r *pump, limit int64) vtime.Time {
 	drained := c.drainedAt(from)
-	for n := drained + limit - 1; ; {
-		at, ok := c.out.when(n)
-		if !ok {
-			return 0, false
-		}
-		at = max(from, at+c.delay)
+	for n := drained + limit - 1; n < c.out.next; {
+		at := max(from, c.out.past(n)+c.delay)
 		if drained = c.drainedAt(at); n+1-drained >= limit {
-			return at, true
+			return at
 		}
 		n = max(drained+limit-1, n+1)
 		// As long as bytes leave no slower than they come, the level does not rise.
@@ -143,55 +155,58 @@ func (c *channel) crossingStop(from vtime.Time) (vtime.Time, bool) {
 			}
 		}
 	}
+	return never
 }
 
 // crossingSteady is crossingStop where bytes leave without a break, and no slower than they can come, from a time on until
 // none is known to leave any more; else it reports that it has not found out. Then the level does not rise meanwhile, but
-// before the first byte leaves and after the last.
-func (c *channel) crossingSteady(from vtime.Time, limit int64) (at vtime.Time, ok, found bool) {
-	r := c.reader
+// before the first byte leaves and after the last: it was below the threshold when the first one left, or at that of GO later.
+func (c *channel) crossingSteady(from vtime.Time, r *pump, limit int64) (at vtime.Time, found bool) {
 	last := len(r.out.known) - 1
 	if last < 0 {
-		return 0, false, false
+		return 0, false
 	}
 	out := &r.out.known[last]
 	if out.step > c.period {
-		return 0, false, false
+		return 0, false
 	}
 	if out.at > from {
 		if last > 0 && r.out.known[last-1].last() > from {
-			return 0, false, false
-		}
-		at, ok = c.out.when(out.first + r.shift + limit - 1)
-		if at += c.delay; !ok || at < out.at {
-			return max(from, at), ok, true
-		}
-	} else if c.out.count(from-c.delay)-c.drainedAt(from) >= limit-1 { // a byte may come before the next one leaves
-		return 0, false, false
-	}
-	at, ok = c.out.when(out.end + r.shift + limit - 1)
-	at += c.delay
-	return max(from, at), ok, !ok || at >= out.last()
-}
-
-func (c *channel) crossingGo(from vtime.Time) (vtime.Time, bool) {
-	limit := c.f.slack.resume
-	r := c.reader
-	in := c.out.count(from - c.delay)
-	if in-c.drainedAt(from) <= limit {
-		return from, true
-	}
-	if r == nil {
-		return 0, false
-	}
-	for n := in - limit - 1; ; { // when that byte has left, the level is the limit, if no more has come
-		at, ok := r.out.when(n - r.shift)
-		if !ok {
 			return 0, false
 		}
-		at = max(from, at)
+		n := out.first + r.shift + limit - 1
+		if n >= c.out.next {
+			return never, true
+		}
+		if at = c.out.past(n) + c.delay; at < out.at {
+			return max(from, at), true
+		}
+	} else if c.f.slack.resume == limit-1 && c.out.count(from-c.delay)-c.drainedAt(from) >= limit-1 { // a byte may come before the next one leaves
+		return 0, false
+	}
+	n := out.end + r.shift + limit - 1
+	if n >= c.out.next {
+		return never, true
+	}
+	at = c.out.past(n) + c.delay
+	return max(from, at), at >= out.last()
+}
+
+// crossingGo is crossing for GO.
+func (c *channel) crossingGo(from vtime.Time) vtime.Time {
+	limit := c.f.slack.resume
+	r := c.reader
+	if r == nil { // it does not fall
+		return never
+	}
+	in := c.out.count(from - c.delay)
+	if in-c.drainedAt(from) <= limit {
+		return from
+	}
+	for n := in - limit - 1; n-r.shift < r.out.next; { // when that byte has left, the level is the limit, if no more has come
+		at := max(from, r.out.past(n-r.shift))
 		if in = c.out.count(at - c.delay); in-(n+1) <= limit {
-			return at, true
+			return at
 		}
 		n = max(in-limit-1, n+1)
 		// As long as bytes come no slower than they leave, the level does not fall.
@@ -202,40 +217,87 @@ func (c *channel) crossingGo(from vtime.Time) (vtime.Time, bool) {
 			}
 		}
 	}
+	return never
 }
 
 // send has the channel carry a packet, whose bytes the pump has been given by begin.
 func (c *channel) send(w *worm) {
 	w.start, w.end = c.begun, c.pump.end
 	w.ghost = w.ghost || c.dead > 0
-	if c.worms.Len() == 0 {
-		c.since = c.f.loop.Now()
+	now := c.f.loop.Now()
+	c.tidy(now)
+	if c.first == nil {
+		c.since = now
 	}
-	c.worms.Push(w)
+	c.push(w)
 	c.stats.Packets++
 	c.stats.Bytes += int64(w.len())
 	c.f.damage(c, w)
-	c.replan()
+	c.start(now)
 }
 
-// await sets the timer for when the switch or the host looks at the first packet.
+// push adds a packet to those in the buffer.
+func (c *channel) push(w *worm) {
+	if c.first == nil {
+		c.first = w
+	} else {
+		c.final.next = w
+	}
+	c.final = w
+}
+
+// tidy takes a packet out of the buffer that has left without anybody waiting for that.
+func (c *channel) tidy(now vtime.Time) {
+	if r := c.reader; r != nil && r.to != nil {
+		r.collect(now)
+	}
+}
+
+// await sets the timer for when the switch or the host looks at the first packet; of a switch also at the second one, if it is
+// known when the first will have left.
 func (c *channel) await(now vtime.Time) {
-	if c.worms.Len() == 0 {
+	w, since := c.first, c.since
+	if w == nil {
 		return
 	}
-	w := *c.worms.At(0)
+	if r := c.reader; r != nil && r.to != nil && w.next != nil {
+		if w, since = w.next, r.left(); r.out.next < r.end {
+			c.head.Stop()
+			return
+		}
+	}
 	if w.state != coming {
 		return
 	}
-	at, ok := c.out.when(w.start)
-	if !ok {
+	if at := c.out.when(w.start); at == never {
 		c.head.Stop()
-		return
+	} else {
+		at = max(at+c.delay, since) + c.look(w)
+		if set, is := c.head.Set(); !is || set != at {
+			c.head.Reset(max(at, now))
+		}
 	}
-	at = max(at+c.delay, c.since) + c.look(w)
-	if set, is := c.head.Set(); !is || set != at {
-		c.head.Reset(max(at, now))
+	if c.late {
+		c.arm(now)
 	}
+}
+
+// drains is called when the packet that leaves the buffer does so at other times than before.
+func (c *channel) drains(now vtime.Time) {
+	c.foresee(now)
+	if c.first != c.final {
+		c.await(now)
+	}
+}
+
+// looks reports whether the switch or the host is going to look at the first packet, and does so until a time. What
+// it does then decides what happens to the sender, whose timer need not be set before.
+func (c *channel) looks(until vtime.Time) bool {
+	if c.reader != nil || c.first == nil || c.first.state != coming {
+		return false
+	}
+	at, set := c.head.Set()
+	return set && at <= until
 }
 
 // look returns how long a switch takes to decide where a packet goes.
@@ -243,11 +305,8 @@ func (c *channel) look(w *worm) vtime.Time {
 	if c.port != nil || w.ghost || w.len() == 0 {
 		return 0
 	}
-	kind := c.kinds[1]
-	if out := c.f.output(c, w); out != nil {
-		kind = out.kinds[0]
-	}
-	return c.f.constants.through(c.kinds[1], kind)
+	c.output(w)
+	return w.decision
 }
 
 // absorb drains the first packet to nowhere.
@@ -256,7 +315,7 @@ func (c *channel) absorb(w *worm) {
 	c.sink.step, c.sink.held = c.period, false
 	c.sink.done = func() {}
 	c.drain(c.sink, w, 0)
-	c.sink.replan()
+	c.sink.start(c.f.loop.Now())
 }
 
 // drain gives the first packet to a pump, without its first bytes.
@@ -270,14 +329,15 @@ func (c *channel) drain(p *pump, w *worm, skip int64) {
 func (c *channel) drainedAll(p *pump) {
 	now := c.f.loop.Now()
 	c.settle(now)
-	c.head.Stop()
-	w, _ := c.worms.Pop()
+	w := c.first
+	if c.first = w.next; c.first == nil {
+		c.head.Stop()
+	}
 	if c.port != nil {
 		c.port.arrival.verdict, c.port.arrival.length = w.verdict, w.len()
 	}
 	c.reader, c.drained = nil, w.end
-	c.f.free = append(c.f.free, w)
+	c.f.free, w.next = w, c.f.free
+	c.since = p.left()
 	c.foresee(now)
-	c.since = now
-	c.await(now)
 }

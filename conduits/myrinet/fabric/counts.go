@@ -77,10 +77,10 @@ type Wait struct {
 // packets of a deadlock, and what is stuck behind them.
 func (f *Fabric) Waits() (all []Wait) {
 	for _, c := range f.channels {
-		if c.port != nil || c.worms.Len() == 0 || (*c.worms.At(0)).state != waiting {
+		if c.port != nil || c.first == nil || c.first.state != waiting {
 			continue
 		}
-		out := f.output(c, *c.worms.At(0))
+		out := c.output(c.first)
 		w := Wait{At: c.ends[1], For: out.ends[0], Since: c.since}
 		if out.busy && out.near != nil {
 			w.Owner, w.Owned = out.near.ends[1], true
@@ -93,9 +93,11 @@ func (f *Fabric) Waits() (all []Wait) {
 // InFlight returns how many packets are in slack buffers, or on the way to one; a packet that reaches through several
 // is counted in each.
 func (f *Fabric) InFlight() (n int) {
+	now := f.loop.Now()
 	for _, c := range f.channels {
-		for i := range c.worms.Len() {
-			if !(*c.worms.At(i)).ghost {
+		c.tidy(now)
+		for w := c.first; w != nil; w = w.next {
+			if !w.ghost {
 				n++
 			}
 		}

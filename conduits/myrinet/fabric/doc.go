@@ -14,7 +14,8 @@
 //
 // All of that is exact to the byte, but there is no event per byte. What passes a point is a stream: stretches
 // of bytes at equal distances. The times of heads and tails, of thresholds that are crossed, and of senders
-// that run dry follow from the streams by arithmetic. An event happens only where a stream changes.
+// that run dry follow from the streams by arithmetic. An event happens only where somebody has to decide: a switch or a
+// host at a head, a sender at STOP and GO, and whoever waits for a tail.
 // docs/myrinet-model.md says what is left out.
 //
 // # Units

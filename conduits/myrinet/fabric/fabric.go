@@ -23,7 +23,7 @@ type Fabric struct {
 	ports    []*Port
 	chance   *rand.Rand
 	planned  map[crossing]Fault
-	free     []*worm
+	free     *worm
 	counts   Counts
 }
 
@@ -55,14 +55,15 @@ func New(loop *vtime.Loop, t *Topology, c *Constants) (*Fabric, error) {
 // addChannel adds a link in the direction from one of its ends.
 func (f *Fabric) addChannel(l *Link, end int) {
 	from, to, rate := l.Ends[end], l.Ends[1-end], f.constants.rate(l)
-	c := &channel{index: len(f.channels), ends: [2]End{from, to}, delay: f.constants.delay(l), rate: rate, period: rate.Time(1), last: -1}
+	c := &channel{index: len(f.channels), ends: [2]End{from, to}, delay: f.constants.delay(l), rate: rate, period: rate.Time(1), last: -1, next: never, due: never}
+	c.round = c.delay + c.period
 	c.pump = pump{f: f, step: c.period, to: c}
 	c.out.known = c.store[:0]
-	c.timer = f.loop.NewTimer(c, uint64(c.index), senderEvent)
+	c.timer.Init(f.loop, c, uint64(c.index), senderEvent)
 	c.sink = &pump{f: f, step: c.period}
 	c.sink.out.known = c.sink.store[:0]
-	c.sink.timer = f.loop.NewTimer(c, uint64(c.index), sinkEvent)
-	c.head = f.loop.NewTimer(c, uint64(c.index), headEvent)
+	c.sink.timer.Init(f.loop, c, uint64(c.index), sinkEvent)
+	c.head.Init(f.loop, c, uint64(c.index), headEvent)
 	for i, e := range c.ends {
 		if !e.Host {
 			c.kinds[i] = f.topology.Switches[e.Index].Ports[e.Port]
@@ -79,6 +80,7 @@ func (f *Fabric) addChannel(l *Link, end int) {
 		}
 	} else {
 		f.outputs[from.Index][from.Port] = c
+		c.inputs = f.inputs[from.Index]
 		c.done = func() { f.release(c) }
 	}
 	if to.Host {
@@ -87,6 +89,7 @@ func (f *Fabric) addChannel(l *Link, end int) {
 		c.sink.marked = func() { p.arrival.nic.Received(&p.arrival, p.arrival.mark) }
 	} else {
 		f.inputs[to.Index][to.Port] = c
+		c.input, c.outputs = to.Port, f.outputs[to.Index]
 	}
 }
 
@@ -126,12 +129,23 @@ func (c *channel) Fire(_, event uint64) {
 		c.sink.fire()
 	case headEvent:
 		c.f.look(c)
+		if c.late {
+			c.arm(c.f.loop.Now())
+		}
 	}
 }
 
 // look shows the first packet of a buffer to the switch or the host that it has come to, or ends its wait.
 func (f *Fabric) look(c *channel) {
-	w := *c.worms.At(0)
+	if r := c.reader; r != nil && r.to != nil {
+		if now := f.loop.Now(); !r.passed(now) {
+			c.await(now)
+			return
+		}
+		r.leave()
+		r.done()
+	}
+	w := c.first
 	switch {
 	case w.state != coming:
 		f.expire(c, w)
@@ -146,7 +160,11 @@ func (f *Fabric) look(c *channel) {
 
 // route gives the first packet of a buffer the output that it asks for, or has it wait for that.
 func (f *Fabric) route(c *channel, w *worm) {
-	out := f.output(c, w)
+	now := f.loop.Now()
+	out := c.output(w)
+	if out != nil {
+		out.collect(now)
+	}
 	switch {
 	case out == nil:
 		*w.fault++
@@ -155,8 +173,9 @@ func (f *Fabric) route(c *channel, w *worm) {
 		c.absorb(w)
 	case out.busy:
 		w.state = waiting
-		c.since = f.loop.Now()
-		out.queue |= 1 << c.ends[1].Port
+		c.since = now
+		out.queue |= 1 << c.input
+		out.expect(now)
 		c.limit()
 	default:
 		f.grant(out, c)
@@ -164,38 +183,41 @@ func (f *Fabric) route(c *channel, w *worm) {
 }
 
 // output returns the channel that a packet at a switch asks for, or nil: w.fault then counts such packets.
-func (f *Fabric) output(c *channel, w *worm) *channel {
+func (c *channel) output(w *worm) *channel {
 	if !w.looked {
-		w.looked = true
-		w.out, w.fault = f.choose(c.ends[1], w.packet)
+		c.choose(w)
 	}
 	return w.out
 }
 
-func (f *Fabric) choose(in End, p Packet) (out *channel, fault *uint64) {
-	b, there := p.at(0)
+// choose notes where a packet goes at a switch, and how long that takes to decide.
+func (c *channel) choose(w *worm) {
+	w.looked = true
+	b, there := w.packet.at(0)
 	delta, ok := RouteDelta(b)
-	if !there || !ok {
-		return nil, &f.counts.NoRoute
+	kind := c.kinds[1]
+	switch port := c.input + delta; {
+	case !there || !ok:
+		w.fault = &c.f.counts.NoRoute
+	case port < 0 || port >= len(c.outputs) || c.outputs[port] == nil:
+		w.fault = &c.f.counts.NoPort
+	default:
+		w.out = c.outputs[port]
+		kind = w.out.kinds[0]
 	}
-	outputs := f.outputs[in.Index]
-	port := in.Port + delta
-	if port < 0 || port >= len(outputs) || outputs[port] == nil {
-		return nil, &f.counts.NoPort
-	}
-	return outputs[port], nil
+	w.decision = c.f.constants.through(c.kinds[1], kind)
 }
 
 // grant gives an output to the first packet of a buffer.
 func (f *Fabric) grant(out, c *channel) {
 	now := f.loop.Now()
-	w := *c.worms.At(0)
+	w := c.first
 	if w.state == waiting {
 		out.stats.Waited += now - c.since
 		c.head.Stop()
 	}
 	w.state = passing
-	out.last = c.ends[1].Port
+	out.last = c.input
 	out.obey(now)
 	c.drain(&out.pump, w, 1)
 	out.send(f.worm(w.packet.Skip(1), w.verdict))
@@ -212,17 +234,16 @@ func (f *Fabric) release(out *channel) {
 	}
 	port := bits.TrailingZeros32(next)
 	out.queue &^= 1 << port
-	f.grant(out, f.inputs[out.ends[0].Index][port])
+	f.grant(out, out.inputs[port])
 }
 
 // worm returns a record for a packet.
 func (f *Fabric) worm(p Packet, v Verdict) *worm {
-	last := len(f.free) - 1
-	if last < 0 {
+	w := f.free
+	if w == nil {
 		return &worm{packet: p, verdict: v}
 	}
-	w := f.free[last]
-	f.free = f.free[:last]
+	f.free = w.next
 	*w = worm{packet: p, verdict: v}
 	return w
 }

@@ -145,3 +145,26 @@ func TestUnloaded(t *testing.T) {
 		t.Errorf("sender: %v, want %v", b.nics[0].log, want)
 	}
 }
+
+// TestEvents counts the events of packets that cross three switches one behind the other: one where each head is looked at, one
+// where a tail leaves a host, and one where it is taken in. A tail that leaves a switch with nothing to wait for it has none, nor
+// has one that only the packet behind it waits for.
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	const packets, each = 3, 4 + 1 + 1 // too few to be stopped
+	b := newBed(t, chain(3), constants(t))
+	left := packets
+	send := func() {
+		if left--; left >= 0 {
+			b.f.Port(0).Inject(packet(30, 2, 1, -1))
+		}
+	}
+	b.nics[0].gone = send
+	send()
+	if err := b.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.Events(); got != packets*each || b.nics[2].packets != packets || b.f.InFlight() != 0 {
+		t.Errorf("%d events, %d packets have come and %d are under way; want %d events", got, b.nics[2].packets, b.f.InFlight(), packets*each)
+	}
+}

@@ -95,21 +95,16 @@ func (f *Fabric) harm(c *channel, w *worm, fault Fault) {
 func (c *channel) split(w *worm, at int64) {
 	rest := c.f.worm(Packet{}, Truncated)
 	rest.start, rest.end, rest.ghost = at, w.end, true
-	n := c.worms.Len()
-	for range n {
-		v, _ := c.worms.Pop()
-		c.worms.Push(v)
-		if v == w {
-			c.worms.Push(rest)
-		}
+	rest.next, w.next = w.next, rest
+	if c.final == w {
+		c.final = rest
 	}
 	c.shorten(w, at)
 }
 
 // trim ends what is under way on a channel before a byte that its sender will not send.
 func (c *channel) trim(end int64) {
-	for i := range c.worms.Len() {
-		w := *c.worms.At(i)
+	for w := c.first; w != nil; w = w.next {
 		switch {
 		case w.start >= end:
 			w.start, w.end, w.ghost = end, end, true
@@ -132,11 +127,16 @@ func (c *channel) shorten(w *worm, end int64) {
 		g.replan()
 	}
 	r.replan()
+	now := c.f.loop.Now()
+	c.await(now)
+	if r.to != nil {
+		r.to.await(now)
+	}
 }
 
 // endAt ends the packet of a pump before a byte.
 func (p *pump) endAt(end int64) {
-	p.end = end
+	p.end, p.cutAt = end, p.f.loop.Now()
 	if p.to != nil {
 		p.to.trim(end)
 	}
@@ -201,8 +201,8 @@ func (c *channel) fail() {
 	c.dead++
 	c.settle(now)
 	come := c.out.count(now - c.delay)
-	for i := 0; i < c.worms.Len(); i++ {
-		switch w := *c.worms.At(i); {
+	for w := c.first; w != nil; w = w.next {
+		switch {
 		case w.ghost || w.end <= come:
 		case w.start >= come:
 			c.f.counts.Failed++
@@ -217,8 +217,7 @@ func (c *channel) fail() {
 
 // empty makes noise of all packets of a buffer that no pump drains.
 func (f *Fabric) empty(c *channel) {
-	for i := range c.worms.Len() {
-		w := *c.worms.At(i)
+	for w := c.first; w != nil; w = w.next {
 		if w.state == passing || w.ghost {
 			continue
 		}

@@ -11,8 +11,8 @@ func (c *channel) limit() {
 func (f *Fabric) expire(c *channel, w *worm) {
 	f.counts.Expired++
 	reset := f.constants.Limit.Reset
-	for i := 1; reset && i < c.worms.Len(); i++ {
-		(*c.worms.At(i)).ghost = true
+	for v := w.next; reset && v != nil; v = v.next {
+		v.ghost = true
 	}
 	if c.port == nil {
 		f.withdraw(c, w)
@@ -37,8 +37,8 @@ func (f *Fabric) expire(c *channel, w *worm) {
 
 // withdraw takes a packet out of the queue of its output, and has it absorbed.
 func (f *Fabric) withdraw(c *channel, w *worm) {
-	if out := f.output(c, w); out != nil {
-		out.queue &^= 1 << c.ends[1].Port
+	if out := c.output(w); out != nil {
+		out.queue &^= 1 << c.input
 		out.stats.Waited += f.loop.Now() - c.since
 	}
 	c.head.Stop()

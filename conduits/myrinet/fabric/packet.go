@@ -1,5 +1,7 @@
 package fabric
 
+import "github.com/aqueduct-go/aqueduct/internal/vtime"
+
 // Packet is what a host sends: the bytes on the wire without the CRC byte that ends them. Both parts belong to the
 // fabric, and to whoever receives them, from Inject on: nobody writes to them any more.
 type Packet struct {
@@ -76,14 +78,16 @@ func (v Verdict) String() string { return verdicts[v] }
 
 // worm is a packet in one slack buffer, or on its way there.
 type worm struct {
-	packet     Packet // as it arrives: without the route bytes consumed before
-	start, end int64  // bytes of the channel
+	next       *worm // behind it in the buffer, or in the list of records that are free
+	start, end int64 // bytes of the channel
 	verdict    Verdict
 	ghost      bool // noise, which the end of the cable absorbs
 	state      wormState
-	looked     bool     // out and fault say where it goes at the switch that it comes to
-	out        *channel // nil: nowhere
-	fault      *uint64  // what counts that
+	looked     bool       // out and fault say where it goes at the switch that it comes to
+	out        *channel   // nil: nowhere
+	fault      *uint64    // what counts that
+	decision   vtime.Time // how long the switch takes to find out
+	packet     Packet     // as it arrives: without the route bytes consumed before
 }
 
 type wormState uint8

@@ -235,7 +235,7 @@ func (p *Port) offer(w *worm) {
 }
 
 // current returns the worm that the arrival is.
-func (a *Arrival) current() *worm { return *a.port.in.worms.At(0) }
+func (a *Arrival) current() *worm { return a.port.in.first }
 
 // Packet returns the bytes that arrive, without the route bytes that switches have consumed and without the CRC
 // byte. Those from Taken on have not come yet, and may never.
@@ -251,7 +251,7 @@ func (a *Arrival) Len() int {
 }
 
 func (a *Arrival) active() bool {
-	return a.port.in.worms.Len() > 0 && a.current().state != coming && !a.current().ghost
+	return a.port.in.first != nil && a.current().state != coming && !a.current().ghost
 }
 
 // Verdict returns what is known of the CRC. It is final in Tail; hardware knows nothing before.
@@ -277,7 +277,7 @@ func (a *Arrival) Accept(period vtime.Time) {
 	w.state = passing
 	c.sink.done = a.port.ended
 	c.drain(c.sink, w, 0)
-	c.sink.replan()
+	c.sink.start(c.f.loop.Now())
 }
 
 // Pause takes no more bytes in after the one under way, until Accept is called. The time limit runs meanwhile.
@@ -309,7 +309,11 @@ func (a *Arrival) When(n int) (vtime.Time, bool) {
 	if !a.accepted || n < 1 {
 		return 0, a.accepted
 	}
-	return sink.out.when(sink.begun + int64(n) - 1)
+	at := sink.out.when(sink.begun + int64(n) - 1)
+	if at == never {
+		return 0, false
+	}
+	return at, true
 }
 
 // Discard takes the packet in and forgets it: there is no Tail, and the arrival is void.

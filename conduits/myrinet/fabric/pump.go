@@ -6,36 +6,35 @@ import "github.com/aqueduct-go/aqueduct/internal/vtime"
 // sender of a channel, the receive DMA of a port, or what absorbs a packet that cannot go on.
 type pump struct {
 	f      *Fabric
-	timer  *vtime.Timer // for the next thing that happens here
-	step   vtime.Time   // time of a byte
-	out    stream       // bytes by when they have left the pump
-	store  [4]stretch   // of out, as long as that is enough
-	before []stretch    // what was planned before
-	clear  vtime.Time   // when the last byte has left, or will
-	held   bool         // no byte may begin
-	armed  bool         // the timer is what it should be
-
-	// The packet that is being moved. Byte n of the pump is byte n+shift of the supply, and can leave from
-	// lag after that has passed.
-	busy   bool
-	news   change // of what leaves, that nobody has been told yet
-	begun  int64  // number of the packet's first byte
-	end    int64
-	supply *stream
+	to     *channel   // whose sender this is; nil: none
+	clear  vtime.Time // when the last byte has left, or will
+	out    stream     // bytes by when they have left the pump
+	held   bool       // no byte may begin
+	busy   bool       // a packet is being moved
+	armed  bool       // the timer is what it should be
+	late   bool       // the timer is to be set when the switch or the host has looked at the packet
+	news   change     // of what leaves, that nobody has been told yet
+	step   vtime.Time // of a byte
+	end    int64      // of the packet
+	begun  int64      // number of its first byte
+	cutAt  vtime.Time // when it was cut short; 0: never
+	supply *stream    // byte n of the pump is byte n+shift of the supply, and can leave from lag after that has passed
 	shift  int64
 	lag    vtime.Time
-	near   *channel // the buffer that is drained; nil: a host's memory
+	near   *channel    // the buffer that is drained; nil: a host's memory
+	store  [4]stretch  // of out, as long as that is enough
+	timer  vtime.Timer // for the next thing that happens here
 
-	to       *channel // whose sender this is; nil: none
-	follower *pump    // supplied by out, besides the receiver of a channel
-	watch    int64    // number of the first byte after a mark; 0: none
-	done     func()   // called when the packet has left
-	marked   func()   // called when all bytes before the mark have left
+	watch    int64     // number of the first byte after a mark; 0: none
+	done     func()    // called when the packet has left
+	marked   func()    // called when all bytes before the mark have left
+	follower *pump     // supplied by out, besides the receiver of a channel
+	before   []stretch // what was planned before
 }
 
 // begin takes up a packet of n bytes.
 func (p *pump) begin(supply *stream, first int64, lag vtime.Time, near *channel, n int64) {
-	p.busy, p.news = true, longer
+	p.busy, p.news, p.cutAt = true, longer, 0
 	p.begun = p.out.next
 	p.end = p.begun + n
 	p.supply, p.shift, p.lag, p.near = supply, first-p.begun, lag, near
@@ -49,6 +48,25 @@ const (
 	longer        // bytes have been added, or a packet to whom they will belong
 	other
 )
+
+// start is replan for a packet that has just been taken up.
+func (p *pump) start(now vtime.Time) {
+	p.news, p.armed = same, false
+	if !p.held {
+		p.extend(now)
+	}
+	p.forget(now)
+	if p.near != nil {
+		p.near.drains(now)
+	}
+	if c := p.to; c != nil {
+		c.await(now)
+		c.foresee(now)
+	}
+	if !p.armed {
+		p.arm(now)
+	}
+}
 
 // replan works out anew what leaves, from now on, after something has changed, and tells those that it concerns.
 func (p *pump) replan() { p.follow(other) }
@@ -76,22 +94,61 @@ func (p *pump) follow(supply change) change {
 // tell has those follow who depend on what leaves.
 func (p *pump) tell(now vtime.Time, how change) {
 	if p.near != nil {
-		p.near.foresee(now)
+		p.near.drains(now)
 	}
+	p.tellOn(now, how)
+}
+
+// tellOn has those follow who get what leaves.
+func (p *pump) tellOn(now vtime.Time, how change) {
 	if c := p.to; c != nil {
-		switch {
-		case c.reader == nil:
+		if c.reader == nil || c.first != c.final {
 			c.await(now)
+		}
+		switch r := c.reader; {
+		case r == nil || how == longer && (r.held || r.out.next == r.end): // what comes later is nothing to r yet, or none of its packet
 			c.foresee(now)
-		case how == longer && c.reader.out.next == c.reader.end: // what comes later is none of its packet
-			c.foresee(now)
-		case c.reader.follow(how) == same: // else it has told the channel
+		case how == longer && r.advance(now):
+			if c.stopping {
+				c.foresee(now)
+			}
+		case r.follow(how) == same: // else it has told the channel
 			c.foresee(now)
 		}
 	}
 	if p.follower != nil {
 		p.follower.follow(how)
 	}
+}
+
+// advance is follow for a pump that takes all that comes at its own pace, and goes on so with what is known now besides; else it
+// reports false. The level of the buffer that is drained does not rise then.
+func (p *pump) advance(now vtime.Time) bool {
+	known, n := p.supply.known, p.out.next
+	if p.clear < now || len(known) == 0 || len(p.out.known) == 0 {
+		return false
+	}
+	s, k := &known[len(known)-1], &p.out.known[len(p.out.known)-1]
+	if k.at > now || k.step != p.step || s.step != p.step || n+p.shift < s.first || n+p.shift >= s.end || s.time(n+p.shift)+p.lag > p.clear {
+		return false
+	}
+	p.near.settle(now)
+	if p.to != nil {
+		p.to.settle(now)
+	}
+	k.end = min(p.end, s.end-p.shift)
+	p.out.next = k.end
+	p.clear = k.last()
+	p.tellOn(now, longer)
+	if p.out.next == p.end {
+		if p.near.first != p.near.final {
+			p.near.await(now)
+		}
+		if p.awaited() {
+			p.arm(now)
+		}
+	}
+	return true
 }
 
 // plan works out what leaves from now on as far as the supply is known, and reports whether that is something else
@@ -116,16 +173,21 @@ func (p *pump) plan(now vtime.Time, supply change) change {
 	case p.out.next > before:
 		how = max(how, longer)
 	}
+	p.forget(now)
+	return how
+}
+
+// forget drops what nobody asks for any more.
+func (p *pump) forget(now vtime.Time) {
 	if len(p.out.known) >= len(p.store)-1 {
 		p.out.forget(now - p.f.memory)
 	}
-	return how
 }
 
 // cut takes back the bytes that have not begun, some of which there are, or one that has.
 func (p *pump) cut(now vtime.Time) {
 	keep := p.out.count(now)
-	if t, ok := p.out.when(keep); ok && t-p.step < now {
+	if p.out.when(keep)-p.step < now {
 		keep++
 	}
 	p.out.cut(keep)
@@ -193,39 +255,59 @@ func (p *pump) add(at, step vtime.Time, end int64) {
 
 // arm sets the timer to what happens next.
 func (p *pump) arm(now vtime.Time) {
-	p.armed = true
-	at, ok := p.nextTime(now)
-	if !ok {
-		p.timer.Stop()
-		return
+	p.armed, p.late = true, false
+	if p.busy {
+		c := p.to
+		at, tail := never, p.out.next == p.end
+		if tail || p.clear > now && p.supply.next > p.out.next+p.shift { // what comes late
+			at = p.clear
+		}
+		if c != nil {
+			if t := c.signalled(); t < at {
+				at, tail = t, false
+			}
+		}
+		if p.watch > 0 {
+			if t := p.out.when(p.watch - 1); t < at {
+				at, tail = t, false
+			}
+		}
+		if at < never && !(tail && !p.awaited()) {
+			at = max(at, now)
+			if c == nil || c.reader != nil || !c.looks(at) {
+				if set, is := p.timer.Set(); !is || set != at {
+					p.timer.Reset(at)
+				}
+				return
+			}
+			p.late = true
+		}
 	}
-	at = max(at, now)
-	if set, is := p.timer.Set(); !is || set != at {
-		p.timer.Reset(at)
+	p.timer.Stop()
+}
+
+// awaited reports whether anything waits for the tail. If nothing does there is no event for it: who looks next does what is to
+// be done, by collect.
+func (p *pump) awaited() bool { return p.near == nil || p.to == nil || p.to.queue != 0 }
+
+// passed reports whether the last byte of the packet has left.
+func (p *pump) passed(now vtime.Time) bool { return p.busy && p.out.next == p.end && p.clear <= now }
+
+// left returns when the last byte of a packet leaves which is known to its end.
+func (p *pump) left() vtime.Time { return max(p.clear, p.cutAt) }
+
+// expect sets the timer for the tail if it is known, as somebody waits for it from now on.
+func (p *pump) expect(now vtime.Time) {
+	if p.out.next == p.end {
+		p.arm(now)
 	}
 }
 
-func (p *pump) nextTime(now vtime.Time) (at vtime.Time, ok bool) {
-	if !p.busy {
-		return 0, false
+// collect lets go of a packet whose last byte has left without anybody waiting for that.
+func (p *pump) collect(now vtime.Time) {
+	if p.passed(now) {
+		p.finish()
 	}
-	switch {
-	case p.out.next == p.end: // the tail
-		at, ok = max(p.clear, now), true
-	case p.clear > now && p.supply.next > p.out.next+p.shift: // what comes late
-		at, ok = p.clear, true
-	}
-	if p.to != nil {
-		if t, pending := p.to.signalled(); pending && (!ok || t < at) {
-			at, ok = t, true
-		}
-	}
-	if p.watch > 0 {
-		if t, known := p.out.when(p.watch - 1); known && (!ok || t < at) {
-			at, ok = t, true
-		}
-	}
-	return at, ok
 }
 
 // fire does what the timer was set for.
@@ -252,14 +334,22 @@ func (p *pump) fire() {
 
 // finish lets go of the packet, whose last byte has left.
 func (p *pump) finish() {
-	p.busy = false
-	p.timer.Stop()
 	near := p.near
-	p.near = nil
-	if near != nil {
-		near.drainedAll(p)
+	p.leave()
+	if near != nil && near.first != nil {
+		near.await(p.f.loop.Now())
 	}
 	p.done()
+}
+
+// leave takes the packet out of the buffer that was drained.
+func (p *pump) leave() {
+	p.busy = false
+	p.timer.Stop()
+	if near := p.near; near != nil {
+		p.near = nil
+		near.drainedAll(p)
+	}
 }
 
 // moved returns how many bytes of the packet have left a pump.

@@ -1,6 +1,14 @@
 package fabric
 
-import "github.com/aqueduct-go/aqueduct/internal/vtime"
+import (
+	"math"
+
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// never is the time of what does not happen as far as is known. It is a quarter of an hour before the end of virtual time, so
+// that delays may be added to it.
+const never = vtime.Time(math.MaxInt64 - 1<<50)
 
 // stretch is a number of bytes that pass a point one step after the other.
 type stretch struct {
@@ -57,16 +65,20 @@ func (s *stream) find(n int64) int {
 	return -1
 }
 
-// when returns when byte n passes; it reports false if that is not known. A byte that has been forgotten
-// passed at time 0.
-func (s *stream) when(n int64) (vtime.Time, bool) {
+// when returns when byte n passes, and never if that is not known. A byte that has been forgotten passed at time 0.
+func (s *stream) when(n int64) vtime.Time {
 	if n >= s.next {
-		return 0, false
+		return never
 	}
+	return s.past(n)
+}
+
+// past is when of a byte that is known.
+func (s *stream) past(n int64) vtime.Time {
 	if i := s.find(n); i >= 0 {
-		return s.known[i].time(n), true
+		return s.known[i].time(n)
 	}
-	return 0, true
+	return 0
 }
 
 // cut takes back all bytes from n on.

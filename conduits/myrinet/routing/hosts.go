@@ -17,7 +17,8 @@ type Hosts struct {
 	f       *fabric.Fabric
 	table   *Table
 	hosts   []host
-	heads   [][][]byte // by sender and receiver: what is before the body of a packet; nil: nothing has been sent there
+	heads   []span // by sender and receiver: what is before the body of a packet, in text; empty: nothing has been sent there
+	text    []byte
 	body    []byte
 	delay   vtime.Time                          // of packets in transit
 	observe func(from, to int, sent vtime.Time) // nil: nobody asks
@@ -26,6 +27,9 @@ type Hosts struct {
 	arrived uint64
 	most    int // packets in transit at a host at once
 }
+
+// span is a part of a text.
+type span struct{ start, end uint32 }
 
 // host is one of them.
 type host struct {
@@ -62,7 +66,7 @@ const (
 // topology.
 func NewHosts(f *fabric.Fabric, t *Table, size int) *Hosts {
 	topo := f.Topology()
-	n := &Hosts{f: f, table: t, hosts: make([]host, len(topo.Hosts)), body: make([]byte, size)}
+	n := &Hosts{f: f, table: t, hosts: make([]host, len(topo.Hosts)), body: make([]byte, size), heads: make([]span, len(topo.Hosts)*len(topo.Hosts))}
 	for from, name := range topo.Hosts {
 		n.hosts[from] = host{Hosts: n, number: from, port: f.Port(from), chance: f.Loop().Rand("myrinet/routing: traffic of " + name)}
 		n.hosts[from].port.Attach(&n.hosts[from])
@@ -71,13 +75,12 @@ func NewHosts(f *fabric.Fabric, t *Table, size int) *Hosts {
 				n.hosts[from].others = append(n.hosts[from].others, to)
 			}
 		}
-		n.heads = append(n.heads, make([][]byte, len(topo.Hosts)))
 	}
 	return n
 }
 
-// head returns what is before the body of a packet.
-func (t *Table) head(r Route) (b []byte) {
+// appendHead appends what is before the body of a packet.
+func (t *Table) appendHead(b []byte, r Route) []byte {
 	for i, leg := range r {
 		if i > 0 {
 			b = append(b, forOther)
@@ -129,11 +132,13 @@ func (n *Hosts) Send(from, to int) {
 
 // packet returns a packet between hosts with a route.
 func (n *Hosts) packet(from, to int) fabric.Packet {
-	head := &n.heads[from][to]
-	if *head == nil {
-		*head = n.table.head(n.table.Route(from, to))
+	head := &n.heads[from*len(n.hosts)+to]
+	if head.end == 0 {
+		head.start = uint32(len(n.text))
+		n.text = n.table.appendHead(n.text, n.table.Route(from, to))
+		head.end = uint32(len(n.text))
 	}
-	p := fabric.Packet{Head: *head, Body: n.body}
+	p := fabric.Packet{Head: n.text[head.start:head.end:head.end], Body: n.body}
 	if n.observe != nil {
 		p.Body = n.stamped(from)
 	}
@@ -212,16 +217,17 @@ func (h *host) Fire(_, _ uint64) { h.next() }
 // Head is called by the port: a packet is coming.
 func (h *host) Head(a *fabric.Arrival) {
 	a.Accept(0)
-	a.Watch(1)
+	if p := a.Packet(); len(p.Head) > 0 && p.Head[0] == forOther {
+		a.Watch(1)
+	}
 }
 
-// Received is called by the port: the first byte is in, which says whose the packet is.
+// Received is called by the port: the first byte of a packet in transit is in.
 func (h *host) Received(a *fabric.Arrival, _ int) {
-	p := a.Packet()
-	// Of a packet that was cut off there may be no more than that byte.
-	if len(p.Head) == 0 || p.Head[0] != forOther || a.Len() <= 1 {
+	if a.Len() <= 1 { // it was cut off behind that byte
 		return
 	}
+	p := a.Packet()
 	now := h.f.Loop().Now()
 	h.free = max(h.free, now) + h.delay
 	h.transit.Push(transit{packet: p.Skip(1), ready: h.free})
