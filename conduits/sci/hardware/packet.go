@@ -261,12 +261,11 @@ func (m *Machine) incoming(k kind, n int) vtime.Time {
 func (p *packet) inject() {
 	m, n := p.m, p.from
 	n.counts.Bursts++
-	crossed := p.when
+	took := m.profile.Bus.WriteTime(p.out())
 	if p.kind == dmaWrite {
-		crossed = n.bus.Use(p.when, m.profile.Memory.Read+m.profile.Bus.ReadTime(p.out()))
-	} else {
-		crossed = n.bus.Use(p.when, m.profile.Bus.WriteTime(p.out()))
+		took = m.profile.Memory.Read + m.profile.Bus.ReadTime(p.out())
 	}
+	crossed := n.bus.Use(p.when, took)
 	if p.kind.isDMA() {
 		p.queue.chain.Sent(crossed)
 	}

@@ -31,7 +31,7 @@ func TestServedLate(t *testing.T) {
 		{load(t, "ntb"), 5},
 	} {
 		var late, punctual uint64 // events
-		for seed := range uint64(4) {
+		for seed := range uint64(12) {
 			run := func(punctual bool) (seen []string, events uint64) {
 				return bustle(t, c.profile, c.nodes, seed, punctual)
 			}
