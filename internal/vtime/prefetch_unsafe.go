@@ -40,10 +40,15 @@ const manyProcs = 128
 const (
 	slotsAhead   = 8
 	targetsAhead = 3
+	firstAhead   = 1
 )
 
-// targetLines is how much of a target is prefetched: a packet of package hardware needs two lines.
-const targetLines = 2
+// How much of a target is prefetched, and of what its first word points to, if it does: a packet of package
+// hardware, and a site with the first packet that it is going to serve.
+const (
+	targetLines = 2
+	firstLines  = 3
+)
 
 // foresee prefetches for what comes next in the queue, as far as that is known without looking
 // for it.
@@ -60,7 +65,12 @@ func (k *Kernel) foresee() {
 			cpu.Prefetch(unsafe.Pointer(&k.trails[e.key&^wakeup]))
 		}
 		if e := &run[targetsAhead]; e.key&wakeup == 0 {
-			cpu.PrefetchLines(targetOf(&k.queue.values[e.slot&^timerEntry]), targetLines)
+			cpu.PrefetchLines(uintptr(targetOf(&k.queue.values[e.slot&^timerEntry])), targetLines)
+		}
+		if e := &run[firstAhead]; e.key&wakeup == 0 {
+			if to := targetOf(&k.queue.values[e.slot&^timerEntry]); to != nil {
+				cpu.PrefetchLines(*(*uintptr)(to), firstLines)
+			}
 		}
 	}
 	if len(run) > 0 && run[0].key&wakeup != 0 {
@@ -72,4 +82,4 @@ func (k *Kernel) foresee() {
 }
 
 // targetOf returns where an event's target is: the second word of the interface.
-func targetOf(ev *event) uintptr { return (*[2]uintptr)(unsafe.Pointer(&ev.to))[1] }
+func targetOf(ev *event) unsafe.Pointer { return (*[2]unsafe.Pointer)(unsafe.Pointer(&ev.to))[1] }

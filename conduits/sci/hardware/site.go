@@ -62,6 +62,9 @@ func (s *site) serve(now vtime.Time) {
 	s.due = serving
 	for p := s.first; p != nil && p.when <= now; p = s.first {
 		s.first, p.next = p.next, nil
+		if s.first != nil {
+			s.first.prefetch()
+		}
 		p.serve()
 	}
 	s.due = due
