@@ -13,17 +13,25 @@ import (
 // elsewhere, as each packet's slack says. One event then serves all that have come meanwhile.
 type site struct {
 	first *packet    // of those that have not been served, linked by next, in the order in which they come
+	last  *packet    // of them, if there is one
 	due   vtime.Time // of the event that is going to serve them; notYet if there is none
 }
 
 // come has a packet come to a site at a time, for a stage. It is known before that time.
 func (s *site) come(p *packet, stage uint8, when vtime.Time) {
 	p.stage, p.when = stage, when
-	at := &s.first
-	for *at != nil && !p.before(*at) {
-		at = &(*at).next
+	switch {
+	case s.first == nil:
+		s.first, s.last = p, p
+	case !p.before(s.last): // mostly
+		s.last.next, s.last = p, p
+	default:
+		at := &s.first
+		for !p.before(*at) {
+			at = &(*at).next
+		}
+		p.next, *at = *at, p
 	}
-	p.next, *at = *at, p
 	if deadline := p.deadline(); deadline < s.due {
 		s.schedule(p.m, deadline)
 	}
