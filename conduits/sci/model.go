@@ -178,7 +178,7 @@ func (c *paper) layOut(a *core.Attachment) (controlLayout, error) {
 // look at a flag.
 func (m *model) poll() {
 	m.proc.Charge(m.profile.Host.Call + m.profile.Host.Test)
-	m.proc.Sync()
+	m.catchUp()
 }
 
 // slot charges the look for a free message location.
@@ -230,6 +230,11 @@ func (m *model) enqueued() {
 func (m *model) step(d vtime.Time) {
 	m.proc.Charge(m.owed + d)
 	m.owed = 0
+	m.catchUp()
+}
+
+// catchUp brings the kernel to the rank's time if something may have come until then.
+func (m *model) catchUp() {
 	if !m.host.Unchanged() {
 		m.proc.Sync()
 	}
@@ -238,7 +243,7 @@ func (m *model) step(d vtime.Time) {
 // scanned brings the kernel to the last step of a scan.
 func (m *model) scanned() {
 	if m != nil {
-		m.proc.Sync()
+		m.catchUp()
 		m.proc.Charge(m.owed)
 		m.owed = 0
 	}

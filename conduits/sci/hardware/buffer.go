@@ -17,23 +17,23 @@ func (n *Node) admit(p *packet) {
 	switch {
 	case b.first != nil:
 		b.last.behind, b.last = p, p
-	case b.free[b.turn] <= n.m.kernel.Now():
+	case b.free[b.turn] <= p.when:
 		n.occupy(p)
 	default:
 		b.first, b.last = p, p
-		p.at(b.free[b.turn], board)
+		p.come(n, board, b.free[b.turn])
 	}
 }
 
-// board gives a buffer, which is free now, to the burst that has waited longest. The one
+// board gives a buffer, which is free at a time, to the burst that has waited longest. The one
 // behind it then knows when the next buffer is free.
-func (n *Node) board() {
+func (n *Node) board(free vtime.Time) {
 	b := &n.buffers
 	p := b.first
-	b.first, p.behind = p.behind, nil
+	b.first, p.behind, p.when = p.behind, nil, free
 	n.occupy(p)
 	if b.first != nil {
-		b.first.at(b.free[b.turn], board)
+		b.first.come(n, board, b.free[b.turn])
 	}
 }
 

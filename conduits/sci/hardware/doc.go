@@ -6,7 +6,7 @@
 // # What a store goes through
 //
 // A CPU's store of up to 64 bytes is one burst. [Node.Store] charges the CPU for filling the
-// gather buffer and schedules the burst at the CPU's own time; everything after that is events:
+// gather buffer and has the burst come to the bus at the CPU's own time; everything after that is events:
 //
 //	CPU         pio.word for every 8 bytes; then it goes on, unless pio.outstanding
 //	            bursts have no answer yet
@@ -29,14 +29,29 @@
 // fetch-and-add. A DMA engine sends bursts of dma.burst bytes, each a train of packets, as fast
 // as the bus gives them and as long as not too many answers are missing.
 //
-// A CPU that looks at memory in steps brings the kernel to the end of each step only if bytes may land
+// A CPU that polls, or looks at memory in steps, brings the kernel to the end of each step only if bytes may land
 // until then. That it can tell, since whatever has not crossed the bus takes memory.visible
 // longer: [Node.Unchanged].
 //
 // Buses, adapter halves and links do one thing at a time, in the order in which it comes to
-// them: each is asked by an event at the time at which the packet, request or answer, is
-// there. So whatever has most to do can work all the time, and what a machine carries follows
+// them. So whatever has most to do can work all the time, and what a machine carries follows
 // from that alone (docs/machines.md has figures).
+//
+// # Sites
+//
+// A packet, request or answer, comes to one site after the other: to a host, with its bus and the links that
+// leave it, or to the switch's end of a port. A site serves packets in the order in which they come, those of
+// one time by stage, sender and target. It need not do so at once: what a packet gets at a site is known
+// elsewhere later by the latency of the stage at least, its slack (the next link, the memory, the sender's
+// window). So a site has one event right before the first slack of what has come is over, and serves all that
+// has come until then. Three flags of a message mostly make their way by one event for each stage. Whoever looks
+// at a site's state before has it served first: a CPU that looks at memory, a report, whoever cuts a link. An
+// answer to a store without an account is taken in when its place in the window is needed.
+//
+// The order of what comes to a site does therefore not depend on when anything was scheduled, and all times are
+// those of a machine whose packets each have an event at each stage: a test runs both. Only what is not known
+// before its time (bursts of the DMA engine, loads, data that was read) is in the order of events, and after what
+// has come at that time.
 //
 // # What goes wrong
 //

@@ -23,6 +23,7 @@ func (m *Machine) Watch(f func(Event)) { m.watchers = append(m.watchers, f) }
 // SetLink cuts link i, or mends it, at the kernel's present time. What is on it already
 // arrives. Every transaction whose request or answer needs a cut link fails.
 func (m *Machine) SetLink(i int, works bool) {
+	m.lookAll()
 	m.fabric.links[i].cut = !works
 	kind := LinkCut
 	if works {
@@ -39,6 +40,7 @@ func (m *Machine) Lose(i int) {
 	if n.lost {
 		return
 	}
+	m.lookAll()
 	n.lost = true
 	m.tell(NodeLost, i)
 }

@@ -95,6 +95,19 @@ func (r *route) step() (more, turn bool) {
 	return turn, turn
 }
 
+// ahead tells what the next step will tell.
+func (r *route) ahead() (more, turn bool) {
+	at := r.now.at + 1
+	if at == r.now.size {
+		at = 0
+	}
+	if at != r.now.end {
+		return true, false
+	}
+	turn = r.then.at != r.then.end
+	return turn, turn
+}
+
 // join returns the route over two arcs, of which one may be empty.
 func join(a, b arc) route {
 	if a.at == a.end {
@@ -108,6 +121,38 @@ func join(a, b arc) route {
 type spot struct{ x, y int32 }
 
 func (f *fabric) spot(host int) spot { return spot{int32(host) % f.width, int32(host) / f.width} }
+
+// sites returns how many sites the machine has: of hosts, and of the switch's ends of ports.
+func (f *fabric) sites() int {
+	if f.switched {
+		return len(f.links)
+	}
+	return len(f.links) / 2
+}
+
+// site returns the site that a link leaves.
+func (f *fabric) site(link int) int { return link % f.sites() }
+
+// home returns the site of a host.
+func (f *fabric) home(host int) int {
+	if s := f.spot(host); f.switched {
+		return int(s.y*(f.width+1) + s.x)
+	}
+	return host
+}
+
+// oneWayIn tells whether all that comes to a host comes over one link.
+func (f *fabric) oneWayIn() bool { return f.switched || f.width == 1 || f.height == 1 }
+
+// waysIn returns the sites from which links lead to a host.
+func (f *fabric) waysIn(s spot) [2]int {
+	before := func(i, size int32) int32 { return (i + size - 1) % size }
+	if f.switched {
+		i := int(s.y*(f.width+1) + before(s.x, f.width+1))
+		return [2]int{i, i}
+	}
+	return [2]int{int(s.y*f.width + before(s.x, f.width)), int(before(s.y, f.height)*f.width + s.x)}
+}
 
 // request returns the route from one node to another, which must not be the same.
 func (f *fabric) request(from, to spot) route {

@@ -16,6 +16,9 @@ type Machine struct {
 	kernel   *vtime.Kernel
 	profile  *Profile
 	fabric   fabric
+	sites    []site
+	slack    slacks
+	looking  bool // a proc has a site serve
 	nodes    []*Node
 	chance   *rand.Rand
 	watchers []func(Event)
@@ -42,6 +45,11 @@ func New(k *vtime.Kernel, p *Profile, nodes int) (*Machine, error) {
 
 		foreseen: min(p.Memory.Visible, p.Call.Connect),
 	}
+	m.slack = newSlacks(p, &m.fabric)
+	m.sites = make([]site, m.fabric.sites())
+	for i := range m.sites {
+		m.sites[i].due = notYet
+	}
 	k.CountUsage(m.usage)
 	return m, nil
 }
@@ -65,6 +73,7 @@ type Node struct {
 	m    *Machine
 	id   int
 	spot spot
+	site int
 	proc *vtime.Proc
 
 	lost      bool
@@ -78,6 +87,7 @@ type Node struct {
 	oldest   int          // place in window that is taken next
 	buffers  buffers      // for bursts that come in
 	landed   vtime.Time   // when all that has come in so far is in memory
+	inward   int          // packets from the node to itself
 	calls    int          // of others' drivers that are going to change tables here
 	channels []hw.Channel // of the DMA engine; made with the first queue
 	queues   int          // made so far
@@ -96,6 +106,7 @@ func newNode(m *Machine, id int) *Node {
 		m:       m,
 		id:      id,
 		spot:    m.fabric.spot(id),
+		site:    m.fabric.home(id),
 		window:  make([]vtime.Time, p.PIO.Outstanding),
 		buffers: buffers{free: make([]vtime.Time, p.Adapter.Buffers)},
 	}
@@ -107,6 +118,7 @@ func newNode(m *Machine, id int) *Node {
 // memory.visible to get there; and if no other node is in a Call.
 func (n *Node) Unchanged() bool {
 	now := n.m.kernel.Now()
+	n.m.look(n.site)
 	return n.landed <= now && n.calls == 0 && n.proc.Now()-now < n.m.foreseen
 }
 
@@ -137,7 +149,7 @@ type Counts struct {
 	Loads    int64      // round trips of loads and of fetch-and-add
 	Refused  int64      // bursts that the other side refused
 	Dropped  int64      // bursts, or answers, that were lost
-	Stalls   int64      // times the CPU waited because too many transactions were outstanding
+	Stalls   int64      // times the CPU had to wait because too many transactions were outstanding
 	Bus      vtime.Time // how long the I/O bus worked
 	Sending  vtime.Time // how long the adapter's sending half worked
 	Receives vtime.Time // how long its receiving half worked
@@ -145,13 +157,17 @@ type Counts struct {
 
 // Counts returns what the node has done so far.
 func (n *Node) Counts() Counts {
+	n.m.lookAll()
 	c := n.counts
 	c.Bus, c.Sending, c.Receives = n.bus.Busy(), n.sending.Busy(), n.receives.Busy()
 	return c
 }
 
 // LinkBusy returns how long link i has carried packets.
-func (m *Machine) LinkBusy(i int) vtime.Time { return m.fabric.links[i].Busy() }
+func (m *Machine) LinkBusy(i int) vtime.Time {
+	m.lookAll()
+	return m.fabric.links[i].Busy()
+}
 
 // next returns the place after i in a ring of n.
 func next(i, n int) int {

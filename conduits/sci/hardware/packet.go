@@ -9,31 +9,35 @@ import (
 
 // packet is a burst on its way from one node to another: a block that a CPU stored, a chunk of
 // a DMA transfer, the request of a load, an interrupt. It is one packet on the links, or for
-// DMA a train of some. It is the target of all its events and goes back into a pool at the end.
+// DMA a train of some. It comes to one site after the other, is the target of its other events, and goes
+// back into a pool at the end.
 //
-// With many hosts a packet is in no cache when its next event comes. So it has three cache lines:
+// With many hosts a packet is in no cache when it is served next. So it has three cache lines:
 // what its way through the fabric needs, what becomes of it, and the bytes. What only few kinds
 // need is elsewhere.
 type packet struct {
 	from, to *Node
 	route    route      // what is left of its way, or of its answer's
-	length   vtime.Time // that it takes up a link
+	when     vtime.Time // it comes to the site that it is to be served at
 
 	kind      kind
 	outcome   Outcome
-	parts     uint8 // how much of it goes on: its way and its answer's are one, its landing is another
-	answering bool  // it is the answer that is on the way
-	place     int32 // of a store in from.window
-	m         *Machine
-	acct      *Account // of a store; may be nil
-	dst       []byte   // of a write it is remote, of a read local
+	parts     uint8      // how much of it goes on: its way and its answer's are one, its landing is another
+	answering bool       // it is the answer that is on the way
+	stage     uint8      // for which it comes to a site
+	place     int16      // of a store in from.window
+	length    vtime.Time // that it takes up a link
+	acct      *Account   // of a store; may be nil
+	dst       []byte     // of a write it is remote, of a read local
 	told      *vtime.Proc
 	*special  // of all but stores
 
-	data   []byte  // the bytes on their way, in one of the next two
+	m      *Machine
+	next   *packet // at the same site
+	behind *packet // waits for a buffer of the same adapter
+	size   int     // bytes on their way, in one of the next two
 	few    [8]byte // so many at most: of flags
 	many   []byte
-	behind *packet // waits for a buffer of the same adapter
 }
 
 // special is what packets that no store has made have besides.
@@ -52,12 +56,20 @@ type special struct {
 
 // carry has the packet take bytes along.
 func (p *packet) carry(b []byte) {
+	p.size = len(b)
 	if len(b) <= len(p.few) {
-		p.data = append(p.few[:0], b...)
+		copy(p.few[:], b)
 		return
 	}
 	p.many = append(p.many[:0], b...)
-	p.data = p.many
+}
+
+// data returns the bytes on their way.
+func (p *packet) data() []byte {
+	if p.size <= len(p.few) {
+		return p.few[:p.size]
+	}
+	return p.many
 }
 
 // kind says what a packet is for.
@@ -80,18 +92,19 @@ func (k kind) reads() bool { return k == dmaRead || k == load || k == fetchAdd }
 // isDMA tells whether the engine made the packet.
 func (k kind) isDMA() bool { return k == dmaWrite || k == dmaRead }
 
-// The stages of a packet, which are its events. Each asks for a bus, a half of an adapter or a
-// link at the time at which the packet is there, so that these serve in the order of arrival.
+// The stages of a packet. For the first six it comes to a site, and asks for a bus, a half of an adapter or a
+// link; these serve in the order of arrival. The others are events of its own.
 const (
-	inject uint64 = iota // the burst is due on the local bus
-	depart               // the adapter has it ready for the first link
-	hop                  // its head, or its answer's, is at another link
-	accept               // it is at the remote adapter
-	enter                // the receiving half has taken it in
-	board                // it was first to wait for a buffer, and one is free
-	fetch                // reads: the remote memory has given the data
-	land                 // the bytes are in the memory that they go to
-	answer               // reads and DMA: the answer is back, or will not come
+	inject uint8 = iota // the burst is due on the local bus
+	depart              // the adapter has it ready for the first link
+	hop                 // its head, or its answer's, is at another link
+	accept              // it is at a remote adapter to which there are two ways
+	enter               // the receiving half has taken it in
+	board               // it was first to wait for a buffer, and one is free
+
+	fetch  // reads: the remote memory has given the data
+	land   // the bytes are in the memory that they go to
+	answer // reads and DMA: the answer is back, or will not come
 )
 
 var stageNames = [...]string{"inject", "depart", "hop", "accept", "enter", "board", "fetch", "land", "answer"}
@@ -105,6 +118,10 @@ func (m *Machine) packet(k kind, from, to *Node) *packet {
 		p = &packet{m: m}
 	}
 	p.kind, p.from, p.to, p.parts = k, from, to, 1
+	if from == to {
+		from.inward++
+		m.sites[from.site].plan() // what is before it there, see slack
+	}
 	if k == store {
 		return p
 	}
@@ -126,6 +143,9 @@ func (p *packet) over() {
 // recycle puts p back when nothing is to come of it.
 func (p *packet) recycle() {
 	m := p.m
+	if p.from == p.to {
+		p.from.inward--
+	}
 	if p.special != nil {
 		*p.special = special{}
 		m.specials = append(m.specials, p.special)
@@ -136,12 +156,12 @@ func (p *packet) recycle() {
 
 // Label implements vtime.Labelled.
 func (p *packet) Label(stage, _ uint64) string {
-	return fmt.Sprintf("%s %s %d to %d, %d B", kindNames[p.kind], stageNames[stage], p.from.id, p.to.id, p.size())
+	return fmt.Sprintf("%s %s %d to %d, %d B", kindNames[p.kind], stageNames[stage], p.from.id, p.to.id, p.bytes())
 }
 
-// Fire implements vtime.Target.
-func (p *packet) Fire(stage, _ uint64) {
-	switch stage {
+// serve has the packet take what it needs at the site that it has come to.
+func (p *packet) serve() {
+	switch p.stage {
 	case inject:
 		p.inject()
 	case depart:
@@ -153,24 +173,41 @@ func (p *packet) Fire(stage, _ uint64) {
 	case enter:
 		p.enter()
 	case board:
-		p.to.board()
+		p.to.board(p.when)
+	}
+}
+
+// Fire implements vtime.Target.
+func (p *packet) Fire(stage, _ uint64) {
+	switch uint8(stage) {
 	case fetch:
+		p.when = p.m.kernel.Now()
+		p.m.sites[p.to.site].serve(p.when)
 		p.fetch()
-	case land:
+	case land: // a store's answer is on its way meanwhile
 		p.land()
 	case answer:
+		p.when = p.m.kernel.Now()
 		p.answered()
 	}
 }
 
-func (p *packet) at(t vtime.Time, stage uint64) { p.m.kernel.At(t, p, stage, 0) }
+func (p *packet) at(t vtime.Time, stage uint8) { p.m.kernel.At(t, p, uint64(stage), 0) }
 
-// size is how many bytes the packet is to move.
-func (p *packet) size() int {
+// come has the packet come to the site of a node.
+func (p *packet) come(n *Node, stage uint8, when vtime.Time) { p.m.sites[n.site].come(p, stage, when) }
+
+// reach has the packet come to the site from which the next link of its route leaves.
+func (p *packet) reach(stage uint8, when vtime.Time) {
+	p.m.sites[p.m.fabric.site(p.route.link())].come(p, stage, when)
+}
+
+// bytes is how many bytes the packet is to move.
+func (p *packet) bytes() int {
 	if p.kind.reads() {
 		return len(p.src)
 	}
-	return len(p.data)
+	return p.size
 }
 
 // out and back are how many of them go with the request and with the answer.
@@ -178,7 +215,7 @@ func (p *packet) out() int {
 	if p.kind.reads() {
 		return 0
 	}
-	return len(p.data)
+	return p.size
 }
 
 func (p *packet) back() int {
@@ -222,36 +259,41 @@ func (m *Machine) incoming(k kind, n int) vtime.Time {
 
 // inject takes the burst across the local bus and through the adapter.
 func (p *packet) inject() {
-	m, n, now := p.m, p.from, p.m.kernel.Now()
+	m, n := p.m, p.from
 	n.counts.Bursts++
-	crossed := now
+	took := m.profile.Bus.WriteTime(p.out())
 	if p.kind == dmaWrite {
-		crossed = n.bus.Use(now, m.profile.Memory.Read+m.profile.Bus.ReadTime(p.out()))
-	} else {
-		crossed = n.bus.Use(now, m.profile.Bus.WriteTime(p.out()))
+		took = m.profile.Memory.Read + m.profile.Bus.ReadTime(p.out())
 	}
+	crossed := n.bus.Use(p.when, took)
 	if p.kind.isDMA() {
 		p.queue.chain.Sent(crossed)
 	}
 	if p.from == p.to { // past the adapter
-		p.at(crossed, accept)
+		p.come(n, enter, crossed)
 		return
 	}
 	count := m.packets(p.kind, p.out())
 	n.counts.Packets += int64(count)
 	ready := n.sending.Use(crossed, vtime.Time(count)*m.profile.Adapter.Send)
-	p.at(ready+m.profile.Adapter.Forward, depart)
+	p.route = m.fabric.request(p.from.spot, p.to.spot)
+	p.length = m.profile.Link.Rate.Time(m.wire(p.kind, p.out()))
+	p.reach(depart, ready+m.profile.Adapter.Forward)
+}
+
+// injectNow is inject at the kernel's time, of what was not known before: it comes last.
+func (p *packet) injectNow() {
+	p.when = p.m.kernel.Now()
+	p.m.look(p.from.site)
+	p.inject()
 }
 
 // depart sends the burst along the links.
 func (p *packet) depart() {
-	m := p.m
 	if p.from.lost {
 		p.fail(Dead)
 		return
 	}
-	p.route = m.fabric.request(p.from.spot, p.to.spot)
-	p.length = m.profile.Link.Rate.Time(m.wire(p.kind, p.out()))
 	p.travel()
 }
 
@@ -264,27 +306,26 @@ func (p *packet) travel() {
 		p.fail(Dead)
 		return
 	}
-	head, tail := l.Carry(m.kernel.Now(), p.length)
+	head, tail := l.Carry(p.when, p.length)
 	head, tail = head+m.profile.Link.Hop, tail+m.profile.Link.Hop
 	switch more, turn := p.route.step(); {
 	case turn:
-		p.at(head+m.fabric.turn, hop)
+		p.reach(hop, head+m.fabric.turn)
 	case more:
-		p.at(head, hop)
+		p.reach(hop, head)
 	case p.answering:
 		p.conclude(tail+m.profile.Adapter.Answer, p.outcome)
+	case m.fabric.oneWayIn(): // nothing else comes to the adapter before
+		p.when = tail + m.profile.Adapter.Accept
+		p.accept()
 	default:
-		p.at(tail+m.profile.Adapter.Accept, accept)
+		p.come(p.to, accept, tail+m.profile.Adapter.Accept)
 	}
 }
 
 // accept takes the burst into the remote adapter, where it may meet an error.
 func (p *packet) accept() {
 	m := p.m
-	if p.from == p.to {
-		p.enter()
-		return
-	}
 	// The driver takes care of interrupts itself. Stores that nobody watches are flags, which
 	// no program could repeat: the adapters do that, at no cost here.
 	fallible := p.kind != interrupt && (p.kind != store || p.acct != nil)
@@ -301,7 +342,7 @@ func (p *packet) accept() {
 		p.outcome = Busy
 	}
 	work := vtime.Time(m.packets(p.kind, p.out())) * m.profile.Adapter.Receive
-	p.at(p.to.receives.Use(m.kernel.Now(), work), enter)
+	p.come(p.to, enter, p.to.receives.Use(p.when, work))
 }
 
 // enter finds the burst a buffer in the remote adapter, unless it is refused.
@@ -320,7 +361,7 @@ func (p *packet) enter() {
 // when the buffer is free again. A write is answered as soon as it has the buffer.
 func (p *packet) cross() (free vtime.Time) {
 	m, n := p.m, p.to
-	now := m.kernel.Now()
+	now := p.when
 	switch {
 	case n.lost: // while the burst waited
 		p.fail(Dead)
@@ -360,7 +401,7 @@ func (p *packet) reply(n int) {
 	case p.outcome == Unknown:
 		p.fail(Unknown)
 	case p.from == p.to:
-		p.conclude(m.kernel.Now(), p.outcome)
+		p.conclude(p.when, p.outcome)
 	default:
 		p.route = m.fabric.answer(p.from.spot, p.to.spot)
 		p.length = m.profile.Link.Rate.Time(m.wire(p.kind, n))
@@ -375,7 +416,7 @@ func (p *packet) fail(o Outcome) {
 		p.over()
 		return
 	}
-	p.conclude(p.m.kernel.Now()+p.m.profile.Error.Timeout, o)
+	p.conclude(p.when+p.m.profile.Error.Timeout, o)
 }
 
 // conclude says when it is known how the packet fared. The CPU that stored takes that time
@@ -398,7 +439,8 @@ func (p *packet) answered() {
 		p.from.proc.Arrive()
 	case p.kind == dmaRead && p.outcome == Delivered:
 		m, n := p.m, p.from
-		crossed := n.bus.Use(m.kernel.Now(), m.incoming(p.kind, p.back()))
+		m.sites[n.site].serve(p.when)
+		crossed := n.bus.Use(p.when, m.incoming(p.kind, p.back()))
 		p.at(crossed+m.profile.Memory.Visible, land)
 	default:
 		p.queue.answered(p.outcome)
@@ -427,8 +469,7 @@ func (p *packet) put(n *Node) {
 	if n.lost {
 		return
 	}
-	copy(p.dst, p.data)
-	p.from.counts.Bytes += int64(len(p.data))
+	p.from.counts.Bytes += int64(copy(p.dst, p.data()))
 	switch {
 	case p.told == nil:
 	case p.told == n.proc && n.deaf():

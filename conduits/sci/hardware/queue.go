@@ -117,7 +117,7 @@ func (q *Queue) Send(i, pos, n int) {
 	if k == dmaWrite {
 		p.carry(p.src)
 	}
-	p.inject()
+	p.injectNow()
 }
 
 // answered takes the outcome of one burst.

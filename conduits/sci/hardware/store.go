@@ -23,14 +23,14 @@ func (n *Node) Store(to *Node, dst, src []byte, off int, acct *Account, told *vt
 		size := min(len(src), block-off&(block-1))
 		n.proc.Charge(m.profile.PIO.Word * vtime.Time((size+wordSize-1)/wordSize))
 		p := m.packet(store, n, to)
-		p.place = int32(n.claim())
+		p.place = int16(n.claim())
 		p.dst, p.told = dst[:size], told
 		p.carry(src[:size])
 		if p.acct = acct; acct != nil {
 			acct.peer = to
 			acct.open++
 		}
-		p.at(n.proc.Now(), inject)
+		p.come(n, inject, n.proc.Now())
 		dst, src, off = dst[size:], src[size:], off+size
 	}
 }
@@ -43,6 +43,9 @@ func (n *Node) Flush() { n.proc.Charge(n.m.profile.PIO.Flush) }
 // issue. If the oldest has no answer yet the CPU stalls until it has.
 func (n *Node) claim() (place int) {
 	place = n.oldest
+	if n.window[place] > n.proc.Now() && n.window[place] == notYet {
+		n.takeIn()
+	}
 	if n.window[place] > n.proc.Now() {
 		n.stall()
 	}
@@ -51,14 +54,28 @@ func (n *Node) claim() (place int) {
 	return place
 }
 
+// takeIn takes in the answers that have come, of which nobody was told.
+func (n *Node) takeIn() {
+	for _, i := range n.m.fabric.waysIn(n.spot) {
+		n.m.look(i)
+	}
+}
+
 func (n *Node) stall() {
-	n.counts.Stalls++
-	for n.stalled = true; n.window[n.oldest] == notYet; {
+	since := n.proc.Now()
+	n.stalled = true
+	for _, i := range n.m.fabric.waysIn(n.spot) {
+		n.m.sites[i].plan() // the answers on their way are waited for now
+	}
+	for n.window[n.oldest] == notYet {
 		n.proc.Park(0)
 	}
 	n.stalled = false
 	if wait := n.window[n.oldest] - n.proc.Now(); wait > 0 {
 		n.proc.Charge(wait)
+	}
+	if n.proc.Now() > since {
+		n.counts.Stalls++
 	}
 }
 
@@ -78,7 +95,7 @@ func (n *Node) settle(place int, at vtime.Time, o Outcome, acct *Account) {
 		}
 	}
 	if wake {
-		n.proc.Arrive()
+		n.m.rouse(n)
 	}
 }
 
@@ -104,7 +121,7 @@ func (n *Node) load(from *Node, dst, src []byte, off, unit int) Outcome {
 		n.roundTrip(p)
 		o := p.outcome
 		if o == Delivered {
-			copy(dst, p.data)
+			copy(dst, p.data())
 		}
 		p.recycle()
 		if o != Delivered {
@@ -120,7 +137,7 @@ func (n *Node) load(from *Node, dst, src []byte, off, unit int) Outcome {
 func (n *Node) roundTrip(p *packet) {
 	n.counts.Loads++
 	n.proc.Sync()
-	p.inject()
+	p.injectNow()
 	for !p.done {
 		n.proc.Park(0)
 	}
@@ -156,6 +173,6 @@ func (n *Node) Interrupt(to *Node, t vtime.Target, a, b uint64) Outcome {
 	}
 	p := n.m.packet(interrupt, n, to)
 	p.target, p.a, p.b = t, a, b
-	p.inject()
+	p.injectNow()
 	return Delivered
 }

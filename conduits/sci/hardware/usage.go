@@ -9,6 +9,7 @@ import (
 // usage returns what the machine's buses, adapters and links were used for, those apart that
 // were not used at all.
 func (m *Machine) usage() (all []vtime.Usage) {
+	m.lookAll()
 	add := func(r *vtime.Resource, format string, args ...any) {
 		if r.Used() {
 			all = append(all, r.Usage(fmt.Sprintf(format, args...)))

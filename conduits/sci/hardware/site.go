@@ -1,0 +1,222 @@
+package hardware
+
+import (
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// site is a place of the machine that packets come to, with what they ask for there: a host's, with its bus,
+// its adapter and the links that leave it; or the switch's at a port, with the link that leaves that.
+//
+// A site serves packets in the order in which they come to it: by time, and those of one time by their
+// stage, sender and target. That order does not depend on when the kernel has the site serve them. So
+// it need not be at the very time of a packet: it is early enough before anything can follow from it
+// elsewhere, as each packet's slack says. One event then serves all that have come meanwhile.
+type site struct {
+	first *packet    // of those that have not been served, linked by next, in the order in which they come
+	last  *packet    // of them, if there is one
+	due   vtime.Time // of the event that is going to serve them; notYet if there is none
+}
+
+// come has a packet come to a site at a time, for a stage. It is known before that time.
+func (s *site) come(p *packet, stage uint8, when vtime.Time) {
+	p.stage, p.when = stage, when
+	switch {
+	case s.first == nil:
+		s.first, s.last = p, p
+	case !p.before(s.last): // mostly
+		s.last.next, s.last = p, p
+	default:
+		at := &s.first
+		for !p.before(*at) {
+			at = &(*at).next
+		}
+		p.next, *at = *at, p
+	}
+	if deadline := p.deadline(); deadline < s.due {
+		s.schedule(p.m, deadline)
+	}
+}
+
+// schedule has an event serve the site at a time. One that was scheduled for later is void.
+func (s *site) schedule(m *Machine, at vtime.Time) {
+	s.due = at
+	m.kernel.At(at, s, uint64(at), 0)
+}
+
+// before tells whether p is served before q, at one site.
+func (p *packet) before(q *packet) bool {
+	switch {
+	case p.when != q.when:
+		return p.when < q.when
+	case p.stage != q.stage:
+		return p.stage < q.stage
+	case p.from != q.from:
+		return p.from.id < q.from.id
+	}
+	return p.to.id < q.to.id
+}
+
+// Fire implements vtime.Target.
+func (s *site) Fire(at, _ uint64) {
+	if s.due == vtime.Time(at) {
+		s.due = notYet
+		s.serve(vtime.Time(at))
+	}
+}
+
+// serve serves what has come up to now.
+func (s *site) serve(now vtime.Time) {
+	due := s.due
+	s.due = serving
+	for p := s.first; p != nil && p.when <= now; p = s.first {
+		s.first, p.next = p.next, nil
+		if s.first != nil {
+			s.first.prefetch()
+		}
+		p.serve()
+	}
+	s.due = due
+	s.plan()
+}
+
+// serving stands for the time of the event of a site that serves packets now, which may come to the site
+// again: one event is scheduled afterwards.
+const serving vtime.Time = -1
+
+// plan schedules an event for what has not been served, unless there is one that is early enough.
+func (s *site) plan() {
+	deadline := notYet
+	for p := s.first; p != nil; p = p.next {
+		deadline = min(deadline, p.deadline())
+	}
+	if deadline < s.due {
+		m := s.first.m
+		s.schedule(m, max(deadline, m.kernel.Now()))
+	}
+}
+
+// look serves what has come to a site up to the kernel's time. A proc calls it that looks at what follows
+// from that; it may be ahead of the kernel.
+func (m *Machine) look(site int) {
+	if s := &m.sites[site]; s.first != nil {
+		m.looking = true
+		s.serve(m.kernel.Now())
+		m.looking = false
+	}
+}
+
+// lookAll is look at all sites.
+func (m *Machine) lookAll() {
+	for i := range m.sites {
+		m.look(i)
+	}
+}
+
+// rouse wakes a proc, at the kernel's time.
+func (m *Machine) rouse(n *Node) {
+	if m.looking { // Arrive by a proc that is ahead would be at its own time
+		m.kernel.At(m.kernel.Now(), (*roused)(n), 0, 0)
+		return
+	}
+	n.proc.Arrive()
+}
+
+// roused is the event that wakes a node's proc.
+type roused Node
+
+// Fire implements vtime.Target.
+func (n *roused) Fire(_, _ uint64) { n.proc.Arrive() }
+
+// Label implements vtime.Labelled.
+func (s *site) Label(_, _ uint64) string {
+	for p := s.first; p != nil; p = p.next {
+		if p.deadline() <= s.due {
+			return p.Label(uint64(p.stage), 0)
+		}
+	}
+	return "nothing"
+}
+
+// deadline returns until when p must have been served: right before anything can follow from it at
+// another site, or for the sender. So whatever comes to a site is known there before it comes, and the
+// order of what comes at one time does not depend on that of events.
+func (p *packet) deadline() vtime.Time { return p.when + max(0, p.slack()-1) }
+
+// slack returns how long after p has come to a site, for its present stage, something can follow from that
+// at the earliest.
+func (p *packet) slack() vtime.Time {
+	m := p.m
+	t := &m.slack
+	if t.none {
+		return 0
+	}
+	switch p.stage {
+	case inject:
+		if p.from == p.to {
+			return t.cross
+		}
+		return t.inject
+	case accept:
+		return t.accept
+	case enter, board:
+		if p.to.inward > 0 { // what the node stores into its own memory is answered at once when it has a buffer
+			return 0
+		}
+		return t.enter
+	}
+	switch more, turn := p.route.ahead(); {
+	case turn:
+		return t.turn
+	case more:
+		return t.hop
+	case !p.answering:
+		return t.arrive
+	case p.kind == store && p.acct == nil && !p.from.stalled:
+		return t.idle // only claim asks for it, which serves the site
+	}
+	return t.answer
+}
+
+// slacks are the slack of each stage, at least.
+type slacks struct {
+	none   bool       // tests: each packet is served at its time
+	cross  vtime.Time // across the bus
+	inject vtime.Time // and through the adapter
+	hop    vtime.Time // to the next link of a ring
+	turn   vtime.Time // and on to another ring
+	arrive vtime.Time // to the adapter, and through its receiving half unless that has a second link
+	accept vtime.Time // through the receiving half
+	enter  vtime.Time // until the answer is at a second link, and data in memory
+	answer vtime.Time // until the answer is taken in
+	idle   vtime.Time // of an answer that nobody waits for
+}
+
+// longestIdle is for how long an answer that nobody waits for may stay where it is, lest sites gather many.
+const longestIdle = 10 * vtime.Microsecond
+
+func newSlacks(p *Profile, f *fabric) slacks {
+	shortest := p.Link.Rate.Time(int(p.Packet.Header + p.Packet.CRC))
+	cross := p.Bus.WriteTime(0)
+	s := slacks{
+		cross:  cross,
+		inject: cross + p.Adapter.Send + p.Adapter.Forward,
+		hop:    p.Link.Hop,
+		turn:   p.Link.Hop + f.turn,
+		arrive: shortest + p.Link.Hop + p.Adapter.Accept,
+		accept: p.Adapter.Receive,
+		answer: shortest + p.Link.Hop + p.Adapter.Answer,
+		idle:   longestIdle,
+	}
+	if f.oneWayIn() {
+		s.arrive += p.Adapter.Receive
+	}
+	second := s.hop
+	if f.switched && f.width == 1 {
+		second = s.turn
+	}
+	s.enter = min(second, cross+p.Memory.Visible, cross+p.Interrupt.Latency, p.Memory.Read+p.Bus.ReadTime(0))
+	for _, t := range []*vtime.Time{&s.cross, &s.inject, &s.turn, &s.hop, &s.arrive, &s.accept, &s.enter, &s.answer} {
+		*t = min(*t, p.Error.Timeout) // of what fails
+	}
+	return s
+}
