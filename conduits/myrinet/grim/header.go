@@ -97,7 +97,9 @@ func appendControl(to []byte, token, sequence uint8, t Type, correction, tree ui
 }
 
 // stamp writes what the sending NI adds to a header: the token and the sequence number.
-func stamp(header []byte, token, sequence uint8) { header[2], header[3] = token, sequence }
+func stamp(header []byte, token, sequence uint8) {
+	header[tokenByte], header[sequenceByte] = token, sequence
+}
 
 // Control is an ACK or a NACK. The source is the endpoint that answers: the destination of the message.
 type Control struct {
@@ -141,7 +143,7 @@ func DecodeControl(b []byte) (c Control, err error) {
 	case b[4]&3 != 0 || b[5] != 0:
 		return c, fmt.Errorf("grim: %v with a payload or a tree", t)
 	}
-	return Control{Token: b[2], Sequence: b[3], Type: t, Source: EndpointID(binary.BigEndian.Uint16(b[6:]))}, nil
+	return Control{Token: b[tokenByte], Sequence: b[sequenceByte], Type: t, Source: EndpointID(binary.BigEndian.Uint16(b[6:]))}, nil
 }
 
 // DecodeHeader reads the header of a message of which size bytes are behind the route: header, payload and padding. It
@@ -159,7 +161,7 @@ func DecodeHeader(b []byte, size int) (h Header, err error) {
 	be := binary.BigEndian
 	words, correction := int(be.Uint16(b[8:])), int(b[4]&3)
 	h = Header{
-		Token: b[2], Sequence: b[3], Type: t, Tree: b[5], Source: EndpointID(be.Uint16(b[6:])),
+		Token: b[tokenByte], Sequence: b[sequenceByte], Type: t, Tree: b[5], Source: EndpointID(be.Uint16(b[6:])),
 		Destination: EndpointID(be.Uint16(b[10:])), Channel: be.Uint16(b[12:]), Handler: HandlerID(be.Uint16(b[14:])),
 		Length: words*word - correction,
 	}
