@@ -15,8 +15,8 @@ func (p *Program) told(c *channel) {
 	p.nic.CPU.Raise(evScan)
 }
 
-// scan looks for a channel with a message to be sent, from the one behind the last on. The firmware does so all the time. No
-// event is spent on scans that find nothing: where they have come to by now follows from the time.
+// scan looks for a channel with a message to be sent, from the one behind the last on. The firmware does so all the time while the
+// link is free. No event is spent on scans that find nothing: where they have come to by now follows from the time.
 func (p *Program) scan() {
 	if p.busy || !p.port.Idle() {
 		return // the end of what is leaving brings the next scan
@@ -39,9 +39,9 @@ func (p *Program) scan() {
 // dispatcher's steps too.
 func (p *Program) advance() {
 	s, code := &p.profile.Steps, &p.profile.Code
-	now := idleMark{p.loop.Now(), p.nic.CPU.Counts().Busy}
-	idle := now.at - p.mark.at - (now.busy - p.mark.busy)
-	p.mark = now
+	last := p.mark
+	p.stand()
+	idle := p.mark.at - last.at - (p.mark.busy - last.busy)
 	begin := int64(code.Poll + code.Dispatch + s.Scan)
 	round := begin + int64(len(p.channels)*s.Channel)
 	into := int64(max(0, idle)/p.nic.CPU.Instruction())%round - begin
@@ -49,6 +49,9 @@ func (p *Program) advance() {
 		p.at = (p.at + int(into/int64(s.Channel))) % len(p.channels)
 	}
 }
+
+// stand notes that scans have come to where they are just now.
+func (p *Program) stand() { p.mark = idleMark{p.loop.Now(), p.nic.CPU.Counts().Busy} }
 
 // foundOne sends what the scan has found. What has become of it meanwhile is looked at again.
 func (p *Program) foundOne() {
@@ -119,6 +122,7 @@ func (p *Program) Gone(*fabric.Sending) {
 // free sends what comes next when the link is free: control messages first.
 func (p *Program) free() {
 	p.busy = false
+	p.stand()
 	if p.controls.Len() > 0 {
 		p.answer, _ = p.controls.Pop()
 		p.spend(p.profile.Steps.Control, p.step.control)
