@@ -29,3 +29,18 @@ func (h *Host) Leaks() error {
 	}
 	return nil
 }
+
+// TakeRequest and TakeList decode what the server of handlers is sent, and what it sends, in a database of their own. They return
+// the server's list, and whether the message was well formed.
+func TakeRequest(b []byte) (list []byte, ok bool) {
+	r := registry{ids: map[string]HandlerID{}}
+	ok = r.number(b)
+	return r.list(), ok
+}
+
+// TakeList is as TakeRequest says.
+func TakeList(b []byte) (ids map[string]HandlerID, ok bool) {
+	r := registry{ids: map[string]HandlerID{}}
+	ok = r.take(b)
+	return r.ids, ok
+}
