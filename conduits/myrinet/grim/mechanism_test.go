@@ -283,8 +283,9 @@ func TestRegistry(t *testing.T) {
 		}
 	}
 	c.RunUntil(2 * vtime.Millisecond)
-	if len(ids) != 4 {
-		t.Errorf("%d names, want 4: %v", len(ids), ids)
+	// The server's own names come first, in the order of the alphabet; then what others have told it.
+	if len(ids) != 4 || ids["bar"] != 16 || ids["put"] != 17 || ids["sum"] != 18 || ids["get"] != 19 {
+		t.Errorf("the names' numbers are %v", ids)
 	}
 	var failed error
 	if err := ends[0].Find("fly", func(_ grim.HandlerID, err error) { failed = err }); err != nil {
@@ -415,5 +416,61 @@ func TestForeign(t *testing.T) {
 	c.RunUntil(c.Now() + 100*vtime.Microsecond)
 	if handled != 1 {
 		t.Error("the message behind them has not come")
+	}
+}
+
+// TestForgedACK has ACKs come that name a message under way and are from another endpoint, or of another sequence number: the message is not
+// taken for acknowledged.
+func TestForgedACK(t *testing.T) {
+	t.Parallel()
+	handled := 0
+	p := profile(t, func(p *grim.Profile) { p.GRIM.Receive = 64 })
+	c, all, id := star(t, p, grim.Image{}, 3, 1, grim.EndpointOptions{}, func(*grim.Endpoint, *grim.Message) { handled++ })
+	var sequence, token uint8
+	c.Hosts[0].Observe(func(s grim.Step, q, n uint8) {
+		if s == grim.SendsAgain {
+			sequence, token = q, n
+		}
+	})
+	all[1][0].Attend(false)
+	const n = 3 // the third finds no room
+	for i := range n {
+		send(t, all[0][0], all[1][0], id, uint32(i), nil)
+	}
+	c.RunUntil(c.Now() + 200*vtime.Microsecond)
+	for i := range 20 {
+		forged := grim.Control{Type: grim.ACK, Token: token, Sequence: sequence, Source: all[2][0].ID()}
+		if i%2 == 0 {
+			forged.Source, forged.Sequence = all[1][0].ID(), sequence+1
+		}
+		c.Fabric.Port(2).Inject(fabric.Packet{Head: append([]byte{fabric.RouteByte(-2)}, forged.Append(nil)...)})
+		c.RunUntil(c.Now() + 33*vtime.Microsecond)
+	}
+	all[1][0].Attend(true)
+	c.RunUntil(c.Now() + vtime.Millisecond)
+	if unknown := c.Hosts[0].Counts().Unknown; handled != n || unknown != 20 {
+		t.Errorf("%d of %d messages handled, %d unknown ACKs counted, want 20", handled, n, unknown)
+	}
+}
+
+// TestIdleScan has the scan go on while the NIC has nothing to do: what a message takes depends on when it is sent, by up to a scan of
+// all channels.
+func TestIdleScan(t *testing.T) {
+	t.Parallel()
+	p := profile(t, func(p *grim.Profile) { p.GRIM.Channels, p.GRIM.Queue = 32, 1024 })
+	least, most := vtime.Second, vtime.Time(0)
+	for i := range vtime.Time(8) {
+		var c *grim.Cluster
+		var came vtime.Time
+		c, a, b, id := pair(t, p, grim.Image{}, func(*grim.Endpoint, *grim.Message) { came = c.Now() })
+		at := 100*vtime.Microsecond + i*3*vtime.Microsecond
+		c.RunUntil(at)
+		send(t, a, b, id, 0, nil)
+		c.RunUntil(at + vtime.Millisecond)
+		least, most = min(least, came-at), max(most, came-at)
+	}
+	scan := p.CPU.Instruction.Time(p.Steps.Scan + 32*p.Steps.Channel)
+	if spread := most - least; spread < scan/2 || spread > scan*11/10 {
+		t.Errorf("a message takes %v to %v, a scan %v", least, most, scan)
 	}
 }
