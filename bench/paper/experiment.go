@@ -98,6 +98,7 @@ var all = []*Experiment{
 	{"grim-injection", "GRIM: what it takes to inject a burst, by its size and by the messages that may be under way", GRIM, grimMachine, grimInjection},
 	{"grim-channels", "GRIM: head-of-line blocking with sequencing per NI and any-to-any, and what that costs", GRIM, grimMachines, grimChannels},
 	{"grim-control-deadlock", "GRIM: NIs that wait for each other, and the queue of control messages", GRIM, grimMachine, grimControl},
+	{"grim-queues", "GRIM: append, slotted and hybrid queues: what they have room for, and the deadlock of the hybrid", GRIM, grimMachine, grimQueues},
 }
 
 // All returns the experiments, in the order of a report.

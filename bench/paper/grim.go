@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/aqueduct-go/aqueduct/bench/plot"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/grim"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
@@ -548,4 +549,101 @@ func (s *Setting) burst(queue, w, n int) (*burst, error) {
 		return nil, fmt.Errorf("%d of %d messages have not been injected within a second", j.left, n)
 	}
 	return &burst{micros(j.end-begin) / float64(n), j.full}, nil
+}
+
+// grimQueues compares the organisations of a channel's queue: section 4.2.
+func grimQueues(s *Setting) (*Outcome, error) {
+	o := new(Outcome)
+	rooms := Figure{"room", plot.Figure{
+		Title: "GRIM: messages that the queue of a channel has room for", Note: s.reproduce("grim-queues"),
+		X: plot.Axis{Label: "bytes of payload", Scale: plot.Log2}, Y: plot.Axis{Label: "messages"},
+	}}
+	room := map[grim.Organisation][]plot.Point{}
+	for _, org := range []grim.Organisation{grim.Append, grim.Slotted, grim.Hybrid} {
+		for _, size := range []int{4, 64, 1024, 4096, 32 << 10} {
+			n, err := s.roomFor(org, size)
+			if err != nil {
+				return nil, err
+			}
+			room[org] = append(room[org], plot.Point{X: float64(size), Y: float64(n)})
+		}
+		rooms.Series = append(rooms.Series, plot.Series{Name: org.String(), Points: room[org]})
+	}
+	appended, slotted := valueAt(room[grim.Append], 64), valueAt(room[grim.Slotted], 64)
+	o.claim("slots waste memory for messages that are not of the largest size", "GRIM, 4.2", slotted < appended/100, "%s messages of 64 B, %s back to back", figures(slotted), figures(appended))
+
+	progress := Figure{"progress", plot.Figure{
+		Title: "GRIM: random messages between 24 hosts of an irregular network", Note: s.reproduce("grim-queues"),
+		X: plot.Axis{Label: "µs"}, Y: plot.Axis{Label: "messages handled"},
+	}}
+	for _, org := range []grim.Organisation{grim.Append, grim.Hybrid} {
+		points, sent, waits, err := s.randomMessages(org)
+		if err != nil {
+			return nil, err
+		}
+		progress.Series = append(progress.Series, plot.Series{Name: org.String(), Points: points})
+		handled, before := points[len(points)-1].Y, points[len(points)/2].Y
+		if org == grim.Append {
+			o.claim("a message that leaves by one DMA does not deadlock", "GRIM, 4.2", handled == float64(sent) && waits == 0, "%s of %d messages handled", figures(handled), sent)
+		} else {
+			o.claim("blocking the DMA of the payload behind that of the header does", "GRIM, 4.2", handled < float64(sent) && handled == before && waits > 0,
+				"%s of %d messages handled, and nothing after half of the time; %d packets wait for ever", figures(handled), sent, waits)
+		}
+	}
+	o.Figures = append(o.Figures, rooms, progress)
+	return o, nil
+}
+
+// roomFor returns how many messages with so many bytes of payload an empty queue has room for.
+func (s *Setting) roomFor(org grim.Organisation, size int) (n int, err error) {
+	p, err := s.grimProfile()
+	if err != nil {
+		return 0, err
+	}
+	pair, err := newGRIMPair(p, s.Seed, grim.Image{Queue: org}, 0, grim.EndpointOptions{NoOverflow: true}, func(*grim.Endpoint, *grim.Message) {})
+	for ; err == nil; n++ {
+		err = pair.send(0, n, make([]byte, size)) // none leaves before events fire
+	}
+	if !errors.Is(err, grim.ErrFull) {
+		return 0, err
+	}
+	return n - 1, nil
+}
+
+// randomMessages has 24 hosts of an irregular network send each other messages at random. It returns how many were handled by
+// when, how many there were, and how many packets wait in the end.
+func (s *Setting) randomMessages(org grim.Organisation) (points []plot.Point, sent, waits int, err error) {
+	p, err := s.grimProfile(count("grim.channels", 1), count("grim.buffers", 1), bytes("grim.pio", 64<<10))
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	topo, err := (fabric.Shape{Hosts: hostsEach}).Random(6, s.Seed+1)
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	c, err := grim.NewCluster(p, grim.Image{Queue: org}, topo, s.Seed)
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	handled := 0
+	ends, err := c.OpenAll(1, grim.EndpointOptions{}, map[string]grim.Handler{"handler": func(*grim.Endpoint, *grim.Message) { handled++ }})
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	id, _ := ends[0][0].Lookup("handler")
+	chance := c.Rand("random messages")
+	for range 150 { // fewer may get through before a circle closes
+		for from := range ends {
+			if err := ends[from][0].Send(ends[chance.IntN(len(ends))][0].ID(), id, [4]uint32{}, make([]byte, chance.IntN(300))); err != nil {
+				return nil, 0, 0, err
+			}
+			sent++
+		}
+	}
+	begin := c.Now()
+	for range 20 {
+		c.RunUntil(c.Now() + vtime.Millisecond/2)
+		points = append(points, plot.Point{X: micros(c.Now() - begin), Y: float64(handled)})
+	}
+	return points, sent, len(c.Fabric.Waits()), nil
 }
