@@ -76,6 +76,8 @@ var (
 	suMachines   = []string{"d339-2003"}
 	collMachines = []string{"gm-pci64a"}
 	gmMachines   = []string{"gm-pci64a", "gm-pci64b", "gm-pci64c"}
+	grimMachines = []string{"grim-lanai4", "grim-lanai9"}
+	grimMachine  = []string{"grim-lanai4"}
 )
 
 // all are the experiments in the order of a report.
@@ -91,6 +93,12 @@ var all = []*Experiment{
 	{"itb-cost", "what an in-transit buffer costs a packet", Myrinet, collMachines, withoutErrors(itbCost)},
 	{"itb-throughput", "up*/down* routes against in-transit buffers on irregular networks, by load", Myrinet, collMachines, withoutErrors(itbThroughput)},
 	{"fabric-hol", "contention and head-of-line blocking in the fabric", Myrinet, collMachines, withoutErrors(fabricHOL)},
+	{"grim-rollback", "GRIM: three messages, of which the second is refused, as published", GRIM, grimMachine, grimRollback},
+	{"grim-scan", "GRIM: what the scan of channels takes, by their number", GRIM, grimMachines, grimScan},
+	{"grim-injection", "GRIM: what it takes to inject a burst, by its size and by the messages that may be under way", GRIM, grimMachine, grimInjection},
+	{"grim-channels", "GRIM: head-of-line blocking with sequencing per NI and any-to-any, and what that costs", GRIM, grimMachines, grimChannels},
+	{"grim-control-deadlock", "GRIM: NIs that wait for each other, and the queue of control messages", GRIM, grimMachine, grimControl},
+	{"grim-queues", "GRIM: append, slotted and hybrid queues: what they have room for, and the deadlock of the hybrid", GRIM, grimMachine, grimQueues},
 }
 
 // All returns the experiments, in the order of a report.

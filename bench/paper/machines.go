@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/gm"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/grim"
 	"github.com/aqueduct-go/aqueduct/conduits/sci/hardware"
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/internal/machine"
@@ -26,6 +27,12 @@ var (
 		_, err := gm.NewProfile(f)
 		return err
 	}}
+	GRIM = &Family{"grim", grim.Library, func(f *machine.File) error {
+		_, err := grim.NewProfile(f)
+		return err
+	}}
+	// Families are all of them.
+	Families = []*Family{SCI, Myrinet, GRIM}
 )
 
 // Setting returns the setting for a machine of the family: a built-in one by its name, or a user's

@@ -97,6 +97,7 @@ func TestGoals(t *testing.T) {
 	for family, experiments := range map[*paper.Family][]string{
 		paper.SCI:     {"sci-pio-dma", "sci-short", "sci-medium", "sci-long"},
 		paper.Myrinet: {"gm-latency", "itb-overhead", "itb-cost"},
+		paper.GRIM:    {"grim-scan", "grim-injection"},
 	} {
 		produced, goals := map[string]bool{}, map[string]string{}
 		for _, name := range experiments {

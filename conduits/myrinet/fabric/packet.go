@@ -31,9 +31,51 @@ func (p Packet) Skip(n int) Packet {
 	return Packet{nil, p.Body[min(n-len(p.Head), len(p.Body)):]}
 }
 
+// Cut returns the packet without what is behind its first n bytes, in the same memory. A negative n is 0.
+func (p Packet) Cut(n int) Packet {
+	n = max(n, 0)
+	if n <= len(p.Head) {
+		return Packet{Head: p.Head[:n]}
+	}
+	if n -= len(p.Head); n < len(p.Body) {
+		p.Body = p.Body[:n]
+	}
+	return p
+}
+
+// First returns the first n bytes, or what there is. They are in the packet's memory if one of its parts has them all.
+func (p Packet) First(n int) []byte {
+	switch {
+	case len(p.Head) >= n || len(p.Body) == 0:
+		return p.Head[:min(n, len(p.Head))]
+	case len(p.Head) == 0:
+		return p.Body[:min(n, len(p.Body))]
+	}
+	p = p.Cut(n)
+	return append(append(make([]byte, 0, p.Len()), p.Head...), p.Body...)
+}
+
+// Bytes returns all bytes without the CRC byte, as First does.
+func (p Packet) Bytes() []byte { return p.First(len(p.Head) + len(p.Body)) }
+
+// typeSize is what the type of a packet has: two bytes, and two of a subtype.
+const typeSize = 4
+
+// PacketType returns the type of a packet that has come to a NIC, of whose bytes the first ones are b: two of the four
+// bytes behind the route. It reports false if there is none, because the packet is too short or has bytes of a route left.
+func PacketType(b []byte) (uint16, bool) {
+	if len(b) < typeSize || IsRoute(b[0]) {
+		return 0, false
+	}
+	return uint16(b[0])<<8 | uint16(b[1]), true
+}
+
+// IsRoute tells a byte of a route from the first byte of a type (ANSI/VITA 26).
+func IsRoute(b byte) bool { return b&routeFlag != 0 }
+
 // changed returns a copy of the packet of which byte i is another; byte i may be the CRC byte, which is no part of it.
 func (p Packet) changed(i int, mask byte) Packet {
-	all := append(append(make([]byte, 0, p.Len()), p.Head...), p.Body...)
+	all := append(append(make([]byte, 0, p.Len()), p.Head...), p.Body...) // a copy in any case
 	if i < len(all) {
 		all[i] ^= mask
 	}

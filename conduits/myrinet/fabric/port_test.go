@@ -1,6 +1,7 @@
 package fabric_test
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"testing"
@@ -293,5 +294,36 @@ func TestCable(t *testing.T) {
 	}
 	if c, err := fabric.Load("myrinet-2000"); err != nil || c.Link.Rate.Time(1) != 4000 {
 		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// TestPacketParts looks at packets of one part and of two, at every length: what is first, what is behind, and their type.
+func TestPacketParts(t *testing.T) {
+	all := []byte{0x06, 0x36, 1, 2, 3, 4}
+	for split := range len(all) + 1 {
+		p := fabric.Packet{Head: all[:split], Body: all[split:]}
+		for n := range len(all) + 2 {
+			want := all[:min(n, len(all))]
+			if got := p.First(n); !bytes.Equal(got, want) {
+				t.Errorf("the first %d of %v: %v", n, p, got)
+			}
+			if got := p.Cut(n).Bytes(); !bytes.Equal(got, want) {
+				t.Errorf("%v cut behind %d: %v", p, n, got)
+			}
+			if got := p.Skip(n).Bytes(); !bytes.Equal(got, all[len(want):]) {
+				t.Errorf("%v without its first %d: %v", p, n, got)
+			}
+		}
+		if n := p.Cut(-1).Len(); n != 1 {
+			t.Errorf("nothing of %v has %d bytes", p, n)
+		}
+	}
+	for _, c := range []struct {
+		b  []byte
+		is bool
+	}{{all, true}, {all[:4], true}, {all[:3], false}, {nil, false}, {[]byte{0x81, 0x36, 1, 2}, false}} {
+		if kind, ok := fabric.PacketType(c.b); ok != c.is || ok && kind != 0x0636 {
+			t.Errorf("the type of %v: %#x, %v", c.b, kind, ok)
+		}
 	}
 }

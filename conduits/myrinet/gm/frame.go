@@ -3,6 +3,8 @@ package gm
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 )
 
 // The types of packets: the first two of the four bytes after the route (Myricom, packet types; gm_types.h).
@@ -90,21 +92,9 @@ func (h *Header) Append(to []byte) []byte {
 	return be.AppendUint16(to, h.SenderConn)
 }
 
-// PacketType returns the type of a packet that has come to a NIC; false if it has none, because it is too short or
-// has bytes of a route left.
-func PacketType(b []byte) (uint16, bool) {
-	if len(b) < 4 || b[0]&routeBit != 0 {
-		return 0, false
-	}
-	return binary.BigEndian.Uint16(b), true
-}
-
-// routeBit is set in each byte of a route, and not in the first byte of a type (ANSI/VITA 26).
-const routeBit = 0x80
-
 // DecodeHeader reads the header of a GM packet, of which payload bytes follow. It fails on what no sender makes.
 func DecodeHeader(b []byte, payload int) (h Header, err error) {
-	if t, ok := PacketType(b); !ok || t != TypeGM {
+	if t, ok := fabric.PacketType(b); !ok || t != TypeGM {
 		return h, fmt.Errorf("gm: no packet of GM")
 	}
 	if len(b) < HeaderSize {
@@ -164,7 +154,7 @@ func CheckRoute(legs [][]byte) error {
 			return fmt.Errorf("gm: a leg of %d route bytes; there can be 1 to %d", len(leg), maxRoute)
 		}
 		for _, b := range leg {
-			if b&routeBit == 0 {
+			if !fabric.IsRoute(b) {
 				return fmt.Errorf("gm: route byte %#02x has not its top bit set", b)
 			}
 		}
@@ -175,7 +165,7 @@ func CheckRoute(legs [][]byte) error {
 // DecodeITB reads the in-transit part of a packet and returns how many bytes the next leg has. Early Recv Packet
 // comes when these four bytes are there and no more, so that the route itself is not looked at.
 func DecodeITB(b []byte) (leg int, err error) {
-	if t, ok := PacketType(b); !ok || t != TypeITB {
+	if t, ok := fabric.PacketType(b); !ok || t != TypeITB {
 		return 0, fmt.Errorf("gm: no in-transit packet")
 	}
 	leg = int(binary.BigEndian.Uint16(b[2:]))

@@ -72,21 +72,9 @@ func (g *Program) Tail(a *fabric.Arrival) {
 	}
 	b := g.current
 	b.arrival, b.verdict = nil, a.Verdict()
-	b.packet = cut(b.packet, a.Len()-1)
+	b.packet = b.packet.Cut(a.Len() - 1)
 	g.nic.Works(lanai.Receive, false)
 	g.nic.CPU.Raise(evRecv)
-}
-
-// cut returns the first n bytes of a packet.
-func cut(p fabric.Packet, n int) fabric.Packet {
-	n = max(n, 0)
-	if n < len(p.Head) {
-		return fabric.Packet{Head: p.Head[:n]}
-	}
-	if n -= len(p.Head); n < len(p.Body) {
-		p.Body = p.Body[:n]
-	}
-	return p
 }
 
 // Reset implements fabric.NIC. The port has called Tail for what there was.
@@ -96,11 +84,11 @@ func (g *Program) Reset(*fabric.Port) {}
 // known by then: a route that is longer than what follows is sent on, and ends at the switch that finds no route byte.
 func (g *Program) look() {
 	b := g.current
-	t, ok := PacketType(first(b.packet, typeSize))
+	t, ok := fabric.PacketType(b.packet.First(typeSize))
 	if !ok || t != TypeITB {
 		return
 	}
-	if _, err := DecodeITB(first(b.packet, typeSize)); err != nil {
+	if _, err := DecodeITB(b.packet.First(typeSize)); err != nil {
 		b.dropped = true
 		g.counts.Malformed++
 		return
@@ -127,15 +115,6 @@ func (g *Program) look() {
 	}
 	g.pending.Push(b)
 	g.nic.CPU.Raise(evSend)
-}
-
-// first returns the first n bytes of a packet, or what there is.
-func first(p fabric.Packet, n int) []byte {
-	if len(p.Head) >= n || len(p.Body) == 0 {
-		return p.Head[:min(n, len(p.Head))]
-	}
-	all := append(append(make([]byte, 0, p.Len()), p.Head...), p.Body...)
-	return all[:min(n, len(all))]
 }
 
 // forward sends an in-transit packet on: one that is still coming as it comes, however little of it will follow.
@@ -227,10 +206,10 @@ func (g *Program) refused(b *buffer) bool {
 		n.Truncated++
 		return true
 	}
-	head := first(b.packet, HeaderSize)
-	t, ok := PacketType(head)
+	head := b.packet.First(HeaderSize)
+	t, ok := fabric.PacketType(head)
 	switch {
-	case !ok && len(head) > 0 && head[0]&routeBit != 0:
+	case !ok && len(head) > 0 && fabric.IsRoute(head[0]):
 		n.Stray++
 		return true
 	case !ok:
@@ -290,7 +269,7 @@ func (g *Program) acceptData() {
 		return
 	}
 	c.nacked = true // if it is refused: what follows is not NACKed besides
-	payload := g.payload(b)
+	payload := b.packet.Skip(HeaderSize).Bytes()
 	switch port := g.openPort(h.TargetPort); {
 	case c.refused != 0: // the sender does not know yet, or has sent it twice
 		refuse(&n.NoBuffer, c.refused, false)
@@ -321,18 +300,6 @@ func (g *Program) acceptData() {
 		c.heard()
 		c.answer(ACK, h, false)
 	}
-}
-
-// payload returns the bytes behind the header.
-func (g *Program) payload(b *buffer) []byte {
-	rest := b.packet.Skip(HeaderSize)
-	switch {
-	case len(rest.Body) == 0:
-		return rest.Head
-	case len(rest.Head) == 0:
-		return rest.Body
-	}
-	return append(append(make([]byte, 0, rest.Len()), rest.Head...), rest.Body...)
 }
 
 // openPort returns the port of a subport, or nil if that is closed.

@@ -1,0 +1,367 @@
+package grim
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
+	"github.com/aqueduct-go/aqueduct/internal/fifo"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// Errors of Send.
+var (
+	// ErrFull says that the channel's queue has no room for the message, and that the endpoint has no overflow queue.
+	ErrFull = errors.New("grim: the channel's queue is full: wait for OnRoom, or have an overflow queue")
+	// ErrTooLarge says that a payload is larger than any message can have here.
+	ErrTooLarge = errors.New("grim: the payload is too large")
+)
+
+// EndpointOptions are what an endpoint may have besides, or lack.
+type EndpointOptions struct {
+	// NoOverflow leaves out the overflow queue in the host's memory: Send fails with ErrFull when the channel's queue is full.
+	NoOverflow bool
+	// Limit, if not 0, is how many messages the endpoint may have under way that have not been answered by a message to it. What
+	// is more finds the queue full. No application needs it: it is for comparison with credits.
+	Limit int
+}
+
+// Endpoint is a program's access to GRIM: a channel of the NIC, and a queue for messages that have come, in the host's memory.
+// Its methods are called by events of the loop, never block, and charge the time of calls to the endpoint's processor: each
+// endpoint has its own. Handlers may call all of them.
+type Endpoint struct {
+	host    *Host
+	id      EndpointID
+	channel *channel
+	options EndpointOptions
+	cpu     vtime.Resource
+	names   registry
+	counts  EndpointCounts
+
+	// Sending.
+	sizes      fifo.Queue[int] // payloads of the messages in the channel's queue, with padding
+	seen       uint64          // the channel's front register, as the library knows it
+	appended   uint64          // messages so far
+	writing    fifo.Queue[*message]
+	overflow   fifo.Queue[outgoing]
+	looking    bool // at the front register, now and then
+	unanswered int  // of Limit
+	onRoom     func()
+	refused    bool // Send has returned ErrFull, and OnRoom's function has not been called since
+
+	// Receiving.
+	memory   []byte // made when the first message comes
+	queue    ring   // the NIC's: parts of memory
+	last     part   // that was reserved last
+	arrived  fifo.Queue[part]
+	written  fifo.Queue[part] // reserved, and not arrived
+	heedless bool             // messages wait for Poll
+	polls    int              // messages that Poll has asked for
+	pumping  bool             // one is on its way to its handler
+	got      Message
+}
+
+// EndpointCounts is what an endpoint's library has done so far.
+type EndpointCounts struct {
+	Sent         uint64 // messages that Send has taken
+	Received     uint64 // that have been handed to handlers
+	Overflowed   uint64 // messages sent that had to wait in the overflow queue
+	MostOverflow int    // of them at once
+	NoHandler    uint64 // messages dropped, as their handler is not known here
+	BadRequest   uint64 // messages to the handler server, or from it, that no library sends
+}
+
+// outgoing is a message in the overflow queue.
+type outgoing struct {
+	header  Header
+	payload []byte
+}
+
+// Message is what has come. It is valid until the handler returns.
+type Message struct {
+	Source  EndpointID
+	Args    [4]uint32
+	Payload []byte
+}
+
+// Open makes an endpoint of a channel, which has none yet.
+func (h *Host) Open(channel int, o EndpointOptions) (*Endpoint, error) {
+	if o.Limit < 0 {
+		return nil, fmt.Errorf("grim: a limit of %d messages", o.Limit)
+	}
+	e := &Endpoint{host: h, options: o, queue: ring{size: int(h.profile.GRIM.Receive)}}
+	c, err := h.program.openChannel(channel, e)
+	if err != nil {
+		return nil, err
+	}
+	e.channel, e.id = c, h.program.endpoint(h.program.id, channel)
+	e.names.start(e)
+	return e, nil
+}
+
+// ID returns the endpoint's name in the cluster.
+func (e *Endpoint) ID() EndpointID { return e.id }
+
+// Counts returns what the endpoint's library has done so far.
+func (e *Endpoint) Counts() EndpointCounts { return e.counts }
+
+// Compute has the endpoint's processor work for a time. What the library does afterwards waits for it.
+func (e *Endpoint) Compute(d vtime.Time) { e.cpu.Use(e.host.loop.Now(), d) }
+
+// Free returns when the endpoint's processor has done what it has been given so far; calls take effect then.
+func (e *Endpoint) Free() vtime.Time { return e.cpu.Use(e.host.loop.Now(), 0) }
+
+// MostPayload returns the size of the largest payload that the channel's queue has room for, at most MaxPayload.
+func (e *Endpoint) MostPayload() int { return e.channel.queue.most() }
+
+// Send sends an active message to an endpoint. The payload is copied. Messages between two endpoints arrive in the order of
+// the calls, each once; the network must be reliable. A message that finds the channel's queue full waits in the overflow queue in the
+// host's memory. Send fails, and sends nothing: with ErrFull if there is no such queue, with ErrTooLarge for more than MostPayload,
+// and for endpoints of hosts that there are not, or that there is no route to.
+func (e *Endpoint) Send(to EndpointID, handler HandlerID, args [4]uint32, payload []byte) error {
+	p := e.host.program
+	node, _ := p.place(to)
+	switch {
+	case node >= p.nodes:
+		return fmt.Errorf("grim: endpoint %d would be at host %d; there are %d hosts of %d channels", to, node, p.nodes, len(p.channels))
+	case p.routes[node] == nil:
+		return fmt.Errorf("grim: host %d has no route to host %d", p.id, node)
+	case len(payload) > e.MostPayload():
+		return fmt.Errorf("%w: %d B; here there can be %d, of grim.queue, and nowhere more than %d", ErrTooLarge, len(payload), e.MostPayload(), MaxPayload)
+	case int(e.host.profile.GRIM.Receive) < HeaderSize+Padded(len(payload)):
+		return fmt.Errorf("%w: %d B are more than an endpoint can receive (grim.receive)", ErrTooLarge, len(payload))
+	}
+	m := outgoing{Header{Type: AM, Source: e.id, Destination: to, Channel: uint16(e.channel.number), Handler: handler, Args: args, Length: len(payload)}, payload}
+	if e.overflow.Len() == 0 && e.place(&m) {
+		e.counts.Sent++
+		return nil
+	}
+	e.lookLater()
+	if e.options.NoOverflow {
+		e.refused = true
+		return ErrFull
+	}
+	e.counts.Sent++
+	e.counts.Overflowed++
+	m.payload = append([]byte(nil), payload...)
+	e.overflow.Push(m)
+	e.counts.MostOverflow = max(e.counts.MostOverflow, e.overflow.Len())
+	return nil
+}
+
+// OnRoom has f called whenever there may be room in the channel's queue again after Send has failed with ErrFull.
+func (e *Endpoint) OnRoom(f func()) { e.onRoom = f }
+
+// place puts a message into the channel's queue, and reports false if there is no room. The library looks at the front register
+// only if it knows of none.
+func (e *Endpoint) place(m *outgoing) bool {
+	if e.options.Limit > 0 && e.unanswered >= e.options.Limit {
+		return false
+	}
+	size := Padded(m.header.Length)
+	if !e.channel.queue.add(size) {
+		if !e.look() || !e.channel.queue.add(size) {
+			return false
+		}
+	}
+	e.sizes.Push(size)
+	if e.options.Limit > 0 {
+		e.unanswered++
+	}
+	h := e.host
+	q := &message{bytes: make([]byte, 0, HeaderSize+size), to: m.header.Destination, state: notSent, index: e.appended}
+	e.appended++
+	q.bytes = m.header.Append(q.bytes)
+	q.bytes = append(q.bytes, m.payload...)
+	q.bytes = append(q.bytes, make([]byte, size-len(m.payload))...)
+	e.channel.messages.Push(q)
+	take, write := h.profile.Host.Send, h.profile.Bus.WriteTime(HeaderSize+size)
+	if e.fetched(size) {
+		take += h.profile.Host.Copy.Time(size)
+		write = h.profile.Bus.WriteTime(HeaderSize + lanai.BlockSize)
+	}
+	e.writing.Push(q)
+	h.loop.At(e.cpu.Use(h.loop.Now(), take+write)-write, e, 0, eventWritten)
+	return true
+}
+
+// fetched tells whether the NIC fetches a payload by DMA.
+func (e *Endpoint) fetched(size int) bool { return size > int(e.host.profile.GRIM.PIO) }
+
+// look reads the channel's front register, and reports whether messages have left the queue.
+func (e *Endpoint) look() bool {
+	h := e.host
+	e.cpu.Use(h.loop.Now(), h.profile.Host.Read)
+	news := e.seen < e.channel.front
+	for ; e.seen < e.channel.front; e.seen++ {
+		size, _ := e.sizes.Pop()
+		e.channel.queue.drop(size)
+	}
+	return news
+}
+
+// lookLater has the library look at the front register after a while, as a program that polls does.
+func (e *Endpoint) lookLater() {
+	if !e.looking {
+		e.looking = true
+		e.host.loop.At(max(e.Free(), e.host.loop.Now()+e.host.profile.Host.Look), e, 0, eventLook)
+	}
+}
+
+// lookAgain moves messages from the overflow queue to the channel's while there is room.
+func (e *Endpoint) lookAgain() {
+	e.looking = false
+	for e.overflow.Len() > 0 && e.place(e.overflow.At(0)) {
+		e.overflow.Drop()
+	}
+	if e.overflow.Len() > 0 {
+		e.lookLater()
+	}
+	if e.refused {
+		e.refused = false
+		if e.onRoom != nil {
+			e.onRoom()
+		}
+	}
+}
+
+// The events of an endpoint, by their second word.
+const (
+	eventWritten uint64 = iota // the library has a message ready
+	eventTold                  // the back register has been written
+	eventLook                  // the library looks at the front register
+	eventSeen                  // a program that polls has it
+	eventHandled               // the library has decoded it
+	eventFreed                 // the NIC has been told of the room
+)
+
+var endpointEvents = [...]string{"message ready", "back register", "look", "message seen", "message handled", "room"}
+
+// Label implements vtime.Labelled.
+func (e *Endpoint) Label(_, what uint64) string {
+	return fmt.Sprintf("GRIM endpoint %d: %s", e.id, endpointEvents[what])
+}
+
+// Fire implements vtime.Target.
+func (e *Endpoint) Fire(_, what uint64) {
+	h := e.host
+	switch what {
+	case eventWritten:
+		e.write()
+	case eventTold:
+		h.program.told(e.channel)
+	case eventLook:
+		e.lookAgain()
+	case eventSeen:
+		e.pump()
+	case eventHandled:
+		e.handle()
+	case eventFreed:
+		e.queue.give()
+	}
+}
+
+// write has the first message that is ready cross the bus, or its header and the order to fetch its payload. The write to the
+// back register follows it.
+func (e *Endpoint) write() {
+	h := e.host
+	m, _ := e.writing.Pop()
+	payload := m.bytes[HeaderSize:]
+	if !e.fetched(len(payload)) {
+		m.loaded = true
+		h.nic.HostWrite(len(m.bytes), nil, 0, 0)
+		h.nic.HostWrite(word, e, 0, eventTold)
+		return
+	}
+	h.nic.HostWrite(HeaderSize+lanai.BlockSize, nil, 0, 0)
+	p := h.program
+	p.loading.Push(m)
+	pinned := append([]byte(nil), payload...)
+	err := p.load.Append(lanai.Block{Direction: lanai.FromHost, Host: pinned, SRAM: payload, Terminal: true, Signal: true})
+	if err == nil {
+		err = p.load.HostStart()
+	}
+	if err != nil {
+		panic(err) // the chain has a block for each payload that queues have room for
+	}
+	h.nic.HostWrite(word, e, 0, eventTold)
+}
+
+// reserve takes room for a message of a size in the endpoint's queue, and reports false if there is none. The NI does it.
+func (e *Endpoint) reserve(size int) bool {
+	at, ok := e.queue.take(size)
+	if ok {
+		e.last = part{at, size}
+	}
+	return ok
+}
+
+// reserved returns the memory that was reserved last.
+func (e *Endpoint) reserved() []byte {
+	if e.memory == nil {
+		e.memory = make([]byte, e.queue.size)
+	}
+	e.written.Push(e.last)
+	return e.memory[e.last.at : e.last.at+e.last.size]
+}
+
+// arrival is the endpoint as the NI's DMA tells it that a message is there.
+type arrival Endpoint
+
+// Fire implements vtime.Target.
+func (a *arrival) Fire(_, _ uint64) {
+	e := (*Endpoint)(a)
+	m, _ := e.written.Pop()
+	e.arrived.Push(m)
+	e.host.loop.At(e.host.loop.Now()+e.host.profile.Host.Visible, e, 0, eventSeen)
+}
+
+// Attend says whether the program polls all the time, as it does at first, or computes: then messages wait for Poll.
+func (e *Endpoint) Attend(polls bool) {
+	e.heedless = !polls
+	e.pump()
+}
+
+// Poll has up to n of the messages that have arrived handled.
+func (e *Endpoint) Poll(n int) {
+	e.polls = max(e.polls, min(n, e.arrived.Len()))
+	e.pump()
+}
+
+// Waiting returns how many messages have arrived and have not been handled.
+func (e *Endpoint) Waiting() int { return e.arrived.Len() }
+
+// pump takes the next message, if the program polls.
+func (e *Endpoint) pump() {
+	if e.pumping || e.arrived.Len() == 0 || e.heedless && e.polls == 0 {
+		return
+	}
+	e.polls = max(0, e.polls-1)
+	e.pumping = true
+	e.host.loop.At(e.cpu.Use(e.host.loop.Now(), e.host.profile.Host.Receive), e, 0, eventHandled)
+}
+
+// handle calls the handler of the first message, and gives its room back. The program takes the next message when its processor
+// has done what the handler has given it to do.
+func (e *Endpoint) handle() {
+	h := e.host
+	at, _ := e.arrived.Pop()
+	b := e.memory[at.at : at.at+at.size]
+	header, err := DecodeHeader(b, len(b))
+	if err != nil {
+		panic(err) // the NI has read it
+	}
+	e.unanswered = max(0, e.unanswered-1)
+	e.got = Message{Source: header.Source, Args: header.Args, Payload: b[HeaderSize : HeaderSize+header.Length : HeaderSize+header.Length]}
+	if f := e.names.handler(header.Handler); f != nil {
+		e.counts.Received++
+		f(e, &e.got)
+	} else {
+		e.counts.NoHandler++
+	}
+	h.nic.HostWrite(word, e, 0, eventFreed)
+	e.pumping = false
+	if e.arrived.Len() > 0 {
+		h.loop.At(e.Free(), e, 0, eventSeen)
+	}
+}

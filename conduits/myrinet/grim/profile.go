@@ -1,0 +1,106 @@
+package grim
+
+import (
+	"embed"
+	"errors"
+
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
+	"github.com/aqueduct-go/aqueduct/internal/machine"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// Profile holds the constants of hosts with GRIM on their NICs, and of the fabric between them. Values and their sources
+// are in the machine file. Steps of the firmware are in instructions of the LANai.
+type Profile struct {
+	File *machine.File // what the profile was read from
+
+	lanai.Profile
+	Fabric fabric.Constants `machine:"fabric"`
+
+	GRIM struct {
+		Channels int           `machine:"channels"` // of a NIC
+		Queue    machine.Bytes `machine:"queue"`    // of a channel, for outgoing messages, in SRAM
+		Slot     machine.Bytes `machine:"slot"`     // of a slotted queue
+		Headers  machine.Bytes `machine:"headers"`  // what headers have of a hybrid queue; payloads have the rest
+		Receive  machine.Bytes `machine:"receive"`  // of an endpoint, for messages that have come, in the host's memory
+		Buffers  int           `machine:"buffers"`  // of the NIC for a message that is coming, in SRAM
+		Controls int           `machine:"controls"` // entries of the queue of control messages
+		PIO      machine.Bytes `machine:"pio"`      // the host writes payloads up to this size itself
+		Code     machine.Bytes `machine:"code"`     // of the program and its data, in SRAM
+		Route    machine.Bytes `machine:"route"`    // of an entry of the table of routes, in SRAM
+	} `machine:"grim"`
+
+	// Steps are those of the firmware, besides the dispatcher.
+	Steps struct {
+		Scan     int `machine:"scan"`     // a scan of the channels
+		Channel  int `machine:"channel"`  // and for each channel that it looks at
+		Sequence int `machine:"sequence"` // the look-up of any-to-any sequencing, for each message that is sent, and received
+		Send     int `machine:"send"`     // to send a message
+		Second   int `machine:"second"`   // of a hybrid queue: to start the second DMA
+		Wait     int `machine:"wait"`     // a turn of a loop that waits
+		Sent     int `machine:"sent"`     // a packet has left
+		Arm      int `machine:"arm"`      // to program the next reception
+		Receive  int `machine:"receive"`  // a packet has come
+		Accept   int `machine:"accept"`   // that is a message
+		Control  int `machine:"control"`  // to send a control message
+		Answered int `machine:"answered"` // a control message has come
+		Rollback int `machine:"rollback"` // for each message that is sent again
+		Store    int `machine:"store"`    // to move a message to the host
+		Stored   int `machine:"stored"`   // it is there
+		Loaded   int `machine:"loaded"`   // a payload has come from the host
+	} `machine:"steps"`
+
+	Host struct {
+		Send    vtime.Time   `machine:"send"`    // the library's call, without what it writes
+		Receive vtime.Time   `machine:"receive"` // a message is found, decoded, and handed to its handler
+		Visible vtime.Time   `machine:"visible"` // from the end of a DMA until a program that polls has it
+		Copy    machine.Rate `machine:"copy"`    // of a payload into memory that the NIC can fetch it from
+		Look    vtime.Time   `machine:"look"`    // from one look at a channel's front register to the next, while there is no room
+		Read    vtime.Time   `machine:"read"`    // a look
+	} `machine:"host"`
+}
+
+//go:embed machines/*.machine
+var files embed.FS
+
+// Library returns the machines that come with the package, which are based on those of package lanai.
+func Library() *machine.Library { return machine.Built(files, "machines", nil).Over(lanai.Library()) }
+
+// Load reads a machine: a built-in one by name, or a user's own by path.
+func Load(name string) (*Profile, error) { return machine.Load(Library(), name, NewProfile) }
+
+// NewProfile returns the profile of a machine file that has been read.
+func NewProfile(f *machine.File) (*Profile, error) {
+	return machine.Checked(f, func(p *Profile) error {
+		p.File = f
+		return errors.Join(p.Profile.Check(f), p.Fabric.Check(f, "fabric."), p.check())
+	})
+}
+
+// MaxChannels is how many channels a NIC can have: each needs an entry of the scoreboard at least.
+const MaxChannels = tokens
+
+// check refuses values for which the firmware has no meaning.
+func (p *Profile) check() error {
+	var errs []error
+	in := func(name string, n, least, most int) {
+		if n < least || n > most {
+			errs = append(errs, p.File.Errorf("%s is %d, but must be from %d to %d", name, n, least, most))
+		}
+	}
+	const mega = 1 << 20
+	g := &p.GRIM
+	in("grim.channels", g.Channels, 1, MaxChannels)
+	in("grim.queue", int(g.Queue), HeaderSize, 64*mega)
+	in("grim.slot", int(g.Slot), stateSize+HeaderSize, 64*mega)
+	in("grim.headers", int(g.Headers), stateSize+HeaderSize, 64*mega)
+	in("grim.receive", int(g.Receive), HeaderSize, 64*mega)
+	in("grim.buffers", g.Buffers, 1, 1024)
+	in("grim.controls", g.Controls, 1, mega)
+	in("grim.route", int(g.Route), 1, 4096)
+	if p.Host.Visible < 1 || p.Host.Look < 1 {
+		errs = append(errs, p.File.Errorf("host.visible and host.look must take time"))
+	}
+	return errors.Join(errs...)
+}

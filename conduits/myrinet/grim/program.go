@@ -1,0 +1,246 @@
+package grim
+
+import (
+	"fmt"
+
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
+	"github.com/aqueduct-go/aqueduct/internal/fifo"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// Image is a version of the firmware. The zero value is GRIM as it was in the end; the others are what it is compared with.
+// All NICs of a cluster have one image.
+type Image struct {
+	Queue Organisation // of channels
+	// PerNI numbers all messages from an NI to another together. Without it each pair of channels has numbers of its own.
+	PerNI bool
+	// NoControlQueue has an NI refuse input while a control message waits for the link, which others queue.
+	NoControlQueue bool
+	// UnlimitedSRAM has the NIC have as much SRAM as the channels and the arrays need. Results with it are of no NIC that there was.
+	UnlimitedSRAM bool
+}
+
+// unlimited is the SRAM that Image.UnlimitedSRAM gives a NIC.
+const unlimited = 1 << 40
+
+// The events of the firmware, the one of the highest priority first.
+const (
+	evRecv   lanai.Event = iota // a packet has come
+	evSent                      // a packet has left
+	evStored                    // a message is in the host's memory
+	evLoaded                    // a payload has come from the host
+	evScan                      // a channel may have something to be sent
+	events   = iota
+)
+
+// The host DMA engine's chains: what goes to the host comes first, since it frees buffers.
+const (
+	storeChain = 1
+	loadChain  = 2
+)
+
+// buffer is a packet that has come.
+type buffer struct {
+	packet  fabric.Packet
+	verdict fabric.Verdict
+}
+
+// Counts is what the firmware of a NIC has done so far.
+type Counts struct {
+	Sent       uint64 // messages, those that were sent again included
+	Resent     uint64 // of them
+	Received   uint64 // messages that were accepted
+	ACKs       uint64 // sent
+	NACKs      uint64 // sent
+	Rollbacks  uint64 // NACKs that have come
+	Refused    uint64 // messages for which an endpoint had no room; each was NACKed
+	Dropped    uint64 // messages that came behind a refused one
+	Gap        uint64 // messages that came out of order without that: the network has lost or reordered what was before them
+	Queued     uint64 // control messages that had to wait for the link
+	MostQueued int    // of them at once
+	NoEndpoint uint64 // messages to channels without an endpoint: acknowledged, and dropped
+	Foreign    uint64 // packets of others, dropped
+	Stray      uint64 // packets for other NIs, or with bytes of a route left
+	Malformed  uint64 // packets that no NI sends
+	Corrupt    uint64 // packets whose CRC was wrong
+	Truncated  uint64 // or whose end was missing
+	Unknown    uint64 // control messages that belong to nothing
+	Held       uint64 // packets that had to wait in the network for a receive buffer
+	Scans      uint64 // scans of the channels that found a message
+	Looked     uint64 // channels that these have looked at
+
+	Scanning vtime.Time // that they have taken, without the dispatcher
+}
+
+// Program is the firmware of a NIC. Its parts are in files of their own: send.go, receive.go, channel.go.
+type Program struct {
+	loop    *vtime.Loop
+	nic     *lanai.NIC
+	port    *fabric.Port
+	profile *Profile
+	image   Image
+	id      int
+	nodes   int
+	counts  Counts
+
+	routes     [][]byte // by node; nil: none
+	channels   []channel
+	flows      []flow   // see flowIndex
+	inflows    []inflow // likewise
+	scoreboard [tokens]*message
+
+	load, store *lanai.DMAChain
+	loading     fifo.Queue[*message] // whose payloads are on their way from the host
+	loaded      uint64               // how many have come
+	stored      uint64               // messages that are in the host's memory
+
+	// Sending.
+	busy     bool // the send DMA is programmed
+	controls fifo.Queue[control]
+	capacity int             // of controls: input is refused when it is full
+	at       int             // the channel at which the next scan begins
+	found    *channel        // by the scan under way
+	leaving  *message        // that is about to be sent
+	mark     idleMark        // when the last scan was
+	sending  *fabric.Sending // of a hybrid queue
+	headGone bool            // its header has left
+	rest     int             // bytes of its payload
+
+	// Receiving.
+	room    int // receive buffers that are free
+	armed   bool
+	current *buffer         // what the receive DMA takes in
+	done    *buffer         // what the processor looks at
+	waiting *fabric.Arrival // in the network
+	header  Header
+	control Control
+	answer  control
+	target  *Endpoint // of the message that has been accepted
+
+	step    steps
+	observe func(Step, uint8, uint8)
+}
+
+// Step is what the firmware does with a message, for people who want to see it.
+type Step uint8
+
+// The steps. The first two, Acknowledged and RolledBack are the sending NI's, the others the receiving one's.
+const (
+	Sends        Step = iota
+	SendsAgain        // after a rollback
+	Accepts           // and sends an ACK
+	Refuses           // as the endpoint has no room, and sends a NACK
+	Drops             // what came behind a refused message
+	Acknowledged      // an ACK has come
+	RolledBack        // a NACK has come
+)
+
+var stepNames = [...]string{"sends", "sends again", "accepts", "refuses", "drops", "acknowledged", "rolled back"}
+
+// String returns the name of the step.
+func (s Step) String() string { return stepNames[s] }
+
+// note tells the observer of a step of a message, by its header.
+func (p *Program) note(s Step, sequence, token uint8) {
+	if p.observe != nil {
+		p.observe(s, sequence, token)
+	}
+}
+
+// control is a control message that is to be sent.
+type control struct {
+	node    int
+	message Control
+}
+
+// steps are the continuations of handlers, made once.
+type steps struct {
+	rearm, classify, accept, answered, store, respond, refuse, stored, loaded, sent, found, transmit, await, second, control, rolled func()
+}
+
+// load puts the firmware into a NIC.
+func load(nic *lanai.NIC, port *fabric.Port, p *Profile, image Image, id, nodes int) (*Program, error) {
+	g := &p.GRIM
+	f := &Program{
+		loop: nic.Loop(), nic: nic, port: port, profile: p, image: image, id: id, nodes: nodes,
+		routes: make([][]byte, nodes), channels: make([]channel, g.Channels), room: g.Buffers, capacity: g.Controls,
+	}
+	if nodes*g.Channels > 1<<16 {
+		return nil, fmt.Errorf("grim: %d hosts with %d channels each (grim.channels); a header can name %d endpoints", nodes, g.Channels, 1<<16)
+	}
+	if image.NoControlQueue {
+		f.capacity = 1
+	}
+	if _, err := newQueue(image.Queue, p); err != nil {
+		return nil, err
+	}
+	if err := f.allocate(); err != nil {
+		return nil, fmt.Errorf("grim: host %d: %w", id, err)
+	}
+	f.flows, f.inflows = make([]flow, f.flowCount()), make([]inflow, f.flowCount())
+	f.step = steps{
+		rearm: f.rearm, classify: f.classify, accept: f.accept, answered: f.answered, store: f.startStore, respond: f.respond, refuse: f.refuse, stored: f.endStore, loaded: f.endLoad,
+		sent: f.free, found: f.foundOne, transmit: f.transmit, await: f.await, second: f.second, control: f.sendControl, rolled: func() {},
+	}
+	s := &p.Steps
+	handlers := [events]lanai.Handler{
+		evRecv:   {Name: "packet", Run: f.received},
+		evSent:   {Name: "sent", Run: func() { f.spend(s.Sent, f.step.sent) }},
+		evStored: {Name: "stored", Run: func() { f.spend(s.Stored, f.step.stored) }},
+		evLoaded: {Name: "loaded", Run: func() { f.spend(s.Loaded, f.step.loaded) }},
+		evScan:   {Name: "scan", Run: f.scan},
+	}
+	if err := nic.CPU.Load(handlers[:]); err != nil {
+		return nil, err
+	}
+	f.arm()
+	port.Attach(f)
+	return f, nil
+}
+
+// What entries of tables take of the SRAM, in bytes.
+const (
+	scoreSize    = 16 // address, length, destination and state of a message
+	registerSize = 32 // of a channel: front, back, next, and the endpoint's
+)
+
+// allocate takes the firmware's regions out of the SRAM.
+func (p *Program) allocate() (err error) {
+	g := &p.profile.GRIM
+	size := func(n int, each lanai.Bytes) lanai.Bytes { return lanai.Bytes(n) * each }
+	for _, r := range []lanai.Region{
+		{Name: "program", Size: g.Code},
+		{Name: "receive buffers", Size: size(g.Buffers, HeaderSize+MaxPayload)},
+		{Name: "queues", Size: size(g.Channels, g.Queue)},
+		{Name: "registers", Size: size(g.Channels, registerSize)},
+		{Name: "scoreboard", Size: tokens * scoreSize},
+		{Name: "control messages", Size: size(g.Controls, ControlSize)},
+		{Name: "routes", Size: size(p.nodes, g.Route)},
+		{Name: "sequencing", Size: size(p.flowCount(), flowSize+inflowSize)},
+	} {
+		if err := p.nic.SRAM.Reserve(r.Name, r.Size); err != nil {
+			return err
+		}
+	}
+	if p.store, err = p.nic.DMA.Open(storeChain, "store", g.Buffers, evStored); err != nil {
+		return err
+	}
+	// A block for each payload that is fetched and that the queues have room for.
+	blocks := g.Channels * (int(g.Queue)/(HeaderSize+int(g.PIO)+1) + 1)
+	p.load, err = p.nic.DMA.Open(loadChain, "load", blocks, evLoaded)
+	return err
+}
+
+func (p *Program) spend(n int, then func()) { p.nic.CPU.Spend(n, then) }
+
+// pair is what the look-up of a flow takes more with any-to-any sequencing.
+func (p *Program) pair() int {
+	if p.image.PerNI {
+		return 0
+	}
+	return p.profile.Steps.Sequence
+}
+
+// Reset implements fabric.NIC. The port has called Tail for what there was.
+func (p *Program) Reset(*fabric.Port) {}

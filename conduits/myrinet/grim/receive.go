@@ -1,0 +1,243 @@
+package grim
+
+import (
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
+)
+
+// arm programs the receive DMA for the next packet, if there is a free buffer, and room for the control message that the
+// packet may ask for.
+func (p *Program) arm() {
+	if p.armed || p.room == 0 || p.controls.Len() >= p.capacity {
+		return
+	}
+	p.room--
+	p.armed = true
+	if a := p.waiting; a != nil {
+		p.waiting = nil
+		p.take(a)
+	}
+}
+
+// Head implements fabric.NIC. The receive DMA takes the packet in if it is programmed; else the packet waits in the network.
+func (p *Program) Head(a *fabric.Arrival) {
+	if !p.armed || p.current != nil {
+		p.counts.Held++
+		p.waiting = a
+		return
+	}
+	p.take(a)
+}
+
+func (p *Program) take(a *fabric.Arrival) {
+	p.current = &buffer{packet: a.Packet()}
+	p.nic.Works(lanai.Receive, true)
+	a.Accept(0)
+}
+
+// Received implements fabric.NIC; the firmware asks for no mark.
+func (p *Program) Received(*fabric.Arrival, int) {}
+
+// Tail implements fabric.NIC: the receive DMA is through.
+func (p *Program) Tail(a *fabric.Arrival) {
+	if p.waiting == a { // a time limit has ended it before it was taken in
+		p.waiting = nil
+		return
+	}
+	b := p.current
+	b.packet, b.verdict = b.packet.Cut(a.Len()-1), a.Verdict()
+	p.nic.Works(lanai.Receive, false)
+	p.nic.CPU.Raise(evRecv)
+}
+
+// received looks at the packet that has come. Before that it programs the next reception, unless that one's control message
+// might find no room behind this one's.
+func (p *Program) received() {
+	p.done, p.current, p.armed = p.current, nil, false
+	if p.room > 0 && p.controls.Len()+1 < p.capacity {
+		p.spend(p.profile.Steps.Arm, p.step.rearm)
+		return
+	}
+	p.spend(p.profile.Steps.Receive, p.step.classify)
+}
+
+func (p *Program) rearm() {
+	p.arm()
+	p.spend(p.profile.Steps.Receive, p.step.classify)
+}
+
+// release frees a receive buffer.
+func (p *Program) release() {
+	p.room++
+	p.arm()
+}
+
+// classify drops what is not for this NI, and does what GRIM's packets ask for.
+func (p *Program) classify() {
+	b := p.done
+	n := &p.counts
+	head := b.packet.First(HeaderSize)
+	size := b.packet.Len() - 1
+	var err error
+	drop := func(counter *uint64) {
+		*counter++
+		p.release()
+	}
+	kind, typed := fabric.PacketType(head)
+	switch {
+	case b.verdict == fabric.Corrupt:
+		drop(&n.Corrupt)
+		return
+	case b.verdict == fabric.Truncated:
+		drop(&n.Truncated)
+		return
+	case len(head) > 0 && fabric.IsRoute(head[0]):
+		drop(&n.Stray)
+		return
+	case !typed:
+		drop(&n.Malformed)
+		return
+	case kind != PacketType:
+		drop(&n.Foreign)
+		return
+	}
+	switch t, _ := TypeOf(head); t {
+	case AM:
+		if p.header, err = DecodeHeader(head, size); err == nil {
+			p.classifyMessage(drop)
+			return
+		}
+	case ACK, NACK:
+		if p.control, err = DecodeControl(b.packet.First(size)); err == nil {
+			p.spend(p.profile.Steps.Answered, p.step.answered)
+			return
+		}
+	}
+	drop(&n.Malformed)
+}
+
+// classifyMessage goes on with a message if it is for this NI, and from one that there is.
+func (p *Program) classifyMessage(drop func(*uint64)) {
+	node, _ := p.place(p.header.Destination)
+	from, _ := p.place(p.header.Source)
+	switch {
+	case node != p.id:
+		drop(&p.counts.Stray)
+	case from >= p.nodes || int(p.header.Channel) >= len(p.channels):
+		drop(&p.counts.Malformed)
+	default:
+		p.spend(p.profile.Steps.Accept+p.pair(), p.step.accept)
+	}
+}
+
+// accept takes a message in if it is the next one of its flow, and the endpoint has room for it.
+func (p *Program) accept() {
+	h, n := &p.header, &p.counts
+	_, local := p.place(h.Destination)
+	from, _ := p.place(h.Source)
+	in := &p.inflows[p.flowIndex(local, from, int(h.Channel))]
+	switch {
+	case h.Sequence != in.expected && in.nacked:
+		n.Dropped++
+		p.note(Drops, h.Sequence, h.Token)
+		p.release()
+		return
+	case h.Sequence != in.expected:
+		n.Gap++
+		p.release()
+		return
+	}
+	p.answer = control{from, Control{Token: h.Token, Sequence: h.Sequence, Type: ACK, Source: h.Destination}}
+	p.target = p.channels[local].owner
+	switch e := p.target; {
+	case e == nil:
+		n.NoEndpoint++
+	case e.reserve(p.done.packet.Len() - 1):
+		n.Received++
+		p.note(Accepts, h.Sequence, h.Token)
+	default:
+		n.Refused++
+		p.note(Refuses, h.Sequence, h.Token)
+		in.nacked = true
+		p.answer.message.Type = NACK
+		p.spend(p.profile.Steps.Control, p.step.refuse)
+		return
+	}
+	in.expected++
+	in.nacked = false
+	if p.target == nil {
+		p.spend(p.profile.Steps.Control, p.step.refuse)
+	} else {
+		p.spend(p.profile.Steps.Store, p.step.store)
+	}
+}
+
+// refuse answers a message that goes no further.
+func (p *Program) refuse() {
+	p.respond()
+	p.release()
+}
+
+// startStore moves a message to the room that the endpoint has reserved for it, and acknowledges it.
+func (p *Program) startStore() {
+	e, bytes := p.target, p.done.packet.Bytes()
+	block := lanai.Block{Direction: lanai.ToHost, Host: e.reserved(), SRAM: bytes, Terminal: true, Signal: true, Written: (*arrival)(e)}
+	if err := p.store.Append(block); err != nil {
+		panic(err) // the chain has a block for each receive buffer
+	}
+	if err := p.store.Start(); err != nil {
+		panic(err)
+	}
+	p.spend(p.profile.Steps.Control, p.step.respond)
+}
+
+// endStore frees the buffers of messages that are in the host's memory.
+func (p *Program) endStore() {
+	for p.stored < p.store.Finished() {
+		p.stored++
+		p.release()
+	}
+}
+
+// endLoad lets messages be sent whose payloads have come from the host.
+func (p *Program) endLoad() {
+	for p.loaded < p.load.Finished() {
+		p.loaded++
+		m, _ := p.loading.Pop()
+		m.loaded = true
+	}
+	p.nic.CPU.Raise(evScan)
+}
+
+// answered does what an ACK or a NACK asks for.
+func (p *Program) answered() {
+	c := &p.control
+	defer p.release()
+	var m *message
+	if int(c.Token) < len(p.scoreboard) {
+		m = p.scoreboard[c.Token]
+	}
+	if m == nil || m.state != sent || m.to != c.Source || m.bytes[sequenceByte] != c.Sequence {
+		p.counts.Unknown++
+		return
+	}
+	own := &p.channels[int(c.Token)/(tokens/len(p.channels))]
+	p.nic.CPU.Raise(evScan)
+	if c.Type == ACK {
+		p.note(Acknowledged, c.Sequence, c.Token)
+		own.acknowledge(m)
+		return
+	}
+	p.note(RolledBack, c.Sequence, c.Token)
+	p.counts.Rollbacks++
+	n := 0
+	if p.image.PerNI { // the NACK cannot tell which channels have sent what was dropped behind the message
+		for i := range p.channels {
+			n += p.channels[i].rollback(m.flow, c.Sequence)
+		}
+	} else {
+		n = own.rollback(m.flow, c.Sequence)
+	}
+	m.flow.next = c.Sequence
+	p.spend(n*p.profile.Steps.Rollback, p.step.rolled)
+}

@@ -1,0 +1,157 @@
+package grim
+
+import (
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// idleMark is when a scan has begun, and what the processor had worked until then.
+type idleMark struct{ at, busy vtime.Time }
+
+// told takes note of what a host has written into a channel's back register.
+func (p *Program) told(c *channel) {
+	c.back++
+	p.nic.CPU.Raise(evScan)
+}
+
+// scan looks for a channel with a message to be sent, from the one behind the last on. The firmware does so all the time while the
+// link is free. No event is spent on scans that find nothing: where they have come to by now follows from the time.
+func (p *Program) scan() {
+	if p.busy || !p.port.Idle() {
+		return // the end of what is leaving brings the next scan
+	}
+	p.advance()
+	n := len(p.channels)
+	for looked := range n {
+		at := (p.at + looked) % n
+		if c := &p.channels[at]; c.sendable() != nil {
+			p.counts.Scans++
+			p.counts.Looked += uint64(looked + 1)
+			p.found, p.at = c, (at+1)%n
+			p.spend(p.profile.Steps.Scan+(looked+1)*p.profile.Steps.Channel, p.step.found)
+			return
+		}
+	}
+}
+
+// advance moves the scan to where it has come while the processor had nothing else to do. A scan of all channels takes the
+// dispatcher's steps too.
+func (p *Program) advance() {
+	s, code := &p.profile.Steps, &p.profile.Code
+	last := p.mark
+	p.stand()
+	idle := p.mark.at - last.at - (p.mark.busy - last.busy)
+	begin := int64(code.Poll + code.Dispatch + s.Scan)
+	round := begin + int64(len(p.channels)*s.Channel)
+	into := int64(max(0, idle)/p.nic.CPU.Instruction())%round - begin
+	if s.Channel > 0 && into > 0 {
+		p.at = (p.at + int(into/int64(s.Channel))) % len(p.channels)
+	}
+}
+
+// stand notes that scans have come to where they are just now.
+func (p *Program) stand() { p.mark = idleMark{p.loop.Now(), p.nic.CPU.Counts().Busy} }
+
+// foundOne sends what the scan has found. What has become of it meanwhile is looked at again.
+func (p *Program) foundOne() {
+	p.counts.Scanning += p.loop.Now() - p.mark.at
+	if p.leaving = p.found.sendable(); p.leaving == nil {
+		p.nic.CPU.Raise(evScan)
+		return
+	}
+	p.spend(p.profile.Steps.Send+p.pair(), p.step.transmit)
+}
+
+// transmit gives the message that has been found to the send DMA.
+func (p *Program) transmit() {
+	c, m := p.found, p.leaving
+	p.leaving = nil
+	c.leave(m)
+	p.counts.Sent++
+	step := Sends
+	if m.again {
+		p.counts.Resent++
+		step = SendsAgain
+	}
+	m.again = true
+	p.note(step, m.bytes[sequenceByte], m.bytes[tokenByte])
+	node, _ := p.place(m.to)
+	packet := fabric.Packet{Head: p.routes[node], Body: m.bytes}
+	p.starts()
+	if p.image.Queue != Hybrid || len(m.bytes) == HeaderSize {
+		p.port.Inject(packet)
+		return
+	}
+	// The DMA of the header; that of the payload follows when it is through.
+	header := len(packet.Head) + HeaderSize
+	p.sending, p.rest, p.headGone = p.port.InjectPaced(packet), len(m.bytes)-HeaderSize, false
+	p.sending.Watch(header)
+	p.sending.Supply(header, 0)
+	p.await()
+}
+
+// Sent implements fabric.NIC: the DMA of a header is through.
+func (p *Program) Sent(*fabric.Sending, int) { p.headGone = true }
+
+// await waits for the DMA of the header.
+func (p *Program) await() {
+	if p.headGone {
+		p.spend(p.profile.Steps.Second, p.step.second)
+	} else {
+		p.spend(p.profile.Steps.Wait, p.step.await)
+	}
+}
+
+// second starts the DMA of the payload.
+func (p *Program) second() { p.sending.Supply(p.rest, 0) }
+
+// starts notes that the send DMA begins to work.
+func (p *Program) starts() {
+	p.busy = true
+	p.nic.Works(lanai.Send, true)
+}
+
+// Gone implements fabric.NIC: the send DMA is through.
+func (p *Program) Gone(*fabric.Sending) {
+	p.headGone = true // also of a packet that has been cut off
+	p.nic.Works(lanai.Send, false)
+	p.nic.CPU.Raise(evSent)
+}
+
+// free sends what comes next when the link is free: control messages first.
+func (p *Program) free() {
+	p.busy = false
+	p.stand()
+	if p.controls.Len() > 0 {
+		p.answer, _ = p.controls.Pop()
+		p.spend(p.profile.Steps.Control, p.step.control)
+		return
+	}
+	p.nic.CPU.Raise(evScan)
+}
+
+// sendControl sends a control message over the link, which is free, and takes input again that was refused.
+func (p *Program) sendControl() {
+	m := &p.answer.message
+	route := p.routes[p.answer.node]
+	p.starts()
+	p.port.Inject(fabric.Packet{Head: m.Append(append(make([]byte, 0, len(route)+ControlSize), route...))})
+	p.arm()
+}
+
+// respond sends a control message at once, or queues it: if the link is busy, or others wait already.
+func (p *Program) respond() {
+	if p.answer.message.Type == ACK {
+		p.counts.ACKs++
+	} else {
+		p.counts.NACKs++
+	}
+	if !p.busy && p.controls.Len() == 0 {
+		p.sendControl()
+		return
+	}
+	p.controls.Push(p.answer)
+	p.counts.Queued++
+	p.counts.MostQueued = max(p.counts.MostQueued, p.controls.Len())
+}
