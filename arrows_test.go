@@ -79,6 +79,9 @@ var rooms = []room{
 		[]string{"core/coretest", "conduits/sci"}}, // its rival
 	{"conduits/myrinet/gm", "a program on NICs in a fabric, and the library on hosts", []string{"conduits/myrinet/fabric", "conduits/myrinet/lanai", "internal/..."}, []string{"conduits/myrinet/routing"}},
 	{"conduits/myrinet/lanai", "a NIC knows virtual time and machine files", []string{"internal/..."}, nil},
+	{"conduits/amfamily", "what systems of active messages share in virtual time", []string{"internal/vtime"}, nil},
+	{"conduits/amfamily/...", "a protocol on the hardware that it was built for, which knows virtual time and machine files",
+		[]string{"conduits/amfamily", "internal/..."}, nil},
 	{"conduits/udp", "it is the driver of the machine, and has datagrams protected",
 		[]string{"core", "core/settings", "conduits/udp/am2", "conduits/udp/seal", "conduits/udp/socket", "internal/..."}, []string{"core/coretest", "spawner/..."}},
 	{"conduits/udp/bundle", "it is the machine's driver for talk between jobs, without core",
