@@ -26,7 +26,14 @@ var (
 		_, err := gm.NewProfile(f)
 		return err
 	}}
+	AMFamily = &Family{"amfamily", amLibrary, func(f *machine.File) error {
+		_, err := newAMProfiles(f)
+		return err
+	}}
 )
+
+// Families are all of them.
+var Families = []*Family{SCI, Myrinet, AMFamily}
 
 // Setting returns the setting for a machine of the family: a built-in one by its name, or a user's
 // own by the path of its file. Seed and Full are the caller's to set.

@@ -72,27 +72,29 @@ func RoundTrip(build Build, seed uint64, size, trips int) (*Measured, error) {
 }
 
 // Stream measures the mean time from the arrival of one message at a node to that of the next: node 0 sends node 1
-// messages of so many bytes of data as fast as the layer takes them, and their handlers do not reply. A window of first
-// messages does not count.
+// messages of so many bytes of data as fast as the layer takes them, and their handlers do not reply. Messages before and
+// after those do not count, as buffers fill and empty then.
 func Stream(build Build, seed uint64, size, messages int) (*Measured, error) {
-	const warm = 16
+	const warm, cool = 16, 64
 	if size < 0 || messages < 1 {
 		return nil, fmt.Errorf("amfamily: a stream of %d messages of %d bytes", messages, size)
 	}
 	came := 0
 	var first, last vtime.Time
 	image := Image{func(n Node, _ *Message) {
-		if came++; came == warm {
+		switch came++; came {
+		case warm:
 			first = n.Proc().Now()
+		case warm + messages:
+			last = n.Proc().Now()
 		}
-		last = n.Proc().Now()
 	}}
 	data := make([]byte, size)
 	m, err := run(build, seed, image, func(n Node, m *Measured) error {
 		if n.ID() == 1 {
-			return Wait(n, "the stream", func() bool { return came == warm+messages })
+			return Wait(n, "the stream", func() bool { return came == warm+messages+cool })
 		}
-		for range warm + messages {
+		for range warm + messages + cool {
 			m.Sent++
 			if err := n.Request(1, 0, [Args]uint32{}, data); err != nil {
 				return err

@@ -14,7 +14,8 @@ import (
 // copy into the kernel, TCP and IP, the driver and the copy to the card; at the receiver the interrupt, the driver's copy,
 // IP and TCP, an acknowledgement for every second segment, which the kernel sends, and the wake-up of the process, its
 // system call, and its copy. The copies compute the checksum. Processor and kernel share one processor. The window
-// limits what is sent and not acknowledged. Loss is not modelled: there are no retransmissions.
+// limits what is sent and not acknowledged. Loss is not modelled: there are no retransmissions, and the card's memory, which is not
+// divided into buffers of a page here, holds what the windows let out.
 type Sockets struct {
 	amfamily.End
 
@@ -50,6 +51,7 @@ func NewSockets(loop *vtime.Loop, p *Profile, n int, image amfamily.Image) ([]*S
 	for i := range n {
 		s := &Sockets{End: amfamily.NewEnd(i, n, p.Most(), image), loop: loop, p: p, card: ring.Card(i), peers: make([]connection, n)}
 		s.card.ready = s.interrupt
+		s.card.free = 1 << 30
 		all = append(all, s)
 	}
 	return all, nil

@@ -127,7 +127,7 @@ var sizes = []int{0, 20, 21, 4096, 1000, 4096, 1}
 func TestExchange(t *testing.T) {
 	t.Parallel()
 	for _, path := range paths {
-		for _, nodes := range []int{2, 12} {
+		for _, nodes := range []int{2, 7} {
 			t.Run(fmt.Sprintf("%v/%d", path, nodes), func(t *testing.T) {
 				var sums []uint64
 				for range 2 {
@@ -196,7 +196,7 @@ func TestSlower(t *testing.T) {
 			t.Fatal(err)
 		}
 		short[i] = m.Time / 2
-		if m, err = amfamily.Stream(ssam.Build(p, path), 1, 4096, 20); err != nil {
+		if m, err = amfamily.Stream(ssam.Build(p, path), 1, 4096, 100); err != nil {
 			t.Fatal(err)
 		}
 		rate[i] = m.Rate(4096)
@@ -207,7 +207,7 @@ func TestSlower(t *testing.T) {
 	// Without their costs, there is no difference but the polls'.
 	free := profile(t, "trap.time", "1", "ps", "trap.check", "0", "us", "memory.copy", "1000", "GB/s")
 	for i, path := range []ssam.Path{ssam.Traps, ssam.User} {
-		m, err := amfamily.Stream(ssam.Build(free, path), 1, 4096, 20)
+		m, err := amfamily.Stream(ssam.Build(free, path), 1, 4096, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
