@@ -8,6 +8,10 @@ type Card struct {
 	Overflowed uint64 // frames dropped because no receive buffer was free
 	Fullest    int    // receive buffers that were taken at once, at most
 
+	// Hazards counts what a process must not do: use a card that is not its own at the time, or write to a buffer that is
+	// to be sent. There are none unless the protocol is wrong.
+	Hazards uint64
+
 	ring  *Ring
 	id    int
 	tx    fifo.Queue[*sendBuffer] // TX_READY_FIFO

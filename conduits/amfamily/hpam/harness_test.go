@@ -118,6 +118,11 @@ func (w *world) run(n int, body func(*hpam.Process) error) {
 	for _, p := range w.all {
 		want += n * (p.Nodes() - 1)
 	}
+	for i, s := range w.Workstations {
+		if n := s.Card().Hazards; n > 0 {
+			w.t.Errorf("card %d: %d hazards", i, n)
+		}
+	}
 	for what, all := range map[string]map[letter]int{"delivered": w.came, "replied to": w.settled} {
 		if len(all) != want {
 			w.t.Errorf("%d letters %s, want %d", len(all), what, want)

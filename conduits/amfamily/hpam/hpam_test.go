@@ -216,6 +216,20 @@ func TestDaemon(t *testing.T) {
 	}
 }
 
+// TestImpatient has timers far too short, so that buffers are often still to be sent when their reply has come, and when the
+// daemon switches processes.
+func TestImpatient(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, profile(t, "hpam.timeout", "60", "us", "hpam.tries", "1000000", "count", "hpam.switch", "1", "us"), 4, 1, 2)
+	for i, s := range w.Workstations {
+		s.Rotate(ms/2 + vtime.Time(i)*77*vtime.Microsecond)
+	}
+	w.run(20, w.exchange(20))
+	if c := w.total(); c.Resent < 100 || c.Duplicates < 100 {
+		t.Errorf("%+v", c)
+	}
+}
+
 // TestInputQueueFull has more messages come for a process that is not active than partners can send: those that are too
 // many are dropped and counted, and so is what no process has the key of.
 func TestInputQueueFull(t *testing.T) {

@@ -128,6 +128,7 @@ func (p *Process) request(to, buffer int, h *header, data []byte) {
 
 // write formats a message in a buffer of the card.
 func (p *Process) write(b *sendBuffer, h *header, data []byte) {
+	p.touch(b)
 	b.data = encode(b.data, h, data)
 	p.Proc().Charge(p.w.p.HPAM.Send + p.w.p.store(len(b.data)))
 	p.Count.Copied += uint64(len(data))
@@ -138,7 +139,15 @@ func (p *Process) write(b *sendBuffer, h *header, data []byte) {
 func (p *Process) post(b *sendBuffer) {
 	p.Proc().Charge(p.w.p.store(wordBytes))
 	p.Proc().Sync()
+	p.touch(b)
 	p.w.card.post(b)
+}
+
+// touch counts a use of a buffer that is a hazard.
+func (p *Process) touch(b *sendBuffer) {
+	if p.Proc().Sync(); b.queued || p.w.active != p {
+		p.w.card.Hazards++
+	}
 }
 
 // wordBytes is how long pointers in the card's queues are.

@@ -144,6 +144,9 @@ func (w *Workstation) Fire(event, _ uint64) {
 		}
 		w.loop.At(w.loop.Now()+w.quantum, w, elapsed, 0)
 	case switched:
+		if w.card.busy() { // with buffers of the process that was active
+			w.card.Hazards++
+		}
 		w.active, w.next = w.next, nil
 		w.wake()
 	}
