@@ -182,10 +182,16 @@ func TestInterrupt(t *testing.T) {
 	})
 }
 
-// storm has every node ask all others, whose handlers reply, and counts.
-func storm(each int, came, back map[[3]int]int) (amfamily.Image, func(amfamily.Node) error) {
+// storm has every node ask all others, whose handlers reply, and counts. No request may come while a node handles one.
+func storm(t *testing.T, each int, came, back map[[3]int]int) (amfamily.Image, func(amfamily.Node) error) {
+	handling := map[int]bool{}
 	image := amfamily.Image{
 		func(n amfamily.Node, m *amfamily.Message) {
+			if handling[n.ID()] {
+				t.Errorf("node %d handles a request within a request", n.ID())
+			}
+			handling[n.ID()] = true
+			defer delete(handling, n.ID())
 			came[[3]int{n.ID(), m.From, int(m.Args[0])}]++
 			if err := n.Reply(m, 1, m.Args, m.Data); err != nil {
 				panic(err)
@@ -225,7 +231,7 @@ func TestStorm(t *testing.T) {
 			var sums []uint64
 			for range 2 {
 				came, back := map[[3]int]int{}, map[[3]int]int{}
-				image, body := storm(each, came, back)
+				image, body := storm(t, each, came, back)
 				k := vtime.New(1)
 				digest := new(vtime.Digest)
 				k.Trace(digest)

@@ -66,31 +66,32 @@ func (n *Node) Reply(m *amfamily.Message, handler int, args [amfamily.Args]uint3
 // send sends a message, and returns when it has left the port: then the data is the caller's again.
 func (n *Node) send(m *message) {
 	port := &n.w.ports[m.network][n.ID()]
-	n.until("a port", m.reply, func() bool { return port.out == nil })
+	n.until("a port", func() bool { return port.out == nil })
 	n.Proc().Charge(n.w.p.AM.Send)
 	n.Proc().Sync()
-	n.until("the network", m.reply, func() bool { return port.out == nil }) // a handler may have sent meanwhile
+	n.until("the network", func() bool { return port.out == nil }) // a handler may have sent meanwhile
 	m.Data = append([]byte(nil), m.Data...)
 	n.w.inject(m)
-	n.until("the network", m.reply, func() bool { return m.left })
+	n.until("the network", func() bool { return m.left })
 }
 
-// until takes what comes until done: in a handler replies alone.
-func (n *Node) until(op string, handling bool, done func() bool) {
+// until takes what comes until done.
+func (n *Node) until(op string, done func() bool) {
 	p := n.Proc()
 	for p.Sync(); !done(); p.Sync() {
-		if n.serve(handling) == 0 && !done() {
+		if n.serve() == 0 && !done() {
 			p.SetWaiting(op)
 			p.Park(0)
 		}
 	}
 }
 
-// serve runs the handlers of what has come, and returns how many.
-func (n *Node) serve(repliesAlone bool) (served int) {
+// serve runs the handlers of what has come, and returns how many. In the handler of a request only replies can have come, as
+// the request occupies its port until the handler returns.
+func (n *Node) serve() (served int) {
 	for i := len(n.w.ports) - 1; i >= 0; i-- {
 		m := n.w.ports[i][n.ID()].in
-		if m == nil || m.taken || repliesAlone && !m.reply {
+		if m == nil || m.taken {
 			continue
 		}
 		m.taken = true
@@ -115,7 +116,7 @@ func (n *Node) Poll() (int, error) {
 		return 0, fmt.Errorf("am: %w", err)
 	}
 	n.Proc().Sync()
-	return n.serve(false), nil
+	return n.serve(), nil
 }
 
 // Compute lets the process compute for so long; what comes meanwhile interrupts it, and takes its time besides.
@@ -128,7 +129,7 @@ func (n *Node) Compute(d vtime.Time) error {
 	timer := p.Kernel().NewTimer(alarm{n}, 0, 0)
 	for p.Sync(); p.Now() < end; p.Sync() {
 		begin := p.Now()
-		if n.serve(false) > 0 {
+		if n.serve() > 0 {
 			end += p.Now() - begin
 			continue
 		}

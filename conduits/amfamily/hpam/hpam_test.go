@@ -121,6 +121,27 @@ func TestLate(t *testing.T) {
 	}
 }
 
+// TestStale has an old request come after a newer one in the same buffer: it is dropped.
+func TestStale(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, profile(t), 2, 7)
+	w.at(ms, func() {
+		for _, seq := range []uint32{2, 1} {
+			w.Workstations[1].Inject(0, hpam.Encode(7, seq, 1, 0, deliver, [4]uint32{seq, 1, 7}, nil))
+		}
+	})
+	err := amfamily.Run(w.k, w.all, func(p *hpam.Process) error {
+		until(p, 2*ms*vtime.Time(1-p.ID()))
+		return amfamily.Wait(p, "both", func() bool { return p.ID() == 0 || p.Counts().Requests+p.Counts().Duplicates == 2 })
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []letter{{7, 0, 1, 2}}; !slices.Equal(w.order, want) || w.all[1].Counts().Duplicates != 1 {
+		t.Errorf("delivered %v, %+v", w.order, w.all[1].Counts())
+	}
+}
+
 // TestUnreachable has a partner that never answers named.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
