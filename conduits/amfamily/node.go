@@ -45,7 +45,8 @@ type Node interface {
 	// Counts returns what has happened at the node.
 	Counts() Counts
 
-	bind(*vtime.Proc)
+	// Bind gives the node its proc. Run calls it, before anything else is called.
+	Bind(p *vtime.Proc)
 }
 
 // Counts are what has happened at a node since the beginning. A layer without a mechanism leaves its count at 0.
@@ -89,7 +90,8 @@ func (e *End) Proc() *vtime.Proc { return e.proc }
 // Counts implements Node.
 func (e *End) Counts() Counts { return e.Count }
 
-func (e *End) bind(p *vtime.Proc) { e.proc = p }
+// Bind implements Node.
+func (e *End) Bind(p *vtime.Proc) { e.proc = p }
 
 // The rules for calls, as errors.
 var (
@@ -200,7 +202,7 @@ func Run[N Node](k *vtime.Kernel, nodes []N, body func(N) error) error {
 				k.Unwind(err)
 			}
 		})
-		n.bind(procs[i])
+		n.Bind(procs[i])
 	}
 	return k.Run()
 }

@@ -1,7 +1,6 @@
 package hpam_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/conduits/amfamily"
@@ -160,5 +159,3 @@ func until(p *hpam.Process, t vtime.Time) {
 	p.Proc().Charge(max(0, t-p.Proc().Now()))
 	p.Proc().Sync()
 }
-
-func name(format string, args ...any) string { return fmt.Sprintf(format, args...) }
