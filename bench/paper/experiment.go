@@ -75,6 +75,7 @@ type Cost struct {
 var (
 	suMachines   = []string{"d339-2003"}
 	collMachines = []string{"gm-pci64a"}
+	amMachines   = []string{"am-family"}
 	gmMachines   = []string{"gm-pci64a", "gm-pci64b", "gm-pci64c"}
 	grimMachines = []string{"grim-lanai4", "grim-lanai9"}
 	grimMachine  = []string{"grim-lanai4"}
@@ -92,6 +93,7 @@ var all = []*Experiment{
 	{"itb-overhead", "what in-transit support costs packets that are not in transit", Myrinet, collMachines, withoutErrors(itbOverhead)},
 	{"itb-cost", "what an in-transit buffer costs a packet", Myrinet, collMachines, withoutErrors(itbCost)},
 	{"itb-throughput", "up*/down* routes against in-transit buffers on irregular networks, by load", Myrinet, collMachines, withoutErrors(itbThroughput)},
+	{"am-family", "the layers of the Active Message family side by side, each on its machine", AMFamily, amMachines, amFamily},
 	{"fabric-hol", "contention and head-of-line blocking in the fabric", Myrinet, collMachines, withoutErrors(fabricHOL)},
 	{"grim-rollback", "GRIM: three messages, of which the second is refused, as published", GRIM, grimMachine, grimRollback},
 	{"grim-scan", "GRIM: what the scan of channels takes, by their number", GRIM, grimMachines, grimScan},

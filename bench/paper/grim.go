@@ -17,8 +17,8 @@ type change struct{ name, value, unit string }
 // count is a constant that is a number.
 func count(name string, n int) change { return change{name, fmt.Sprint(n), "count"} }
 
-// bytes is a constant that is a size.
-func bytes(name string, n int) change { return change{name, fmt.Sprint(n), "B"} }
+// byteSize is a constant that is a size.
+func byteSize(name string, n int) change { return change{name, fmt.Sprint(n), "B"} }
 
 // grimProfile returns the machine's constants, with some changed.
 func (s *Setting) grimProfile(changes ...change) (*grim.Profile, error) {
@@ -85,7 +85,7 @@ func (g grimStep) String() string { return fmt.Sprintf("%v %d/%d", g.step, g.seq
 // grimRollback repeats the example of the go-back-N protocol: figure 4.3c.
 func grimRollback(s *Setting) (*Outcome, error) {
 	o := new(Outcome)
-	p, err := s.grimProfile(bytes("grim.receive", 64))
+	p, err := s.grimProfile(byteSize("grim.receive", 64))
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func grimScan(s *Setting) (*Outcome, error) {
 
 // fewBytes are constants for many channels, of which one has messages.
 func fewBytes(channels int) []change {
-	return []change{count("grim.channels", channels), bytes("grim.queue", 2048)}
+	return []change{count("grim.channels", channels), byteSize("grim.queue", 2048)}
 }
 
 // scan returns what a scan of n channels takes, and what the receiving NI's processor works for a message, both in µs. One
@@ -255,7 +255,7 @@ func (s *Setting) fromChannel(n, channel int) (float64, error) {
 // messages and without: section 4.3.
 func grimControl(s *Setting) (*Outcome, error) {
 	o := new(Outcome)
-	p, err := s.grimProfile(count("grim.channels", 1), bytes("grim.pio", 64<<10))
+	p, err := s.grimProfile(count("grim.channels", 1), byteSize("grim.pio", 64<<10))
 	if err != nil {
 		return nil, err
 	}
@@ -329,7 +329,7 @@ func grimChannels(s *Setting) (*Outcome, error) {
 	var arrays [2]int
 	for i, image := range []grim.Image{{}, {PerNI: true}} {
 		name := [...]string{"any-to-any", "per NI"}[i]
-		p, err := s.grimProfile(bytes("grim.receive", 256))
+		p, err := s.grimProfile(byteSize("grim.receive", 256))
 		if err != nil {
 			return nil, err
 		}
@@ -521,7 +521,7 @@ func (j *injector) Fire(_, _ uint64) {
 
 // burst injects n null messages into a channel with a queue of so many bytes; at most w of them are not returned, unless that is 0.
 func (s *Setting) burst(queue, w, n int) (*burst, error) {
-	p, err := s.grimProfile(count("grim.channels", 1), bytes("grim.queue", queue))
+	p, err := s.grimProfile(count("grim.channels", 1), byteSize("grim.queue", queue))
 	if err != nil {
 		return nil, err
 	}
@@ -613,7 +613,7 @@ func (s *Setting) roomFor(org grim.Organisation, size int) (n int, err error) {
 // randomMessages has 24 hosts of an irregular network send each other messages at random. It returns how many were handled by
 // when, how many there were, and how many packets wait in the end.
 func (s *Setting) randomMessages(org grim.Organisation) (points []plot.Point, sent, waits int, err error) {
-	p, err := s.grimProfile(count("grim.channels", 1), count("grim.buffers", 1), bytes("grim.pio", 64<<10))
+	p, err := s.grimProfile(count("grim.channels", 1), count("grim.buffers", 1), byteSize("grim.pio", 64<<10))
 	if err != nil {
 		return nil, 0, 0, err
 	}

@@ -31,9 +31,14 @@ var (
 		_, err := grim.NewProfile(f)
 		return err
 	}}
-	// Families are all of them.
-	Families = []*Family{SCI, Myrinet, GRIM}
+	AMFamily = &Family{"amfamily", amLibrary, func(f *machine.File) error {
+		_, err := newAMProfiles(f)
+		return err
+	}}
 )
+
+// Families are all of them.
+var Families = []*Family{SCI, Myrinet, GRIM, AMFamily}
 
 // Setting returns the setting for a machine of the family: a built-in one by its name, or a user's
 // own by the path of its file. Seed and Full are the caller's to set.

@@ -9,6 +9,8 @@
 //	memory.visible   266 ns        fitted(raw-pio-80)   the rest of the measured time
 //	predict check-80 1.5 us 34%    Dolphin: a check takes 1 to 2 us
 //
+// A machine that consists of others has a line "part <prefix> <machine>" for each, and nothing else but an about line.
+//
 // What a model's constants were fitted to and what it predicts must not overlap; the reader
 // refuses files in which they do. [Library.Load] finds and reads a file with what it is based
 // on, and [File.Decode] fills the struct of the model that the machine is for. Which constants

@@ -66,7 +66,12 @@ type File struct {
 	Constants   []Constant
 	Fits        []Goal // what constants are fitted to
 	Predictions []Goal // what the model is compared with; those of the base are not taken over
+
+	parts []part // that the file names, if the machine consists of others
 }
+
+// A part is a machine that another one consists of: its constants have a prefix there.
+type part struct{ prefix, machine, where string }
 
 // Constant returns the constant of that name, or nil.
 func (f *File) Constant(name string) *Constant {
@@ -102,6 +107,20 @@ func findGoal(goals []Goal, name string) *Goal {
 		}
 	}
 	return nil
+}
+
+// Part returns a part of a machine that consists of others: the constants that have its prefix, without it, and all of
+// the fits and predictions.
+func (f *File) Part(prefix string) *File {
+	p := *f
+	p.Constants = nil
+	for _, c := range f.Constants {
+		if name, ok := strings.CutPrefix(c.Name, prefix+"."); ok {
+			c.Name = name
+			p.Constants = append(p.Constants, c)
+		}
+	}
+	return &p
 }
 
 // With returns a copy of the machine in which one constant has another value, for studies of

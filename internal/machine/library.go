@@ -96,7 +96,33 @@ func (l *Library) load(name string, above []string) (*File, error) {
 		}
 		f.inherit(base)
 	}
+	if len(f.parts) > 0 && (f.Base != "" || len(f.Constants) > 0) {
+		return nil, fmt.Errorf("machine: %s: a machine of parts has no base and no constants of its own; base another one on it", name)
+	}
+	for _, p := range f.parts {
+		of, err := l.load(p.machine, append(above, name))
+		if err != nil {
+			return nil, err
+		}
+		f.join(p, of)
+	}
 	return f, f.check()
+}
+
+// join adds a part, with what was published of it, since that is unchanged.
+func (f *File) join(p part, of *File) {
+	for _, c := range of.Constants {
+		c.Name = p.prefix + "." + c.Name
+		f.Constants = append(f.Constants, c)
+	}
+	add := func(to *[]Goal, goals []Goal) {
+		for _, g := range goals {
+			g.Where = p.where + ", " + g.Where
+			*to = append(*to, g)
+		}
+	}
+	add(&f.Fits, of.Fits)
+	add(&f.Predictions, of.Predictions)
 }
 
 // known returns the names of the built-in machines, sorted, aliases with what they stand for.

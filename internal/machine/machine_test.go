@@ -181,6 +181,42 @@ func TestBase(t *testing.T) {
 }
 
 // TestPaths reads a user's files, which are based on each other and on a built-in one.
+// TestParts has a machine consist of two: constants have a prefix, and what was published of the parts stays published.
+func TestParts(t *testing.T) {
+	files := map[string]string{
+		"left":    "about a part\nhop 1 us fitted(time) left\nfit time 2 us somebody\npredict rate 3 MB/s 10% somebody\n",
+		"right":   "about another\nhop 5 us assumed right\npredict size 4 B 10% somebody\n",
+		"whole":   "about both\npart l left\npart r right\n",
+		"changed": "base whole\nr.hop 6 us assumed a change\n",
+	}
+	f, err := library(files).Load("whole")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.About != "both" || len(f.Constants) != 2 || f.Constant("l.hop").Value != "1" || f.Constant("r.hop").Value != "5" || f.Constant("r.hop").Where != "right:2" {
+		t.Errorf("%q: %+v", f.About, f.Constants)
+	}
+	if f.Fit("time") == nil || f.Prediction("rate") == nil || f.Prediction("size").Where != "whole:3, right:3" {
+		t.Errorf("fits %+v, predictions %+v", f.Fits, f.Predictions)
+	}
+	if p := f.Part("r"); len(p.Constants) != 1 || p.Constant("hop").Value != "5" || p.Prediction("size") == nil || f.Constant("r.hop") == nil {
+		t.Errorf("part %+v", p)
+	}
+	if f, err = library(files).Load("changed"); err != nil || f.Constant("r.hop").Value != "6" || f.Constant("l.hop").Value != "1" || len(f.Predictions) > 0 {
+		t.Errorf("%v: %+v", err, f)
+	}
+	for text, want := range map[string]string{
+		"part l\n": "the line is: part", "part L left\n": "not a name", "part l left\npart l right\n": "a second part l",
+		"part l left\npart m left\n": "already given", "part l left\nhop 1 us assumed x\n": "no constants of its own",
+		"base right\npart l left\n": "no base", "part l nobody\n": "nobody", "part l odd\n": "based on itself",
+	} {
+		files["odd"] = text
+		if _, err := library(files).Load("odd"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
 func TestPaths(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

@@ -35,6 +35,8 @@ func (f *File) line(where string, words []string) error {
 		return f.about(words[1:])
 	case "base":
 		return f.base(words[1:])
+	case "part":
+		return f.part(where, words[1:])
 	case "fit":
 		return f.goal(where, words, &f.Fits)
 	case "predict":
@@ -51,6 +53,23 @@ func (f *File) about(words []string) error {
 		return fmt.Errorf("about what? The line is: about <what the machine is>")
 	}
 	f.About = strings.Join(words, " ")
+	return nil
+}
+
+// part reads a line of a machine that consists of others.
+func (f *File) part(where string, words []string) error {
+	if len(words) != 2 {
+		return fmt.Errorf("the line is: part <prefix> <machine>")
+	}
+	if err := checkName(words[0]); err != nil {
+		return err
+	}
+	for _, p := range f.parts {
+		if p.prefix == words[0] {
+			return fmt.Errorf("a second part %s", p.prefix)
+		}
+	}
+	f.parts = append(f.parts, part{words[0], words[1], where})
 	return nil
 }
 
@@ -182,6 +201,13 @@ func checkName(name string) error {
 
 // check makes sure that fits and predictions are told apart.
 func (f *File) check() error {
+	for _, all := range [...][]Goal{f.Fits, f.Predictions} {
+		for i := range all {
+			if first := findGoal(all, all[i].Name); first != &all[i] {
+				return fmt.Errorf("machine: %s: %s is already given at %s", all[i].Where, all[i].Name, first.Where)
+			}
+		}
+	}
 	for i := range f.Constants {
 		c := &f.Constants[i]
 		if c.Standing == Fitted && f.Fit(c.Fit) == nil {

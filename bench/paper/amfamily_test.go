@@ -1,0 +1,86 @@
+package paper
+
+import (
+	"bytes"
+	"testing"
+)
+
+// amOutcome runs am-family on its machine, with a constant changed if name is not empty.
+func amOutcome(t *testing.T, name, value, unit string) (*Setting, *Outcome) {
+	t.Helper()
+	s, err := AMFamily.Setting("am-family")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if name != "" {
+		predictions := s.Machine.Predictions
+		if s.Machine, err = s.Machine.With(name, value, unit); err != nil {
+			t.Fatal(err)
+		}
+		s.Machine.Predictions = predictions // to be missed
+	}
+	o, err := amFamily(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, o
+}
+
+// TestAMFamily wants everything within its tolerance, and the same bytes from the same seed.
+func TestAMFamily(t *testing.T) {
+	t.Parallel()
+	var texts [2]bytes.Buffer
+	for i := range texts {
+		s, o := amOutcome(t, "", "", "")
+		if lines, err := o.Failures(s.Machine); err != nil || len(lines) > 0 {
+			t.Errorf("%q, %v", lines, err)
+		}
+		if err := NewCSV(&texts[i]).Write(&Experiment{Name: "am-family"}, s, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(texts[0].Bytes(), texts[1].Bytes()) {
+		t.Error("equal runs differ")
+	}
+}
+
+// TestAMFamilyMoves changes constants, each of which must move what rests on it, and nothing on another machine.
+func TestAMFamilyMoves(t *testing.T) {
+	t.Parallel()
+	_, before := amOutcome(t, "", "", "")
+	value := func(o *Outcome, name string) float64 {
+		for _, n := range o.Numbers {
+			if n.Name == name {
+				return n.Value
+			}
+		}
+		t.Fatalf("no number %s", name)
+		return 0
+	}
+	for _, c := range []struct {
+		constant [3]string
+		moves    string
+		least    float64 // ratio
+		most     float64
+		stays    string
+	}{
+		{[3]string{"ssam.trap.time", "5", "us"}, "ssam.one-way", 1.2, 3, "ssam-user.one-way"},
+		{[3]string{"ssam.driver.interrupt", "100", "us"}, "ssam-driver.one-way", 1.5, 3, "ssam.one-way"},
+		{[3]string{"hpam.ring.rate", "6.25", "MB/s"}, "hpam-peak", 0.45, 0.55, "ssam-peak"},
+		{[3]string{"hpam.tcp.interrupt", "200", "us"}, "tcp-over-hpam", 1.5, 3, "hpam-round-trip"},
+		{[3]string{"hpam.hpam.buffers", "2", "count"}, "hpam-pool", 0.49, 0.51, "am.one-way"},
+		{[3]string{"am.library.wakeup", "200", "us"}, "library-over-am", 1.5, 4, "am.one-way"},
+	} {
+		_, o := amOutcome(t, c.constant[0], c.constant[1], c.constant[2])
+		if q := value(o, c.moves) / value(before, c.moves); q < c.least || q > c.most {
+			t.Errorf("%v: %s is %.2f times what it was", c.constant, c.moves, q)
+		}
+		if a, b := value(o, c.stays), value(before, c.stays); a != b {
+			t.Errorf("%v: %s is %g, and was %g", c.constant, c.stays, a, b)
+		}
+	}
+	s, o := amOutcome(t, "hpam.hpam.pool", "23", "count")
+	if lines, err := o.Failures(s.Machine); err != nil || len(lines) != 1 {
+		t.Errorf("a pool of 23: %q, %v", lines, err)
+	}
+}

@@ -1,0 +1,76 @@
+package am
+
+import (
+	"embed"
+	"errors"
+
+	"github.com/aqueduct-go/aqueduct/internal/machine"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// Profile holds the constants of a parallel machine. Values and their sources are in the machine file.
+type Profile struct {
+	File *machine.File // what the profile was read from
+
+	Net struct {
+		Networks int           `machine:"networks"` // 2, or 1 for requests and replies together
+		Rate     machine.Rate  `machine:"rate"`
+		Latency  vtime.Time    `machine:"latency"`
+		Header   machine.Bytes `machine:"header"` // of a message, besides its handler and arguments
+	} `machine:"net"`
+	Memory struct {
+		Copy machine.Rate `machine:"copy"`
+	} `machine:"memory"`
+	AM struct {
+		Send    vtime.Time    `machine:"send"`
+		Receive vtime.Time    `machine:"receive"` // with the interrupt
+		Message machine.Bytes `machine:"message"` // data, at most
+	} `machine:"am"`
+
+	// Library is sending and receiving with buffers in the kernel.
+	Library struct {
+		Call      vtime.Time `machine:"call"`      // to send, or to receive
+		Buffer    vtime.Time `machine:"buffer"`    // to allocate and free, each
+		Protocol  vtime.Time `machine:"protocol"`  // each way
+		Interrupt vtime.Time `machine:"interrupt"` // of a message that has come
+		Match     vtime.Time `machine:"match"`     // of a receive with what has come
+		Wakeup    vtime.Time `machine:"wakeup"`    // of a process
+		Buffers   int        `machine:"buffers"`   // of a node: in each network, each way
+	} `machine:"library"`
+}
+
+//go:embed machines/*.machine
+var files embed.FS
+
+// Machines returns the machines that come with the package.
+func Machines() *machine.Library { return machine.Built(files, "machines", nil) }
+
+// Load reads a machine: a built-in one by name, or a user's own by path.
+func Load(name string) (*Profile, error) { return machine.Load(Machines(), name, NewProfile) }
+
+// NewProfile returns the profile of a machine file that has been read.
+func NewProfile(f *machine.File) (*Profile, error) {
+	return machine.Checked(f, func(p *Profile) error {
+		p.File = f
+		return p.check()
+	})
+}
+
+// check refuses values for which the model has no meaning.
+func (p *Profile) check() error {
+	var errs []error
+	in := func(name string, n, least, most int) {
+		if n < least || n > most {
+			errs = append(errs, p.File.Errorf("%s is %d, but must be from %d to %d", name, n, least, most))
+		}
+	}
+	in("net.networks", p.Net.Networks, 1, 2)
+	in("am.message", int(p.AM.Message), 0, 1<<24)
+	in("library.buffers", p.Library.Buffers, 1, 1<<16)
+	for name, t := range map[string]vtime.Time{"net.latency": p.Net.Latency, "am.receive": p.AM.Receive} {
+		if t < 1 {
+			errs = append(errs, p.File.Errorf("%s must take time", name))
+		}
+	}
+	return errors.Join(errs...)
+}
