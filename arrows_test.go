@@ -78,6 +78,7 @@ var rooms = []room{
 		[]string{"core", "core/settings", "conduits/mpi", "conduits/mpi/matching", "conduits/sci/sisci", "conduits/sci/hardware", "internal/..."},
 		[]string{"core/coretest", "conduits/sci"}}, // its rival
 	{"conduits/myrinet/gm", "a program on NICs in a fabric, and the library on hosts", []string{"conduits/myrinet/fabric", "conduits/myrinet/lanai", "internal/..."}, []string{"conduits/myrinet/routing"}},
+	{"conduits/myrinet/component", "a program on NICs in a fabric, and the library on hosts, composed of protocols", []string{"conduits/myrinet/fabric", "conduits/myrinet/lanai", "internal/..."}, nil},
 	{"conduits/myrinet/lanai", "a NIC knows virtual time and machine files", []string{"internal/..."}, nil},
 	{"conduits/udp", "it is the driver of the machine, and has datagrams protected",
 		[]string{"core", "core/settings", "conduits/udp/am2", "conduits/udp/seal", "conduits/udp/socket", "internal/..."}, []string{"core/coretest", "spawner/..."}},
