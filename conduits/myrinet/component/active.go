@@ -48,7 +48,7 @@ func (p *peer) mayChange() bool {
 }
 
 // flags returns which protocols act on a frame.
-func (c *baseline) flags(p *peer, h *Header) (f Protocol) {
+func (c *Baseline) flags(p *peer, h *Header) (f Protocol) {
 	f = c.set & p.active & (Reliability | Credits)
 	if h.Group != 0 {
 		f |= Multicast
@@ -99,7 +99,7 @@ func (c *Component[S]) carry(node, protocol int, unit []byte, done func(error)) 
 
 // Evaluate has f evaluate the units of a protocol, on the NIC; nil ends that. f looks at the unit, which is valid until it
 // returns, and may Carry another one.
-func (c *Component[S]) Evaluate(protocol int, f func(from int, unit []byte)) error {
+func (c *Baseline) Evaluate(protocol int, f func(from int, unit []byte)) error {
 	if err := c.needs(Active, "Evaluate"); err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import "github.com/aqueduct-go/aqueduct/internal/vtime"
 // is not known Traits.Long decides; now and then a message makes one all the same, lest what was measured gets old.
 
 // weigh says whether a message is worth a rendezvous.
-func (c *baseline) weigh(m *message, to *address) {
+func (c *Baseline) weigh(m *message, to *address) {
 	p := to.peer
 	if p == nil {
 		return

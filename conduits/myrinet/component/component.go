@@ -52,6 +52,7 @@ var (
 type Counts struct {
 	Messages  uint64 // handed to a handler
 	Sent      uint64 // frames given to the network
+	Fetched   uint64 // frames that the host DMA has fetched; the others the host's processor has written
 	Received  uint64 // frames that were accepted
 	Resent    uint64 // frames sent again: Reliability
 	TimeOuts  uint64 //
@@ -162,7 +163,7 @@ type peer struct {
 	own     *address
 	out     fifo.Queue[*outgoing] // that have not left
 	control fifo.Queue[*outgoing] // likewise, made by the NIC itself: they go first
-	queued  bool                  // in baseline.sendable
+	queued  bool                  // in Baseline.sendable
 	in      assembly
 
 	reliable
@@ -171,8 +172,9 @@ type peer struct {
 	activated
 }
 
-// baseline is a component without the composition: what protocols and the algorithm act on.
-type baseline struct {
+// Baseline is what all compositions have in common: the structures that the algorithm and the protocols act on. A program has it
+// as a part of a [Component].
+type Baseline struct {
 	loop    *vtime.Loop
 	nic     *lanai.NIC
 	port    *fabric.Port
@@ -236,33 +238,42 @@ type baseline struct {
 
 // steps are the continuations of handlers, made once.
 type steps struct {
-	token, spread, loaded, leave, ack, free, rearm, classify, store, stored, timeout, credit, match, evaluate func()
+	token, spread, loaded, choose, leave, ack, free, rearm, classify, store, stored, timeout, credit, match, evaluate func()
 }
 
 // Component is a node's low-level communication component: the program on its NIC, and the library on its host, which is called
 // by events of the loop, never blocks, and charges the time of its calls to the host's processor. S names the set of its
 // lightweight protocols ([Protocol]).
-type Component[S any] struct{ baseline }
+type Component[S any] struct{ Baseline }
 
 // New puts a component on a NIC at the port of host id of a fabric, which is its node number too. It fails if the traits make no
 // sense, or if the six structures and the tables of the protocols do not fit into the SRAM; the error says who has what there.
 func New[S any](f *fabric.Fabric, p *Profile, t Traits, id int) (*Component[S], error) {
-	nodes := len(f.Topology().Hosts)
-	set := setOf[S]()
-	if id < 0 || id >= nodes || nodes > 1<<16 {
-		return nil, fmt.Errorf("component: host %d of a fabric of %d", id, nodes)
-	}
-	if err := t.check(set, nodes); err != nil {
-		return nil, err
-	}
 	c := new(Component[S])
-	c.loop, c.port, c.profile, c.traits, c.set, c.self = f.Loop(), f.Port(id), p, t, set, id
+	c.set, c.target, c.releaser = setOf[S](), (*hostSide[S])(c), c.releases
+	c.step = steps{
+		token: c.takeToken, spread: c.spread, loaded: c.loadedFrames, choose: c.choose, leave: c.leave, ack: c.sendAck,
+		classify: c.classify, timeout: c.resendLate, credit: c.sendCredits, match: c.match, evaluate: c.evaluate,
+	}
+	return c, c.load(f, p, t, id)
+}
+
+// load puts the program into a new NIC.
+func (c *Baseline) load(f *fabric.Fabric, p *Profile, t Traits, id int) error {
+	nodes := len(f.Topology().Hosts)
+	if id < 0 || id >= nodes || nodes > 1<<16 {
+		return fmt.Errorf("component: host %d of a fabric of %d", id, nodes)
+	}
+	if err := t.check(c.set, nodes); err != nil {
+		return err
+	}
+	c.loop, c.port, c.profile, c.traits, c.self = f.Loop(), f.Port(id), p, t, id
 	c.nic = lanai.New(f.Loop(), &p.Profile, c.port.Rate())
-	c.header = BaseHeader + extension*bits.OnesCount8(uint8(set&inHeader))
+	c.header = BaseHeader + extension*bits.OnesCount8(uint8(c.set&inHeader))
 	c.routes, c.mtu = make([][]byte, nodes), t.MTU
-	c.handlers, c.target, c.releaser = map[uint16]func(*Message){}, (*hostSide[S])(c), c.releases
+	c.handlers = map[uint16]func(*Message){}
 	if err := c.allocate(nodes); err != nil {
-		return nil, fmt.Errorf("component: node %d, %v: %w", id, set, err)
+		return fmt.Errorf("component: node %d, %v: %w", id, c.set, err)
 	}
 	for node := range nodes {
 		c.peers = append(c.peers, nil)
@@ -271,11 +282,7 @@ func New[S any](f *fabric.Fabric, p *Profile, t Traits, id int) (*Component[S], 
 		}
 	}
 	c.prices()
-	c.step = steps{
-		token: c.takeToken, spread: c.spread, loaded: c.loadedFrames, leave: c.leave, ack: c.sendAck, free: c.free, rearm: c.rearm,
-		classify: c.classify, store: c.startStore, stored: c.endStores, timeout: c.resendLate, credit: c.sendCredits, match: c.match,
-		evaluate: c.evaluate,
-	}
+	c.step.free, c.step.rearm, c.step.store, c.step.stored = c.free, c.rearm, c.startStore, c.endStores
 	s := &p.Steps
 	handlers := [events]lanai.Handler{
 		evRecv:   {Name: "receive", Run: c.received},
@@ -283,23 +290,23 @@ func New[S any](f *fabric.Fabric, p *Profile, t Traits, id int) (*Component[S], 
 		evLoaded: {Name: "loaded", Run: func() { c.spend(s.Loaded, c.step.loaded) }},
 		evStore:  {Name: "store", Run: c.mayStore},
 		evStored: {Name: "stored", Run: func() { c.spend(s.Stored, c.step.stored) }},
-		evSend:   {Name: "send", Run: c.choose},
+		evSend:   {Name: "send", Run: c.step.choose},
 		evBell:   {Name: "doorbell", Run: func() { c.spend(s.Token, c.step.token) }},
 		evCredit: {Name: "credits", Run: func() { c.spend(p.Protocol.Credits, c.step.credit) }},
 		evMatch:  {Name: "rendezvous", Run: func() { c.spend(p.Protocol.Rendezvous, c.step.match) }},
 		evTimer:  {Name: "time-out", Run: func() { c.spend(p.Protocol.Timeout, c.step.timeout) }},
 	}
 	if err := c.nic.CPU.Load(handlers[:]); err != nil {
-		return nil, err
+		return err
 	}
 	c.arm()
-	c.port.Attach((*program[S])(c))
+	c.port.Attach((*program)(c))
 	c.loop.CountUsage(c.usage)
-	return c, nil
+	return nil
 }
 
 // usage returns what the host's processor and bus have been used for.
-func (c *baseline) usage() (all []vtime.Usage) {
+func (c *Baseline) usage() (all []vtime.Usage) {
 	for _, r := range []struct {
 		name string
 		of   *vtime.Resource
@@ -311,7 +318,7 @@ func (c *baseline) usage() (all []vtime.Usage) {
 	return all
 }
 
-func (c *baseline) newPeer(node int) *peer {
+func (c *Baseline) newPeer(node int) *peer {
 	p := &peer{node: node, activated: activated{active: c.set}}
 	p.own = &address{peer: p}
 	p.reliable.timer = c.loop.NewTimer((*lateTimer)(c), uint64(node), 0)
@@ -319,7 +326,7 @@ func (c *baseline) newPeer(node int) *peer {
 }
 
 // allocate takes the six structures and the protocols' tables out of the SRAM, and the staging buffer out of the host's memory.
-func (c *baseline) allocate(nodes int) (err error) {
+func (c *Baseline) allocate(nodes int) (err error) {
 	t, sram := &c.traits, c.nic.SRAM
 	size := lanai.Bytes(c.header + t.MTU)
 	reserve := func(name string, size lanai.Bytes) {
@@ -390,7 +397,7 @@ func (c *baseline) allocate(nodes int) (err error) {
 func part(b []byte, i, size int) []byte { return b[i*size : (i+1)*size : (i+1)*size] }
 
 // prices adds up what a frame costs the LANai when it leaves and when it arrives.
-func (c *baseline) prices() {
+func (c *Baseline) prices() {
 	s, p := &c.profile.Steps, &c.profile.Protocol
 	c.cost.leave, c.cost.arrive = s.Send, s.Receive
 	for _, of := range []struct {
@@ -404,19 +411,19 @@ func (c *baseline) prices() {
 	}
 }
 
-func (c *baseline) spend(n int, then func()) { c.nic.CPU.Spend(n, then) }
+func (c *Baseline) spend(n int, then func()) { c.nic.CPU.Spend(n, then) }
 
 // Protocols returns the composition.
 func (c *Component[S]) Protocols() Protocol { return setOf[S]() }
 
 // NIC returns the component's NIC.
-func (c *Component[S]) NIC() *lanai.NIC { return c.nic }
+func (c *Baseline) NIC() *lanai.NIC { return c.nic }
 
 // Counts returns what the component has done so far.
-func (c *Component[S]) Counts() Counts { return c.counts }
+func (c *Baseline) Counts() Counts { return c.counts }
 
 // SetRoute says how to reach a node: the route bytes from here.
-func (c *Component[S]) SetRoute(node int, route []byte) error {
+func (c *Baseline) SetRoute(node int, route []byte) error {
 	if node < 0 || node >= len(c.peers) || node == c.self {
 		return fmt.Errorf("component: a route of node %d to node %d, of %d", c.self, node, len(c.peers))
 	}

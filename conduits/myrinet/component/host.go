@@ -117,7 +117,7 @@ func (e *hostSide[S]) Fire(a, what uint64) {
 
 // Compute has the host's processor busy for a time, as a program that does not communicate has it. What the library has to do
 // waits.
-func (c *Component[S]) Compute(d vtime.Time) { c.cpu.Use(c.loop.Now(), d) }
+func (c *Baseline) Compute(d vtime.Time) { c.cpu.Use(c.loop.Now(), d) }
 
 // Send sends a message to a port of a node. The bytes must not be changed before done is called: with nil when they have left,
 // or have been acknowledged with Reliability, or with the reason why nobody knows whether they have arrived. done may be nil.
@@ -174,8 +174,8 @@ func (c *Component[S]) hand(to *address, kind Kind, port int, data []byte, done 
 	return nil
 }
 
-func (c *baseline) queueAddress(to *address) {
-	if !to.queued && !to.waits {
+func (c *Component[S]) queueAddress(to *address) {
+	if !to.queued && !(has[S](Rendezvous) && to.waits) {
 		to.queued = true
 		c.turns.Push(to)
 	}
@@ -213,7 +213,7 @@ func (c *Component[S]) drive() {
 }
 
 // unblock has the library go on when it sees that a structure of the NIC has room again.
-func (c *baseline) unblock() {
+func (c *Baseline) unblock() {
 	if c.blocked {
 		c.blocked = false
 		c.loop.At(c.loop.Now()+c.profile.Host.Visible, c.target, 0, roomSeen)
@@ -227,7 +227,8 @@ func (c *Component[S]) write() {
 	to := *c.turns.At(0)
 	m := *to.messages.At(0)
 	size := min(m.mtu, len(m.data)-m.offset)
-	if m.asks {
+	asks := has[S](Rendezvous) && m.asks
+	if asks {
 		size = 0
 	}
 	s := &c.slots[c.sendRing.take()]
@@ -260,7 +261,7 @@ func (c *Component[S]) write() {
 	m.offset += size
 	m.index++
 	switch {
-	case m.asks:
+	case asks:
 		s.header.Kind, s.header.Index = Request, 0
 		m.asks, m.index, m.asked = false, 0, c.loop.Now()
 		to.waits = true
@@ -275,7 +276,7 @@ func (c *Component[S]) write() {
 }
 
 // next goes on to the next message.
-func (c *baseline) next(to *address) {
+func (c *Component[S]) next(to *address) {
 	to.messages.Drop()
 	c.turns.Drop()
 	to.queued = false
@@ -285,14 +286,14 @@ func (c *baseline) next(to *address) {
 }
 
 // mayEnd tells the program of a message when nothing of it is left in the NIC.
-func (c *baseline) mayEnd(m *message) {
+func (c *Baseline) mayEnd(m *message) {
 	if m.handed && m.frames == 0 {
 		c.finished.Push(m)
 		c.loop.At(c.loop.Now()+c.profile.Host.Visible, c.target, 0, messageDone)
 	}
 }
 
-func (c *baseline) end() {
+func (c *Baseline) end() {
 	m, _ := c.finished.Pop()
 	done, err := m.done, m.err
 	*m = message{}
@@ -305,7 +306,7 @@ func (c *baseline) end() {
 
 // Handle has f called for each message to a port, by an event; nil ends that. The message is f's until it returns, or until
 // Release after Keep.
-func (c *Component[S]) Handle(port int, f func(*Message)) error {
+func (c *Baseline) Handle(port int, f func(*Message)) error {
 	if port < 0 || port >= 1<<16 {
 		return fmt.Errorf("component: port %d; there are 0 to %d", port, 1<<16-1)
 	}
@@ -318,7 +319,7 @@ func (c *Component[S]) Handle(port int, f func(*Message)) error {
 }
 
 // look has the processor look at the next entry of the Rx FIFO Queue.
-func (c *baseline) look() {
+func (c *Baseline) look() {
 	if !c.hosting && c.seen > 0 {
 		c.hosting = true
 		c.seen--
@@ -332,8 +333,10 @@ func (c *Component[S]) read() {
 	c.used--
 	c.nic.CPU.Raise(evStore)
 	now := c.loop.Now()
-	c.copying = now
-	if !has[S](Credits) && c.entry.place >= 0 {
+	if has[S](Adaptive) {
+		c.copying = now
+	}
+	if c.entry.place >= 0 && !c.lends(&c.entry.header) {
 		now = c.cpu.Use(now, c.profile.Host.Copy.Time(int(c.entry.header.Length)))
 	}
 	c.loop.At(now, c.target, 0, frameTaken)

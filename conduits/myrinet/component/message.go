@@ -15,7 +15,7 @@ type Message struct {
 	// part; with Credits it is lent where it is, in as many parts as it had frames.
 	Parts [][]byte
 
-	c        *baseline
+	c        *Baseline
 	peer     *peer
 	lent     int    // places of the staging buffer
 	buffer   []byte // into which it was copied
@@ -91,13 +91,14 @@ func (c *Component[S]) process(e *entry) {
 			buffer: in.buffer[:0], parts: in.parts[:0], refused: in.refused,
 		}
 	}
-	fits := in.active && in.number == h.Message && in.next == h.Index && in.total == h.Total && in.posted == h.Buffer && in.port == h.Port
+	fits := in.active && in.number == h.Message && in.next == h.Index && in.total == h.Total && in.port == h.Port &&
+		(!has[S](Rendezvous) || in.posted == h.Buffer)
 	in.next++
 	in.got += uint32(h.Length)
 	if fits {
 		fits = c.taken(in, e) && in.got <= in.total
 	} else if has[S](Credits) && e.place >= 0 {
-		c.give(p, 1)
+		c.giveUp(p, 1)
 	}
 	if !fits {
 		in.number = h.Message
@@ -118,7 +119,7 @@ func (c *Component[S]) refuse(p *peer) {
 	}
 	in.active = false
 	if has[S](Credits) && in.places > 0 {
-		c.give(p, in.places)
+		c.giveUp(p, in.places)
 		in.places = 0
 	}
 	if has[S](Rendezvous) && in.posted != 0 {
@@ -133,7 +134,7 @@ func (c *Component[S]) refuse(p *peer) {
 
 // copyOut copies a frame out of the staging buffer, if nothing else has come there since. The tag is the first that is
 // overwritten, so that it is enough to look at it afterwards.
-func (c *baseline) copyOut(in *assembly, e *entry) bool {
+func (c *Baseline) copyOut(in *assembly, e *entry) bool {
 	memory := c.staging[e.place]
 	n := int(e.header.Length)
 	in.buffer = append(in.buffer, memory[e.offset:e.offset+n]...)
@@ -142,7 +143,6 @@ func (c *baseline) copyOut(in *assembly, e *entry) bool {
 		return false
 	}
 	c.counts.Staged += uint64(n)
-	c.choice.copied(c.loop.Now()-c.copying, n)
 	if in.got == in.total {
 		in.parts = append(in.parts, in.buffer)
 	}
@@ -161,7 +161,7 @@ func (c *Component[S]) deliver(p *peer) {
 	}
 	*m = Message{
 		From: p.node, Port: int(in.port), Group: int(in.group) - 1, Parts: append(m.Parts[:0], in.parts...),
-		c: &c.baseline, peer: p, lent: in.places, buffer: in.buffer, handling: true,
+		c: &c.Baseline, peer: p, lent: in.places, buffer: in.buffer, handling: true,
 	}
 	in.buffer, in.places = nil, 0
 	if has[S](Rendezvous) && in.posted != 0 {
@@ -185,6 +185,7 @@ func (c *Component[S]) deliver(p *peer) {
 
 // releases is the point-cut Released.
 func (c *Component[S]) releases(m *Message) {
+	note(c, Released, 0)
 	p := m.peer
 	if p.in.buffer == nil {
 		p.in.buffer = m.buffer[:0]

@@ -4,7 +4,7 @@ import "fmt"
 
 // SetMTU has messages whose turn comes from now on cut into frames of up to n bytes of payload: at least 64, at most Traits.MTU,
 // for which the structures are made. Each frame says the MTU of its message, so that receivers need not be told before.
-func (c *Component[S]) SetMTU(n int) error {
+func (c *Baseline) SetMTU(n int) error {
 	if err := c.needs(MTU, "SetMTU"); err != nil {
 		return err
 	}
@@ -16,7 +16,7 @@ func (c *Component[S]) SetMTU(n int) error {
 }
 
 // cut gives a message the MTU of now.
-func (c *baseline) cut(m *message) {
+func (c *Baseline) cut(m *message) {
 	if m.kind == Data {
 		m.mtu = c.mtu
 	}

@@ -13,7 +13,7 @@ const Everybody = 0
 
 // SetGroup says which nodes a group has, from 1 to Traits.Groups. It concerns this component's messages; the members need not know.
 // It fails while a message to the group is on its way to the NIC.
-func (c *Component[S]) SetGroup(id int, nodes ...int) error {
+func (c *Baseline) SetGroup(id int, nodes ...int) error {
 	if err := c.needs(Multicast, "SetGroup"); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (c *Component[S]) SendGroup(id, port int, data []byte, done func(error)) er
 }
 
 // needs refuses a call for which a protocol is not in the composition.
-func (c *baseline) needs(p Protocol, call string) error {
+func (c *Baseline) needs(p Protocol, call string) error {
 	if c.set&p == 0 {
 		return fmt.Errorf("component: %s needs %v, which is not in the composition %v", call, p, c.set)
 	}
@@ -63,7 +63,7 @@ func (c *baseline) needs(p Protocol, call string) error {
 }
 
 // membersOf returns for how many nodes a frame is, or 0 if it is for one.
-func (c *baseline) membersOf(s *txSlot) int {
+func (c *Baseline) membersOf(s *txSlot) int {
 	if s.to.peer != nil {
 		return 0
 	}

@@ -23,13 +23,13 @@ type Grouped interface {
 }
 
 // Self returns the number of the node.
-func (c *Component[S]) Self() int { return c.self }
+func (c *Baseline) Self() int { return c.self }
 
 // Nodes returns how many nodes the network has.
-func (c *Component[S]) Nodes() int { return len(c.peers) }
+func (c *Baseline) Nodes() int { return len(c.peers) }
 
 // Unit returns how many bytes fit into a frame.
-func (c *Component[S]) Unit() int { return c.mtu }
+func (c *Baseline) Unit() int { return c.mtu }
 
 // Delivers tells whether every message arrives, once and in order, or its sender is told: Reliability sends again what the network
 // loses, and with Credits nothing is overwritten in the staging buffer.

@@ -21,18 +21,20 @@ var pointNames = [...]string{"Handed", "Addressed", "Ready", "Leaving", "Arrived
 // String returns the name of the point-cut.
 func (p Point) String() string { return pointNames[p] }
 
-// note reports a call of a protocol, with Traced.
+// note reports a call of a protocol, or with 0 that a point-cut begins, with Traced.
 func note[S any](c *Component[S], at Point, p Protocol) {
 	if has[S](Traced) && c.tracer != nil {
 		c.tracer(at, p)
 	}
 }
 
-// Trace has f called before each call of a protocol, of compositions with Traced.
-func (c *Component[S]) Trace(f func(Point, Protocol)) { c.tracer = f }
+// Trace has f called at the beginning of each point-cut, with no protocol, and before each call of a protocol there. It is for
+// compositions with Traced; in others nothing is reported.
+func (c *Baseline) Trace(f func(Point, Protocol)) { c.tracer = f }
 
 // handed is the point-cut Handed.
 func (c *Component[S]) handed(m *message, to *address) {
+	note(c, Handed, 0)
 	if has[S](MTU) {
 		note(c, Handed, MTU)
 		c.cut(m)
@@ -49,6 +51,7 @@ func (c *Component[S]) handed(m *message, to *address) {
 
 // addressed is the point-cut Addressed. It returns the instructions that are still due before the frame is queued.
 func (c *Component[S]) addressed(s *txSlot) (steps int) {
+	note(c, Addressed, 0)
 	if has[S](Multicast) {
 		note(c, Addressed, Multicast)
 		return c.membersOf(s) * c.profile.Protocol.Multicast
@@ -58,6 +61,7 @@ func (c *Component[S]) addressed(s *txSlot) (steps int) {
 
 // ready is the point-cut Ready.
 func (c *Component[S]) ready(p *peer) bool {
+	note(c, Ready, 0)
 	if has[S](Active) {
 		note(c, Ready, Active)
 		if !p.mayChange() {
@@ -73,7 +77,7 @@ func (c *Component[S]) ready(p *peer) bool {
 			return false
 		}
 	}
-	f := p.first()
+	f := first[S](p)
 	if f == nil {
 		return false
 	}
@@ -86,6 +90,7 @@ func (c *Component[S]) ready(p *peer) bool {
 
 // leaving is the point-cut Leaving. It tells whether the frame is kept when it has left.
 func (c *Component[S]) leaving(p *peer, f *outgoing, again bool) (kept bool) {
+	note(c, Leaving, 0)
 	h := &f.header
 	if has[S](Active) {
 		note(c, Leaving, Active)
@@ -107,6 +112,7 @@ func (c *Component[S]) leaving(p *peer, f *outgoing, again bool) (kept bool) {
 
 // arrived is the point-cut Arrived. It tells whether the frame is taken.
 func (c *Component[S]) arrived(p *peer, h *Header) bool {
+	note(c, Arrived, 0)
 	if has[S](Active) {
 		note(c, Arrived, Active)
 		if has[S](Credits) && h.Flags&Credits == 0 {
@@ -132,6 +138,7 @@ func (c *Component[S]) arrived(p *peer, h *Header) bool {
 // where is the point-cut Placed: the memory for a frame, and its entry. The baseline takes the next place of the staging
 // buffer, whoever needs what is there.
 func (c *Component[S]) where(p *peer, h *Header, b *rxSlot, payload []byte) (s store, ok bool) {
+	note(c, Placed, 0)
 	place := -1
 	if has[S](Credits) {
 		note(c, Placed, Credits)
@@ -168,17 +175,30 @@ func (c *Component[S]) mtuOf(h *Header) int {
 	return c.traits.MTU
 }
 
-// taken is the point-cut Taken: it puts the payload of a frame into the message, by lending or by a copy.
-func (c *Component[S]) taken(in *assembly, e *entry) (whole bool) {
+// taken is the point-cut Taken: it puts the payload of a frame into the message, by lending or by a copy, and tells whether
+// it could.
+func (c *Component[S]) taken(in *assembly, e *entry) bool {
+	note(c, Taken, 0)
 	if has[S](Credits) {
 		note(c, Taken, Credits)
+		switch {
+		case e.place < 0:
+		case c.lends(&e.header):
+			c.lend(in, e)
+			return true
+		default:
+			defer c.giveUp(c.peers[e.header.Source], 1)
+		}
+	}
+	if has[S](Adaptive) {
+		note(c, Taken, Adaptive)
 		if e.place >= 0 {
-			return c.lend(in, e)
+			c.choice.copied(c.loop.Now()-c.copying, int(e.header.Length))
 		}
 	}
 	if has[S](Rendezvous) {
 		note(c, Taken, Rendezvous)
-		if e.header.Buffer != 0 {
+		if e.place < 0 {
 			return c.filled(in, e)
 		}
 	}

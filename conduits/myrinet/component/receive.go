@@ -9,7 +9,7 @@ import (
 )
 
 // arm programs the receive DMA for the next frame, if the Receive Ring has room.
-func (c *baseline) arm() {
+func (c *Baseline) arm() {
 	if c.current != nil || c.receiveRing.room() == 0 {
 		return
 	}
@@ -22,14 +22,14 @@ func (c *baseline) arm() {
 }
 
 // freeFrame frees a place of the Receive Ring.
-func (c *baseline) freeFrame(b *rxSlot) {
+func (c *Baseline) freeFrame(b *rxSlot) {
 	c.receiveRing.free(b.index)
 	c.arm()
 }
 
 // Head implements fabric.NIC. Without room in the Receive Ring the frame waits in the network.
-func (g *program[S]) Head(a *fabric.Arrival) {
-	c := (*Component[S])(g)
+func (g *program) Head(a *fabric.Arrival) {
+	c := (*Baseline)(g)
 	if c.current == nil || c.current.taken {
 		c.counts.Held++
 		c.waiting = a
@@ -38,17 +38,17 @@ func (g *program[S]) Head(a *fabric.Arrival) {
 	c.take(a)
 }
 
-func (c *baseline) take(a *fabric.Arrival) {
+func (c *Baseline) take(a *fabric.Arrival) {
 	c.current.taken = true
 	c.nic.Works(lanai.Receive, true)
 	a.Accept(0)
 }
 
 // Received implements fabric.NIC; the program sets no mark.
-func (g *program[S]) Received(*fabric.Arrival, int) {}
+func (g *program) Received(*fabric.Arrival, int) {}
 
 // Tail implements fabric.NIC: the receive DMA is through.
-func (g *program[S]) Tail(a *fabric.Arrival) {
+func (g *program) Tail(a *fabric.Arrival) {
 	if g.waiting == a { // the time limit has ended it before it was taken in
 		g.waiting = nil
 		return
@@ -65,15 +65,15 @@ func (g *program[S]) Tail(a *fabric.Arrival) {
 }
 
 // Reset implements fabric.NIC. The port has called Tail for what there was.
-func (g *program[S]) Reset(*fabric.Port) {}
+func (g *program) Reset(*fabric.Port) {}
 
 // received programs the next reception, and then looks at the frame that has come.
-func (c *Component[S]) received() {
+func (c *Baseline) received() {
 	c.done, c.current = c.current, nil
 	c.spend(c.profile.Steps.Arm, c.step.rearm)
 }
 
-func (c *Component[S]) rearm() {
+func (c *Baseline) rearm() {
 	c.arm()
 	c.spend(c.cost.arrive, c.step.classify)
 }
@@ -145,7 +145,7 @@ func (c *Component[S]) legible(b *rxSlot) (h Header, payload []byte, ok bool) {
 
 // stage returns what puts a frame into a place of the staging buffer, with a tag that tells it from those before and after it
 // there. The tag is the first that is written.
-func (c *baseline) stage(h *Header, b *rxSlot, place, payload int) store {
+func (c *Baseline) stage(h *Header, b *rxSlot, place, payload int) store {
 	memory := c.staging[place]
 	tag := c.issuedTag()
 	binary.BigEndian.PutUint32(b.bytes, tag)
@@ -154,7 +154,7 @@ func (c *baseline) stage(h *Header, b *rxSlot, place, payload int) store {
 }
 
 // issuedTag returns the next tag; 0 is that of a place that was never used.
-func (c *baseline) issuedTag() uint32 {
+func (c *Baseline) issuedTag() uint32 {
 	if c.tags++; c.tags == 0 {
 		c.tags++
 	}
@@ -162,20 +162,20 @@ func (c *baseline) issuedTag() uint32 {
 }
 
 // put has something go to the host.
-func (c *baseline) put(s store) {
+func (c *Baseline) put(s store) {
 	c.stores.Push(s)
 	c.nic.CPU.Raise(evStore)
 }
 
 // mayStore begins with what comes first, if both the Rx DMA Requests and the Rx FIFO Queue have room for it.
-func (c *Component[S]) mayStore() {
+func (c *Baseline) mayStore() {
 	if c.stores.Len() > 0 && c.rx.Room() > 0 && c.used < c.traits.RxFIFO {
 		c.spend(c.profile.Steps.Store, c.step.store)
 	}
 }
 
 // startStore has the host DMA carry it out.
-func (c *Component[S]) startStore() {
+func (c *Baseline) startStore() {
 	s, _ := c.stores.Pop()
 	c.used++
 	if s.sram != nil && len(s.sram) > 0 {
@@ -197,7 +197,7 @@ func (c *Component[S]) startStore() {
 }
 
 // endStores makes entries of the Rx FIFO Queue of what is in the host's memory, and frees the Receive Ring.
-func (c *Component[S]) endStores() {
+func (c *Baseline) endStores() {
 	for c.storing.Len() > 0 && c.storing.At(0).done <= c.rx.Finished() {
 		s, _ := c.storing.Pop()
 		if s.slot != nil {

@@ -19,7 +19,7 @@ type reliable struct {
 	dead    bool                  // it does not answer
 
 	expected uint32 // of the next frame from the node
-	owes     bool   // an acknowledgement, in baseline.acks
+	owes     bool   // an acknowledgement, in Baseline.acks
 }
 
 // again tells whether a frame is to be sent again.
@@ -35,7 +35,7 @@ func (r *reliable) repeated() *outgoing {
 func (r *reliable) full(window int) bool { return r.unacked.Len() >= window }
 
 // number gives a frame its number and keeps it.
-func (c *baseline) number(p *peer, f *outgoing, again bool) {
+func (c *Baseline) number(p *peer, f *outgoing, again bool) {
 	if !again {
 		f.header.Sequence = p.reliable.number
 		p.reliable.number++
@@ -99,14 +99,14 @@ func (c *Component[S]) sendAck() {
 		h.Flags = Reliability | setOf[S]()&Credits
 	}
 	if has[S](Credits) {
-		h.Freed = p.tell()
+		h.Freed = p.freed // nobody knows whether it arrives: it counts as told by frames that are sent again
 	}
 	c.counts.Acks++
 	c.inject(p.node, &h, nil)
 }
 
 // lateTimer is the time-outs of nodes.
-type lateTimer baseline
+type lateTimer Baseline
 
 // Fire implements vtime.Target.
 func (t *lateTimer) Fire(node, _ uint64) {

@@ -34,7 +34,7 @@ type posted struct {
 
 // Post gives the component a buffer for a message that makes a rendezvous. The first that is large enough is taken, and is the
 // program's again with the message in it. It fails with ErrNoRoom if Traits.Posted are posted.
-func (c *Component[S]) Post(b []byte) error {
+func (c *Baseline) Post(b []byte) error {
 	if err := c.needs(Rendezvous, "Post"); err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (c *Component[S]) Post(b []byte) error {
 	for i := range c.grants.table {
 		if t := &c.grants.table[i]; t.bytes == nil {
 			t.bytes = b
-			c.loop.At(c.cpu.Use(c.loop.Now(), c.profile.Host.Message), (*posting)(&c.baseline), uint64(i), 0)
+			c.loop.At(c.cpu.Use(c.loop.Now(), c.profile.Host.Message), (*posting)(c), uint64(i), 0)
 			return nil
 		}
 	}
@@ -52,7 +52,7 @@ func (c *Component[S]) Post(b []byte) error {
 }
 
 // posting is a buffer on its way to the NIC.
-type posting baseline
+type posting Baseline
 
 // Fire implements vtime.Target.
 func (g *posting) Fire(i, written uint64) {
@@ -77,7 +77,7 @@ func (g *grants) repost(buffer uint32) {
 func (g *grants) done(buffer uint32) { g.table[buffer-1] = posted{} }
 
 // request has a message ask for a buffer, if it is long, or worth it as far as Adaptive knows.
-func (c *baseline) request(m *message, to *address, weighed bool) {
+func (c *Baseline) request(m *message, to *address, weighed bool) {
 	if to.peer == nil || m.kind != Data || to.peer.active&Rendezvous == 0 || len(m.data) == 0 {
 		return
 	}
@@ -88,7 +88,7 @@ func (c *baseline) request(m *message, to *address, weighed bool) {
 }
 
 // want notes that a node wants a buffer. A buffer that it had for a message which is not whole is for others again.
-func (c *baseline) want(p *peer, h *Header) {
+func (c *Baseline) want(p *peer, h *Header) {
 	if p.buffer != 0 {
 		c.grants.repost(p.buffer)
 		p.buffer = 0
@@ -147,7 +147,7 @@ func (c *Component[S]) granting(p *peer, h *Header) {
 }
 
 // granted returns the memory for a frame in the buffer that its message has, or nil.
-func (c *baseline) granted(p *peer, h *Header, mtu int) []byte {
+func (c *Baseline) granted(p *peer, h *Header, mtu int) []byte {
 	end := int(h.Index)*mtu + int(h.Length)
 	if h.Buffer != p.buffer || h.Total != p.total || h.Message != p.rendezvous.number || h.Length == 0 || end > int(p.total) {
 		return nil
@@ -159,7 +159,7 @@ func (c *baseline) granted(p *peer, h *Header, mtu int) []byte {
 }
 
 // filled adds a frame to a message that comes into a posted buffer.
-func (c *baseline) filled(in *assembly, e *entry) bool {
+func (c *Baseline) filled(in *assembly, e *entry) bool {
 	if in.got == in.total {
 		in.parts = append(in.parts, c.grants.table[e.header.Buffer-1].bytes[:in.total])
 	}

@@ -59,6 +59,7 @@ func (c *Component[S]) loadedFrames() {
 	for c.loading.Len() > 0 && (*c.loading.At(0)).fetched <= c.tx.Finished() {
 		s, _ := c.loading.Pop()
 		s.loaded = true
+		c.counts.Fetched++
 		c.counts.HostToNIC += uint64(s.header.Length)
 		if has[S](Multicast) && s.to.peer == nil {
 			for _, node := range c.groups[s.to.group-1].members {
@@ -72,8 +73,8 @@ func (c *Component[S]) loadedFrames() {
 }
 
 // first returns the next frame to a node, if it is in the Send Ring, or nil.
-func (p *peer) first() *outgoing {
-	if p.control.Len() > 0 {
+func first[S any](p *peer) *outgoing {
+	if has[S](Credits|Rendezvous) && p.control.Len() > 0 {
 		return *p.control.At(0)
 	}
 	if p.out.Len() > 0 && (*p.out.At(0)).slot.loaded {
@@ -121,7 +122,7 @@ func (c *Component[S]) leave() {
 	case again:
 		f = p.repeated()
 		c.counts.Resent++
-	case p.control.Len() > 0:
+	case has[S](Credits|Rendezvous) && p.control.Len() > 0:
 		f, _ = p.control.Pop()
 	default:
 		f, _ = p.out.Pop()
@@ -149,17 +150,17 @@ func (c *Component[S]) inject(node int, h *Header, payload []byte) {
 }
 
 // free frees what has left, and sends the next frame.
-func (c *Component[S]) free() {
+func (c *Baseline) free() {
 	c.busy = false
 	if f := c.sending; f != nil {
 		c.sending = nil
 		c.release(f, nil)
 	}
-	c.choose()
+	c.step.choose()
 }
 
 // record returns a record of a frame.
-func (c *baseline) record() *outgoing {
+func (c *Baseline) record() *outgoing {
 	if n := len(c.records) - 1; n >= 0 {
 		f := c.records[n]
 		c.records = c.records[:n]
@@ -169,7 +170,7 @@ func (c *baseline) record() *outgoing {
 }
 
 // release is through with a frame: it has left, been acknowledged, or failed.
-func (c *baseline) release(f *outgoing, err error) {
+func (c *Baseline) release(f *outgoing, err error) {
 	s := f.slot
 	*f = outgoing{}
 	c.records = append(c.records, f)
@@ -180,7 +181,7 @@ func (c *baseline) release(f *outgoing, err error) {
 
 // drop needs a place of the Send Ring once less. When nobody does, it is free, and if it was the last of a message the host is
 // told.
-func (c *baseline) drop(s *txSlot, err error) {
+func (c *Baseline) drop(s *txSlot, err error) {
 	if err != nil && s.message.err == nil {
 		s.message.err = err
 	}
@@ -196,13 +197,13 @@ func (c *baseline) drop(s *txSlot, err error) {
 }
 
 // program is the NIC's side of a component.
-type program[S any] Component[S]
+type program Baseline
 
 // Sent implements fabric.NIC; the program sets no mark.
-func (g *program[S]) Sent(*fabric.Sending, int) {}
+func (g *program) Sent(*fabric.Sending, int) {}
 
 // Gone implements fabric.NIC: the send DMA is through.
-func (g *program[S]) Gone(*fabric.Sending) {
+func (g *program) Gone(*fabric.Sending) {
 	g.nic.Works(lanai.Send, false)
 	g.nic.CPU.Raise(evSent)
 }
