@@ -40,7 +40,7 @@ var rooms = []room{
 		[]string{".", "bench/...", "core", "spawner", "extended", "extended/coll/...", "internal/vtime"},
 		[]string{"bench/runner/runnertest", "internal/shm"}},
 	{"bench/paper", "it repeats experiments below the library too: on the adapter alone, and on its hardware",
-		[]string{"bench", "bench/plot", "core", "extended", "extended/coll/...", "conduits/sci/sisci", "conduits/sci/hardware", "conduits/myrinet/fabric", "conduits/myrinet/routing", "conduits/myrinet/gm", "internal/machine", "internal/vtime"},
+		[]string{"bench", "bench/plot", "core", "extended", "extended/coll/...", "conduits/sci/sisci", "conduits/sci/hardware", "conduits/myrinet/fabric", "conduits/myrinet/routing", "conduits/myrinet/gm", "conduits/myrinet/component", "internal/machine", "internal/vtime"},
 		[]string{".", "internal/shm"}},
 	{"bench/topology", "it draws networks, and what of them is busy",
 		[]string{"conduits/myrinet/fabric", "conduits/myrinet/routing", "internal/vtime"}, nil},

@@ -76,6 +76,7 @@ var (
 	suMachines   = []string{"d339-2003"}
 	collMachines = []string{"gm-pci64a"}
 	gmMachines   = []string{"gm-pci64a", "gm-pci64b", "gm-pci64c"}
+	eposMachines = []string{"epos-pci64a"}
 )
 
 // all are the experiments in the order of a report.
@@ -90,6 +91,7 @@ var all = []*Experiment{
 	{"itb-overhead", "what in-transit support costs packets that are not in transit", Myrinet, collMachines, withoutErrors(itbOverhead)},
 	{"itb-cost", "what an in-transit buffer costs a packet", Myrinet, collMachines, withoutErrors(itbCost)},
 	{"itb-throughput", "up*/down* routes against in-transit buffers on irregular networks, by load", Myrinet, collMachines, withoutErrors(itbThroughput)},
+	{"component-cost", "what each protocol of the customizable component costs, in time, memory and copies", Component, eposMachines, componentCost},
 	{"fabric-hol", "contention and head-of-line blocking in the fabric", Myrinet, collMachines, withoutErrors(fabricHOL)},
 }
 

@@ -3,6 +3,7 @@ package paper
 import (
 	"slices"
 
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/component"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/gm"
 	"github.com/aqueduct-go/aqueduct/conduits/sci/hardware"
 	"github.com/aqueduct-go/aqueduct/core"
@@ -24,6 +25,10 @@ var (
 	}}
 	Myrinet = &Family{"myrinet", gm.Library, func(f *machine.File) error {
 		_, err := gm.NewProfile(f)
+		return err
+	}}
+	Component = &Family{"component", component.Library, func(f *machine.File) error {
+		_, err := component.NewProfile(f)
 		return err
 	}}
 )

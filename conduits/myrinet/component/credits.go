@@ -56,7 +56,7 @@ func (c *Baseline) own(p *peer) int {
 // whole: it is copied frame by frame, as without credits.
 func (c *Component[S]) lends(h *Header) bool {
 	mtu := uint64(c.mtuOf(h))
-	return has[S](Credits) && (uint64(h.Total)+mtu-1)/mtu <= uint64(c.share)
+	return (uint64(h.Total)+mtu-1)/mtu <= uint64(c.share)
 }
 
 // lend adds a frame to a message where it is.

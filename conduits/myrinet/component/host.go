@@ -202,7 +202,9 @@ func (c *Component[S]) drive() {
 		if has[S](Adaptive) {
 			take += c.profile.Host.Choose
 		}
-		c.handed(m, to)
+		if has[S](atHanded) {
+			c.handed(m, to)
+		}
 	}
 	if c.sendRing.room() == 0 || c.bells.Room() == 0 || c.tx.Room() == 0 {
 		c.blocked = true
@@ -336,7 +338,7 @@ func (c *Component[S]) read() {
 	if has[S](Adaptive) {
 		c.copying = now
 	}
-	if c.entry.place >= 0 && !c.lends(&c.entry.header) {
+	if c.entry.place >= 0 && !(has[S](Credits) && c.lends(&c.entry.header)) {
 		now = c.cpu.Use(now, c.profile.Host.Copy.Time(int(c.entry.header.Length)))
 	}
 	c.loop.At(now, c.target, 0, frameTaken)

@@ -185,7 +185,9 @@ func (c *Component[S]) deliver(p *peer) {
 
 // releases is the point-cut Released.
 func (c *Component[S]) releases(m *Message) {
-	note(c, Released, 0)
+	if has[S](Traced) {
+		c.report(Released, 0)
+	}
 	p := m.peer
 	if p.in.buffer == nil {
 		p.in.buffer = m.buffer[:0]

@@ -23,10 +23,25 @@ func (p Point) String() string { return pointNames[p] }
 
 // note reports a call of a protocol, or with 0 that a point-cut begins, with Traced.
 func note[S any](c *Component[S], at Point, p Protocol) {
-	if has[S](Traced) && c.tracer != nil {
+	if has[S](Traced) {
+		c.report(at, p)
+	}
+}
+
+func (c *Baseline) report(at Point, p Protocol) {
+	if c.tracer != nil {
 		c.tracer(at, p)
 	}
 }
+
+// What acts at a point-cut at which the baseline itself does nothing. Where a composition has none of these the point-cut is not called.
+const (
+	atHanded    = MTU | Adaptive | Rendezvous | Traced
+	atAddressed = Multicast | Traced
+	atReady     = Active | Reliability | Credits | Traced
+	atLeaving   = Active | Reliability | Credits | Traced
+	atArrived   = Active | Reliability | Credits | Traced
+)
 
 // Trace has f called at the beginning of each point-cut, with no protocol, and before each call of a protocol there. It is for
 // compositions with Traced; in others nothing is reported.
@@ -138,7 +153,9 @@ func (c *Component[S]) arrived(p *peer, h *Header) bool {
 // where is the point-cut Placed: the memory for a frame, and its entry. The baseline takes the next place of the staging
 // buffer, whoever needs what is there.
 func (c *Component[S]) where(p *peer, h *Header, b *rxSlot, payload []byte) (s store, ok bool) {
-	note(c, Placed, 0)
+	if has[S](Traced) {
+		c.report(Placed, 0)
+	}
 	place := -1
 	if has[S](Credits) {
 		note(c, Placed, Credits)
@@ -178,7 +195,9 @@ func (c *Component[S]) mtuOf(h *Header) int {
 // taken is the point-cut Taken: it puts the payload of a frame into the message, by lending or by a copy, and tells whether
 // it could.
 func (c *Component[S]) taken(in *assembly, e *entry) bool {
-	note(c, Taken, 0)
+	if has[S](Traced) {
+		c.report(Taken, 0)
+	}
 	if has[S](Credits) {
 		note(c, Taken, Credits)
 		switch {
@@ -187,7 +206,9 @@ func (c *Component[S]) taken(in *assembly, e *entry) bool {
 			c.lend(in, e)
 			return true
 		default:
-			defer c.giveUp(c.peers[e.header.Source], 1)
+			whole := c.copyOut(in, e)
+			c.giveUp(c.peers[e.header.Source], 1)
+			return whole
 		}
 	}
 	if has[S](Adaptive) {

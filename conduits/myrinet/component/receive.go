@@ -88,7 +88,7 @@ func (c *Component[S]) classify() {
 	}
 	p := c.peers[h.Source]
 	c.counts.NICToNIC += uint64(h.Length)
-	if !c.arrived(p, &h) {
+	if has[S](atArrived) && !c.arrived(p, &h) {
 		c.freeFrame(b)
 		return
 	}

@@ -21,9 +21,11 @@ func (c *Component[S]) takeToken() {
 			panic(err) // the host has written the block before the doorbell
 		}
 	}
-	if steps := c.addressed(c.token); steps > 0 {
-		c.spend(steps, c.step.spread)
-		return
+	if has[S](atAddressed) {
+		if steps := c.addressed(c.token); steps > 0 {
+			c.spend(steps, c.step.spread)
+			return
+		}
 	}
 	c.spread()
 }
@@ -89,11 +91,19 @@ func (c *Component[S]) offer(p *peer) {
 		c.abandon(p)
 		return
 	}
-	if !p.queued && c.ready(p) {
+	if !p.queued && c.mayLeave(p) {
 		p.queued = true
 		c.sendable.Push(p)
 		c.nic.CPU.Raise(evSend)
 	}
+}
+
+// mayLeave tells whether a node's next frame may leave.
+func (c *Component[S]) mayLeave(p *peer) bool {
+	if has[S](atReady) {
+		return c.ready(p)
+	}
+	return first[S](p) != nil
 }
 
 // choose looks for something to send if the send DMA is free: acknowledgements first, then nodes by turns.
@@ -111,7 +121,7 @@ func (c *Component[S]) choose() {
 func (c *Component[S]) leave() {
 	p, _ := c.sendable.Pop()
 	p.queued = false
-	if has[S](Reliability) && p.dead || !c.ready(p) {
+	if has[S](Reliability) && p.dead || !c.mayLeave(p) {
 		c.offer(p)
 		c.choose()
 		return
@@ -127,7 +137,7 @@ func (c *Component[S]) leave() {
 	default:
 		f, _ = p.out.Pop()
 	}
-	if !c.leaving(p, f, again) {
+	if !has[S](atLeaving) || !c.leaving(p, f, again) {
 		c.sending = f
 	}
 	var payload []byte
