@@ -85,7 +85,9 @@ func (c *Component[S]) process(e *entry) {
 	}
 	in := &p.in
 	if h.Index == 0 {
-		c.refuse(p) // of a message that is not whole the end is missing
+		if in.active {
+			c.refuse(p) // the end of a message is missing
+		}
 		*in = assembly{
 			active: true, number: h.Message, port: h.Port, group: h.Group, posted: h.Buffer, total: h.Total,
 			buffer: in.buffer[:0], parts: in.parts[:0], refused: in.refused,

@@ -139,7 +139,12 @@ func (e *plainHost) Fire(_, what uint64) {
 
 // Send is Component.Send.
 func (c *plain) Send(node, port int, data []byte, done func(error)) error {
-	if c.pending == c.traits.Messages {
+	switch {
+	case node < 0 || node >= len(c.peers) || node == c.self || port < 0 || port >= 1<<16 || len(data) > c.traits.MTU<<16:
+		return errNoFrame
+	case c.routes[node] == nil:
+		return ErrNoRoute
+	case c.pending == c.traits.Messages:
 		return ErrNoRoom
 	}
 	var m *message

@@ -33,18 +33,19 @@ func (c *Component[S]) takeToken() {
 // spread queues the frame for whom it is for.
 func (c *Component[S]) spread() {
 	s := c.token
-	s.refs = 1 // until it is queued
+	s.refs = 0
 	if s.large {
 		c.loading.Push(s)
 	}
 	if has[S](Multicast) && s.to.peer == nil {
+		s.refs = 1 // until it is queued for all
 		for _, node := range c.groups[s.to.group-1].members {
 			c.queue(c.peers[node], s)
 		}
-	} else {
-		c.queue(s.to.peer, s)
+		c.drop(s, nil)
+		return
 	}
-	c.drop(s, nil)
+	c.queue(s.to.peer, s)
 }
 
 func (c *Component[S]) queue(p *peer, s *txSlot) {
