@@ -134,6 +134,14 @@ func TestStrange(t *testing.T) {
 			t.Errorf("%s: %+v", name, k)
 		}
 	}
+	const flags = component.Credits | component.Rendezvous
+	stolen := [][]byte{
+		frame(func(h *component.Header) { h.Kind, h.Message, h.Total = component.Request, 5, 3 }),
+		frame(func(h *component.Header) { h.Flags, h.Message, h.Buffer = flags, 5, 1 }, 1, 2, 3),
+	}
+	if k := everything.strange(t, stolen...); k.BadBuffer != 1 {
+		t.Errorf("a buffer that was not granted: %+v", k)
+	}
 	many := make([][]byte, 20)
 	for i := range many { // a message that never ends holds places of its sender only
 		many[i] = frame(func(h *component.Header) { h.Index, h.Message, h.Total = uint16(i%2), uint16(i), 500 }, 1)
