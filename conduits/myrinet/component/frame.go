@@ -66,9 +66,6 @@ const (
 // inHeader are the protocols that have something in the header.
 const inHeader = Active | Reliability | Credits | Multicast | MTU | Rendezvous
 
-// maxHeader is the size of the largest header.
-const maxHeader = BaseHeader + 6*extension
-
 // inFrame tells whether a protocol's part is in the header of a frame with these flags.
 func inFrame[S any](p, flags Protocol) bool {
 	return has[S](p) && (!has[S](Active) || flags&p != 0)

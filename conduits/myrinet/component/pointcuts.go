@@ -34,7 +34,8 @@ func (c *Baseline) report(at Point, p Protocol) {
 	}
 }
 
-// What acts at a point-cut at which the baseline itself does nothing. Where a composition has none of these the point-cut is not called.
+// What acts at the point-cuts that a composition does without if it has none of these. Ready has the baseline's own question besides
+// ([Component.mayLeave]).
 const (
 	atHanded    = MTU | Adaptive | Rendezvous | Traced
 	atAddressed = Multicast | Traced

@@ -178,7 +178,7 @@ func (c *Baseline) mayStore() {
 func (c *Baseline) startStore() {
 	s, _ := c.stores.Pop()
 	c.used++
-	if s.sram != nil && len(s.sram) > 0 {
+	if len(s.sram) > 0 {
 		if err := c.rx.Append(lanai.Block{Direction: lanai.ToHost, Host: s.host, SRAM: s.sram, Terminal: true, Signal: true}); err != nil {
 			panic(err) // there is room
 		}
