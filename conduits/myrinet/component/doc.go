@@ -14,7 +14,8 @@
 //
 // # Protocols
 //
-// [Protocol] lists them. A composition is a type, and what it does not name is not in its code, in its frames, nor in the NIC's memory:
+// [Protocol] lists them. A composition is a type, and what it does not name is not on the path of its frames, in their headers, nor in the
+// NIC's memory:
 //
 //	type Reliable [component.Reliability | component.Credits]byte
 //	c, err := component.New[Reliable](fabric, profile, component.Defaults(), id)
