@@ -40,7 +40,7 @@ var rooms = []room{
 		[]string{".", "bench/...", "core", "spawner", "extended", "extended/coll/...", "internal/vtime"},
 		[]string{"bench/runner/runnertest", "internal/shm"}},
 	{"bench/paper", "it repeats experiments below the library too: on the adapter alone, and on its hardware",
-		[]string{"bench", "bench/plot", "core", "extended", "extended/coll/...", "conduits/sci/sisci", "conduits/sci/hardware", "conduits/myrinet/fabric", "conduits/myrinet/routing", "conduits/myrinet/gm", "conduits/myrinet/grim", "conduits/amfamily/...", "internal/machine", "internal/vtime"},
+		[]string{"bench", "bench/plot", "core", "extended", "extended/coll/...", "conduits/sci/sisci", "conduits/sci/hardware", "conduits/myrinet/fabric", "conduits/myrinet/routing", "conduits/myrinet/gm", "conduits/myrinet/grim", "conduits/myrinet/component", "conduits/amfamily/...", "internal/machine", "internal/vtime"},
 		[]string{".", "internal/shm"}},
 	{"bench/topology", "it draws networks, and what of them is busy",
 		[]string{"conduits/myrinet/fabric", "conduits/myrinet/routing", "internal/vtime"}, nil},
@@ -79,6 +79,7 @@ var rooms = []room{
 		[]string{"core/coretest", "conduits/sci"}}, // its rival
 	{"conduits/myrinet/gm", "a program on NICs in a fabric, and the library on hosts", []string{"conduits/myrinet/fabric", "conduits/myrinet/lanai", "internal/..."}, []string{"conduits/myrinet/routing"}},
 	{"conduits/myrinet/grim", "a program on NICs in a fabric, and the library on hosts, whose cluster takes its routes from a table", []string{"conduits/myrinet/fabric", "conduits/myrinet/lanai", "conduits/myrinet/routing", "internal/..."}, nil},
+	{"conduits/myrinet/component", "a program on NICs in a fabric, and the library on hosts, composed of protocols", []string{"conduits/myrinet/fabric", "conduits/myrinet/lanai", "internal/..."}, nil},
 	{"conduits/myrinet/lanai", "a NIC knows virtual time and machine files", []string{"internal/..."}, nil},
 	{"conduits/amfamily", "what systems of active messages share in virtual time", []string{"internal/vtime"}, nil},
 	{"conduits/amfamily/...", "a protocol on the hardware that it was built for, which knows virtual time and machine files",

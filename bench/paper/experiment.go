@@ -79,6 +79,7 @@ var (
 	gmMachines   = []string{"gm-pci64a", "gm-pci64b", "gm-pci64c"}
 	grimMachines = []string{"grim-lanai4", "grim-lanai9"}
 	grimMachine  = []string{"grim-lanai4"}
+	eposMachines = []string{"epos-pci64a"}
 )
 
 // all are the experiments in the order of a report.
@@ -94,6 +95,7 @@ var all = []*Experiment{
 	{"itb-cost", "what an in-transit buffer costs a packet", Myrinet, collMachines, withoutErrors(itbCost)},
 	{"itb-throughput", "up*/down* routes against in-transit buffers on irregular networks, by load", Myrinet, collMachines, withoutErrors(itbThroughput)},
 	{"am-family", "the layers of the Active Message family side by side, each on its machine", AMFamily, amMachines, amFamily},
+	{"component-cost", "what each protocol of the customizable component costs, in time, memory and copies", Component, eposMachines, componentCost},
 	{"fabric-hol", "contention and head-of-line blocking in the fabric", Myrinet, collMachines, withoutErrors(fabricHOL)},
 	{"grim-rollback", "GRIM: three messages, of which the second is refused, as published", GRIM, grimMachine, grimRollback},
 	{"grim-scan", "GRIM: what the scan of channels takes, by their number", GRIM, grimMachines, grimScan},

@@ -3,6 +3,7 @@ package paper
 import (
 	"slices"
 
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/component"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/gm"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/grim"
 	"github.com/aqueduct-go/aqueduct/conduits/sci/hardware"
@@ -35,10 +36,14 @@ var (
 		_, err := newAMProfiles(f)
 		return err
 	}}
+	Component = &Family{"component", component.Library, func(f *machine.File) error {
+		_, err := component.NewProfile(f)
+		return err
+	}}
 )
 
 // Families are all of them.
-var Families = []*Family{SCI, Myrinet, GRIM, AMFamily}
+var Families = []*Family{SCI, Myrinet, GRIM, Component, AMFamily}
 
 // Setting returns the setting for a machine of the family: a built-in one by its name, or a user's
 // own by the path of its file. Seed and Full are the caller's to set.

@@ -77,7 +77,8 @@ func (o *paperOptions) parse(args []string, stdout io.Writer) (err error) {
 		fmt.Fprintf(stdout, "\n%s\nexit status: 0 all numbers are within their tolerances and all claims hold, 1 something failed, also if a connection was made while something was timed, 2 misuse, %d a number deviates or a claim does not hold, 128 + n signal n has ended it; --csv and --svg have the experiments that were complete\n", f.FlagUsages(), deviates)
 	}
 	name := f.String("machine", "", "`NAME` of a machine, or the path of a machine file, instead of those that an experiment is about; of SCI: "+
-		strings.Join(paper.SCI.Machines(), ", ")+"; of Myrinet: "+strings.Join(paper.Myrinet.Machines(), ", ")+"; of GRIM: "+strings.Join(paper.GRIM.Machines(), ", ")+"; of active messages: "+strings.Join(paper.AMFamily.Machines(), ", "))
+		strings.Join(paper.SCI.Machines(), ", ")+"; of Myrinet: "+strings.Join(paper.Myrinet.Machines(), ", ")+"; of GRIM: "+strings.Join(paper.GRIM.Machines(), ", ")+"; of active messages: "+strings.Join(paper.AMFamily.Machines(), ", ")+
+		"; of the component on Myrinet: "+strings.Join(paper.Component.Machines(), ", "))
 	seed := f.Uint64("seed", 0, "`NUMBER` that seeds the model's random numbers")
 	full := f.Bool("full", false, "all sizes and repetitions; takes a while")
 	f.StringVar(&o.svg, "svg", "", "write the figures as SVG to `PATH`: the first to a name that ends in .svg, or all into a directory")
