@@ -155,7 +155,7 @@ func TestSignal(t *testing.T) {
 			t.Errorf("%v: status %d: %s", s, status, said)
 		}
 	}
-	if status, said := signalled(t, []string{"sim", "--op", sim.Stack + "," + sim.Barrier, "-n", "2", "--samples", "1", "--messages", "10"}, unix.SIGTERM); status != 128+int(unix.SIGTERM) {
+	if status, said := signalled(t, []string{"sim", "--op", sim.Stack + "," + sim.Barrier, "-n", "512", "--samples", "20", "--messages", "10"}, unix.SIGTERM); status != 128+int(unix.SIGTERM) {
 		t.Errorf("sim: status %d: %s", status, said)
 	}
 }
