@@ -157,7 +157,7 @@ type Counts struct {
 	Loads    int64      // round trips of loads and of fetch-and-add
 	Refused  int64      // bursts that the other side refused
 	Dropped  int64      // bursts, or answers, that were lost
-	Stalls   int64      // times the CPU had to wait because too many transactions were outstanding
+	Stalls   int64      // times the CPU lost time because too many transactions were outstanding
 	Bus      vtime.Time // how long the I/O bus worked
 	Sending  vtime.Time // how long the adapter's sending half worked
 	Receives vtime.Time // how long its receiving half worked

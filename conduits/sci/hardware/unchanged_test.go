@@ -8,9 +8,14 @@ import (
 )
 
 // TestUnchanged has a host look at a byte before and after a Sync, while another one stores there. If
-// the host was told that nothing changes, both looks must find the same.
+// the host was told that nothing changes, both looks must find the same. On the second machine the next link is so far
+// that what has come to the host's site is served after the host's look, unless that has it served.
 func TestUnchanged(t *testing.T) {
-	profile := load(t, "d339")
+	t.Run("d339", func(t *testing.T) { unchanged(t, load(t, "d339")) })
+	t.Run("far", func(t *testing.T) { unchanged(t, load(t, "d339", "link.hop", "2", "us")) })
+}
+
+func unchanged(t *testing.T, profile *hardware.Profile) {
 	visible := profile.Memory.Visible
 	memory := make([]byte, 1)
 	var known, changed int
