@@ -50,8 +50,8 @@
 //
 // The order of what comes to a site does therefore not depend on when anything was scheduled, and all times are
 // those of a machine whose packets each have an event at each stage: a test runs both. Only what is not known
-// before its time (bursts of the DMA engine, loads, data that was read) is in the order of events, and after what
-// has come at that time.
+// before its time (bursts of the DMA engine, loads, data that was read, the store of a CPU that has just been woken) is
+// in the order of events: after what has been served of that time.
 //
 // # What goes wrong
 //
@@ -82,6 +82,6 @@
 // # Determinism
 //
 // Nothing but the kernel's events and its seed decides: no map is iterated, and errors are
-// drawn in the order of events, and only if the machine has any. In a steady state no call
+// drawn by each adapter in the order in which bursts come to it, and only if the machine has any. In a steady state no call
 // allocates.
 package hardware

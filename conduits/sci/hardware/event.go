@@ -53,6 +53,7 @@ func (n *Node) Lost() bool { return n.knownLost }
 func (n *Node) Reaches(to *Node) bool { return n.m.reaches(n, to) }
 
 func (m *Machine) tell(kind EventKind, i int) {
+	m.Expect()
 	m.kernel.At(m.kernel.Now()+m.profile.Error.Detect, (*notice)(m), uint64(kind), uint64(i))
 }
 
@@ -61,6 +62,7 @@ type notice Machine
 
 // Fire implements vtime.Target.
 func (n *notice) Fire(kind, i uint64) {
+	(*Machine)(n).Came()
 	e := Event{Kind: EventKind(kind), Link: int(i)}
 	if e.Kind == NodeLost {
 		e = Event{Kind: NodeLost, Node: int(i)}

@@ -20,11 +20,11 @@ type Machine struct {
 	slack    slacks
 	looking  bool // a proc has a site serve
 	nodes    []*Node
-	chance   *rand.Rand
 	watchers []func(Event)
 	idle     []*packet
 	specials []*special
 	foreseen vtime.Time // for so long a node knows what it will see of others, see Unchanged
+	expected int        // what is going to change something at any node, see Expect
 }
 
 // maxNodes is how many nodes SCI can address: 16 bits (IEEE 1596).
@@ -41,9 +41,8 @@ func New(k *vtime.Kernel, p *Profile, nodes int) (*Machine, error) {
 		profile: p,
 		fabric:  newFabric(p, nodes),
 		nodes:   make([]*Node, nodes),
-		chance:  k.Rand("sci/hardware: errors"),
 
-		foreseen: min(p.Memory.Visible, p.Call.Connect),
+		foreseen: min(p.Memory.Visible, p.Interrupt.Latency, p.Error.Detect, p.Call.Connect, p.Call.Disconnect),
 	}
 	m.slack = newSlacks(p, &m.fabric)
 	m.sites = make([]site, m.fabric.sites())
@@ -88,7 +87,8 @@ type Node struct {
 	buffers  buffers      // for bursts that come in
 	landed   vtime.Time   // when all that has come in so far is in memory
 	inward   int          // packets from the node to itself
-	calls    int          // of others' drivers that are going to change tables here
+	expected int          // what is going to change something here besides the landing of stores, see Expect
+	chance   *rand.Rand   // of errors of what comes in; nil before the first
 	channels []hw.Channel // of the DMA engine; made with the first queue
 	queues   int          // made so far
 
@@ -112,22 +112,30 @@ func newNode(m *Machine, id int) *Node {
 	}
 }
 
-// Unchanged tells whether flags that others store here, and the tables of this node's driver, are at the
+// Unchanged tells whether flags that others store here, and all that this node's driver knows, are at the
 // proc's own time as they are at the kernel's, so that the proc may look at them without a Sync. That
 // is known if nothing is on its way from the bus into memory, as what crosses the bus from now on takes
-// memory.visible to get there; and if no other node is in a Call.
+// memory.visible to get there; and if nothing else is expected, as all of that takes longer than a node looks ahead, from
+// the Expect that announces it.
 func (n *Node) Unchanged() bool {
 	now := n.m.kernel.Now()
 	n.m.look(n.site)
-	return n.landed <= now && n.calls == 0 && n.proc.Now()-now < n.m.foreseen
+	return n.landed <= now && n.expected == 0 && n.m.expected == 0 && n.proc.Now()-now < n.m.foreseen
 }
 
-// Call says that another node begins a call of its driver that takes call.connect before it changes tables
-// of this node's driver.
-func (n *Node) Call() { n.calls++ }
+// Expect says that something is going to change what this node's driver knows: another node begins a call of its driver
+// that takes call.connect or call.disconnect before it changes tables here, or an event of this node's driver is due.
+func (n *Node) Expect() { n.expected++ }
 
-// Return says that a Call has ended.
-func (n *Node) Return() { n.calls-- }
+// Came says that what was expected has come.
+func (n *Node) Came() { n.expected-- }
+
+// Expect is Node.Expect for all nodes: when hosts are going to learn of a change of the machine, or one that retracts a
+// segment tells whoever is connected.
+func (m *Machine) Expect() { m.expected++ }
+
+// Came says that what was expected has come.
+func (m *Machine) Came() { m.expected-- }
 
 // ID returns the node's number in the machine.
 func (n *Node) ID() int { return n.id }
@@ -149,7 +157,7 @@ type Counts struct {
 	Loads    int64      // round trips of loads and of fetch-and-add
 	Refused  int64      // bursts that the other side refused
 	Dropped  int64      // bursts, or answers, that were lost
-	Stalls   int64      // times the CPU had to wait because too many transactions were outstanding
+	Stalls   int64      // times the CPU lost time because too many transactions were outstanding
 	Bus      vtime.Time // how long the I/O bus worked
 	Sending  vtime.Time // how long the adapter's sending half worked
 	Receives vtime.Time // how long its receiving half worked
@@ -177,7 +185,14 @@ func next(i, n int) int {
 	return i
 }
 
-// strikes tells whether something of that chance happens now.
-func (m *Machine) strikes(c machine.Chance) bool {
-	return c > 0 && m.chance.Int64N(int64(machine.Certain)) < int64(c)
+// strikes tells whether something of that chance happens to what the node takes in now. Each node has chances of its
+// own, which are drawn in the order in which packets come to it.
+func (n *Node) strikes(c machine.Chance) bool {
+	if c <= 0 {
+		return false
+	}
+	if n.chance == nil {
+		n.chance = n.m.kernel.Rand(fmt.Sprintf("sci/hardware: errors at node %d", n.id))
+	}
+	return n.chance.Int64N(int64(machine.Certain)) < int64(c)
 }

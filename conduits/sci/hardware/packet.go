@@ -329,15 +329,15 @@ func (p *packet) accept() {
 	// The driver takes care of interrupts itself. Stores that nobody watches are flags, which
 	// no program could repeat: the adapters do that, at no cost here.
 	fallible := p.kind != interrupt && (p.kind != store || p.acct != nil)
-	if fallible && m.strikes(m.profile.Error.Lost) {
+	if fallible && p.to.strikes(m.profile.Error.Lost) {
 		p.from.counts.Dropped++
-		if m.strikes(machine.Certain / 2) {
+		if p.to.strikes(machine.Certain / 2) {
 			p.fail(Unknown)
 			return
 		}
 		p.outcome = Unknown // its answer is to be lost
 	}
-	if fallible && p.outcome == Delivered && m.strikes(m.profile.Error.Busy) {
+	if fallible && p.outcome == Delivered && p.to.strikes(m.profile.Error.Busy) {
 		p.from.counts.Refused++
 		p.outcome = Busy
 	}
@@ -373,6 +373,7 @@ func (p *packet) cross() (free vtime.Time) {
 	}
 	free = n.bus.Use(now, m.incoming(p.kind, p.out()))
 	if p.kind == interrupt {
+		n.Expect()
 		p.at(free+m.profile.Interrupt.Latency, land)
 		return free
 	}
@@ -452,6 +453,7 @@ func (p *packet) answered() {
 func (p *packet) land() {
 	switch {
 	case p.kind == interrupt:
+		p.to.Came()
 		if !p.to.lost {
 			p.target.Fire(p.a, p.b)
 		}

@@ -59,6 +59,7 @@ func (q *Queue) Post(transfers []Transfer, done func(Outcome)) error {
 		}
 	}
 	q.transfers, q.done, q.outcome = transfers, done, Delivered
+	q.n.Expect()
 	q.n.proc.Charge(d.Post + vtime.Time(len(transfers))*d.Entry)
 	q.chain.Post(q.n.proc.Now())
 	return nil
@@ -128,6 +129,7 @@ func (q *Queue) answered(o Outcome) {
 
 // Done implements hw.Work.
 func (q *Queue) Done(aborted bool) {
+	q.n.Came()
 	if aborted {
 		q.outcome = Aborted
 	}

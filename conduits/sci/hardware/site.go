@@ -83,10 +83,12 @@ func (s *site) serve(now vtime.Time) {
 // again: one event is scheduled afterwards.
 const serving vtime.Time = -1
 
-// plan schedules an event for what has not been served, unless there is one that is early enough.
+// plan schedules an event for what has not been served, unless there is one that is early enough. Who comes
+// after the deadline of another has a later one itself, so plan looks at no more packets than one slack has, however
+// many wait.
 func (s *site) plan() {
-	deadline := notYet
-	for p := s.first; p != nil; p = p.next {
+	deadline := s.due
+	for p := s.first; p != nil && p.when < deadline; p = p.next {
 		deadline = min(deadline, p.deadline())
 	}
 	if deadline < s.due {

@@ -29,6 +29,10 @@ func TestServedLate(t *testing.T) {
 		{load(t, "d339"), 12},
 		{load(t, "d339", "topology.shape", "ring", "word"), 7},
 		{load(t, "ntb"), 5},
+		{load(t, "scale", "error.busy", "100000", "ppm", "error.lost", "20000", "ppm"), 9},
+		{load(t, "d339", "error.busy", "100000", "ppm", "error.lost", "20000", "ppm"), 6},
+		{load(t, "scale", "error.timeout", "1", "us", "error.detect", "20", "us"), 8},
+		{load(t, "d339", "error.timeout", "3", "us", "error.detect", "20", "us"), 8},
 	} {
 		var late, punctual uint64 // events
 		for seed := range uint64(12) {
@@ -53,6 +57,11 @@ func TestServedLate(t *testing.T) {
 	}
 }
 
+// call is an event.
+type call func()
+
+func (f call) Fire(_, _ uint64) { f() }
+
 // bustle returns what the hosts of a machine see that use all it has, and what its resources were used for.
 func bustle(t *testing.T, profile *hardware.Profile, nodes int, seed uint64, punctual bool) (seen []string, events uint64) {
 	const steps = 40
@@ -63,6 +72,15 @@ func bustle(t *testing.T, profile *hardware.Profile, nodes int, seed uint64, pun
 	}
 	if punctual {
 		m.Punctual()
+	}
+	lossy := profile.Error.Detect < vtime.Millisecond
+	if lossy { // a link is cut for a while, and a host is lost for good, at odd times
+		at := func(when vtime.Time, f func()) { k.At(when+1234567, call(f), 0, 0) }
+		random := rand.New(rand.NewPCG(seed, 99))
+		cut := random.IntN(m.Links())
+		at(vtime.Time(random.IntN(50))*vtime.Microsecond, func() { m.SetLink(cut, false) })
+		at(vtime.Time(60+random.IntN(100))*vtime.Microsecond, func() { m.SetLink(cut, true) })
+		at(vtime.Time(50+random.IntN(150))*vtime.Microsecond, func() { m.Lose(nodes - 1) })
 	}
 	memory, words := make([][]byte, nodes), make([]uint32, nodes)
 	logs := make([][]string, nodes)
@@ -108,6 +126,9 @@ func bustle(t *testing.T, profile *hardware.Profile, nodes int, seed uint64, pun
 						note(p, "there was %d, %v", old, o)
 					}
 				case 7:
+					if lossy && i == nodes-1 {
+						break // nobody tells a lost host of its queue
+					}
 					done := false
 					transfer := hardware.Transfer{Peer: to, Dst: memory[j][1024:2048], Src: memory[i][2048:3072], Off: 1024, Read: step%2 == 0}
 					if transfer.Read {

@@ -150,7 +150,8 @@ func (d *Device) Close() error {
 // Terminate closes the device with everything that exists on it, in whatever state: for
 // a job that has failed. Connections that other nodes have to this node's segments are
 // broken. Nobody may be in any other call, and no map, sequence or remote interrupt may be
-// used, then or later. No device can be opened on the arena again.
+// used, then or later. No device can be opened on the arena again. Under a model it takes no time, so that a connected
+// node that looks ahead (see hardware.Node.Unchanged) may see it up to memory.visible later.
 func (d *Device) Terminate() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

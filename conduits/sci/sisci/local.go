@@ -211,11 +211,20 @@ func (s *LocalSegment) SetAvailable() error {
 }
 
 // SetUnavailable refuses new connections. Flags: Notify asks the connected nodes to
-// disconnect; ForceDisconnect disconnects them: their stores fail from now on.
+// disconnect; ForceDisconnect disconnects them: their stores fail from now on. Under a model either takes as long as a
+// Disconnect.
 //
 // Errors: ErrIllegalOperation if the segment is not available.
 func (s *LocalSegment) SetUnavailable(flags Flags) error {
-	s.dev.step(callShort)
+	if flags&(Notify|ForceDisconnect) == 0 {
+		s.dev.step(callShort)
+	} else { // which drivers of other nodes are told
+		if h := s.dev.host; h != nil {
+			h.Network.machine.Expect()
+			defer h.Network.machine.Came()
+		}
+		s.dev.step(callDisconnect)
+	}
 	if err := s.enter("make unavailable"); err != nil {
 		return err
 	}

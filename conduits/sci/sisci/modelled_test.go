@@ -313,24 +313,39 @@ func TestModelledConnect(t *testing.T) {
 	})
 }
 
-// While a node connects, the other one does not know what its driver is going to do for it.
-func TestModelledConnectIsForeseen(t *testing.T) {
-	w := newPair(t, nil)
-	w.run(func(p *vtime.Proc, d *Device) {
-		p.Charge(vtime.Millisecond) // until the other node has exported its segment
-		p.Sync()
-		must(d.Connect(1, 7, Forever, nil))
+// While a node connects, disconnects or retracts a segment, the other one does not know what its driver is going to do
+// for it.
+func TestModelledCallsAreForeseen(t *testing.T) {
+	newPair(t, nil).run(func(p *vtime.Proc, d *Device) {
+		at := func(ms vtime.Time) {
+			p.Charge(ms*vtime.Millisecond - p.Now())
+			p.Sync()
+		}
+		mine, _ := export(t, d, 8, page, nil)
+		at(1) // until the other node has exported its segment
+		r := must(d.Connect(1, 7, Forever, nil))
+		at(2)
+		ok(t, r.Disconnect())
+		at(3)
+		ok(t, mine.SetUnavailable(Notify))
+		ok(t, mine.SetAvailable())
+		at(4)
+		ok(t, mine.SetUnavailable(ForceDisconnect))
 	}, func(p *vtime.Proc, d *Device) {
 		export(t, d, 7, page, nil)
-		connect := d.host.profile().Call.Connect
-		for _, c := range []struct {
-			at        vtime.Time
-			unchanged bool
-		}{{vtime.Millisecond - 1, true}, {vtime.Millisecond + connect/2, false}, {vtime.Millisecond + 2*connect, true}} {
-			p.Charge(c.at - p.Now())
-			p.Sync()
-			if got := d.host.adapter.Unchanged(); got != c.unchanged {
-				t.Errorf("at %v the node knows that nothing changes: %v, want %v", p.Now(), got, c.unchanged)
+		must(d.Connect(0, 8, Forever, nil))
+		cost := &d.host.profile().Call
+		for ms, takes := range []vtime.Time{cost.Connect, cost.Disconnect, cost.Disconnect, cost.Disconnect} {
+			begins := vtime.Time(ms+1) * vtime.Millisecond
+			for _, c := range []struct {
+				at        vtime.Time
+				unchanged bool
+			}{{begins - 1, true}, {begins + takes/2, false}, {begins + 2*takes, true}} {
+				p.Charge(c.at - p.Now())
+				p.Sync()
+				if got := d.host.adapter.Unchanged(); got != c.unchanged {
+					t.Errorf("at %v the node knows that nothing changes: %v, want %v", p.Now(), got, c.unchanged)
+				}
 			}
 		}
 	})

@@ -96,6 +96,7 @@ func (h *host) meet(node NodeID) *peer {
 		p.set(nodeLost)
 	} else if !h.adapter.Reaches(to.adapter) {
 		at := h.Proc.Now() + h.profile().Error.Detect
+		h.adapter.Expect()
 		h.Proc.Kernel().At(at, (*inquiry)(h), uint64(node), 0)
 	}
 	h.dev.add(p)
@@ -108,6 +109,7 @@ type inquiry host
 
 // Fire implements vtime.Target.
 func (i *inquiry) Fire(node, _ uint64) {
+	i.adapter.Came()
 	d := i.dev
 	d.mu.Lock()
 	defer d.mu.Unlock()

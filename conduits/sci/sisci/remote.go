@@ -46,8 +46,8 @@ type dmaView struct {
 // known to be down or the node to be lost; ErrNoSpace if the owner has no room for a connection.
 func (d *Device) Connect(node NodeID, id SegmentID, timeout time.Duration, callback RemoteCallback) (*RemoteSegment, error) {
 	if to := d.modelled(node); to != nil {
-		to.Call()
-		defer to.Return()
+		to.Expect()
+		defer to.Came()
 	}
 	d.step(callConnect)
 	d.mu.Lock()
@@ -220,6 +220,10 @@ func (s *RemoteSegment) Map(off, size int, flags Flags) (*RemoteMap, error) {
 // Errors: ErrBusy while the segment is mapped or named by a DMA queue; ErrNotConnected if
 // it is over.
 func (s *RemoteSegment) Disconnect() error {
+	if to := s.dev.modelled(s.peer.Node); to != nil {
+		to.Expect()
+		defer to.Came()
+	}
 	s.dev.step(callDisconnect)
 	if err := s.enter("disconnect"); err != nil {
 		return err
