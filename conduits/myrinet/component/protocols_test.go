@@ -230,7 +230,7 @@ func TestLostInBuffer(t *testing.T) {
 	traits := small()
 	traits.Long = 1000
 	var refused, came uint64
-	for seed := range uint64(20) {
+	for seed := range uint64(10) {
 		b, err := component.NewBed[[component.Adaptive | component.Rendezvous]byte](p, traits, 5, seed)
 		must(t, err)
 		to := b.Nodes[0]
