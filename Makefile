@@ -43,8 +43,9 @@ LONG := ./conduits/sci ./conduits/mpi/libmpi ./extended/exttest/... ./conduits/u
 test: build
 	@$(GO) run ./scripts/testsum -timeout=$(TIMEOUT) $(LONG) ./...
 
-# All combinations.
+# All combinations, also of what takes long to compile.
 test-full: export AQ_TEST_PART = 1/1
+test-full: export GOFLAGS += -tags=full
 test-full: TIMEOUT = 120m
 test-full: test
 

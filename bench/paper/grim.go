@@ -423,7 +423,7 @@ func (s *Setting) grimTrip(image grim.Image) (float64, error) {
 // grimInjection has an endpoint send a burst of null messages to another one, which returns each: figure 4.6.
 func grimInjection(s *Setting) (*Outcome, error) {
 	o := new(Outcome)
-	const boardQueue = 160 << 10 // of one channel: 5120 headers
+	const boardQueue = 160 << 10 // of one channel: 5120 headers; chosen by the published number, as the source states no size
 	bursts := []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192}
 	limits := []int{4, 16, 64, 256, 0}
 	f := Figure{"overhead", plot.Figure{
@@ -477,7 +477,7 @@ func grimInjection(s *Setting) (*Outcome, error) {
 		"%s µs at 64 messages, %s at 4096, %s at 8192", figures(valueAt(overhead[0], 64)), figures(free), figures(last(0)))
 	half, quarter := knees[1].Y/knee, knees[0].Y/knee
 	o.claim("that moves with the SRAM of the queue", "", half > 0.45 && half < 0.55 && quarter > 0.2 && quarter < 0.3, "half of it: %s messages, a quarter: %s", figures(knees[1].Y), figures(knees[0].Y))
-	o.note("One channel with a queue of 160 KB in the machine's SRAM. W is released by the message that comes back, not by the ACK.")
+	o.note("One channel with a queue of 160 KB in the machine's SRAM, which is chosen: it holds 5120 headers, about as many as were published. W is released by the message that comes back, not by the ACK.")
 	o.Figures = append(o.Figures, f, Figure{"knee", plot.Figure{
 		Title: "GRIM: null messages until the NI's queue is full", Note: s.reproduce("grim-injection"),
 		X: plot.Axis{Label: "bytes of SRAM"}, Y: plot.Axis{Label: "messages"},

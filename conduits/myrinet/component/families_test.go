@@ -8,9 +8,6 @@ import (
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
-// safe is a composition over which streams go.
-var safe = of[[component.Reliability | component.Credits]byte]()
-
 // TestCommunicators has members of the family by their common interface: a link hears its peer alone, a mailbox all, up to its
 // room, and a port's messages do not wait.
 func TestCommunicators(t *testing.T) {

@@ -103,9 +103,12 @@ func (c *Component[S]) process(e *entry) {
 		c.giveUp(p, 1)
 	}
 	if !fits {
-		in.number = h.Message
+		in.number, in.posted = h.Message, h.Buffer
 		in.active = true
 		c.refuse(p)
+		if has[S](Rendezvous) && e.place < 0 && c.ends(h) {
+			c.repost(h.Buffer) // the NIC has given it up with this frame
+		}
 		return
 	}
 	if in.got == in.total {
@@ -124,9 +127,8 @@ func (c *Component[S]) refuse(p *peer) {
 		c.giveUp(p, in.places)
 		in.places = 0
 	}
-	if has[S](Rendezvous) && in.posted != 0 {
-		c.grants.repost(in.posted)
-		in.posted = 0
+	if has[S](Rendezvous) {
+		c.revoke(p, in.posted, in.number)
 	}
 	if in.refused != int(in.number)+1 {
 		in.refused = int(in.number) + 1

@@ -1,6 +1,7 @@
 package component
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
@@ -378,5 +379,13 @@ func BenchmarkNothing(b *testing.B) {
 				one()
 			}
 		})
+	}
+}
+
+// TestNeeds has Adaptive refused without Rendezvous.
+func TestNeeds(t *testing.T) {
+	traits := Defaults()
+	if err := traits.check(Adaptive, 2); err == nil || !strings.Contains(err.Error(), "Rendezvous") {
+		t.Errorf("Adaptive alone: %v", err)
 	}
 }

@@ -2,11 +2,13 @@ package component_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/component"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
+	"github.com/aqueduct-go/aqueduct/internal/machine"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -132,7 +134,7 @@ func TestMTU(t *testing.T) {
 
 // TestActive has reliability switched for each way, by the sender and by the receiver's unit; frames say so.
 func TestActive(t *testing.T) {
-	b := of[[component.Active | component.Reliability]byte]().bed(t, profile(t), small(), 2)
+	b := reliable.bed(t, profile(t), small(), 2)
 	a, c := b.Nodes[0], b.Nodes[1]
 	came := 0
 	must(t, c.Handle(1, func(*component.Message) { came++ }))
@@ -189,7 +191,7 @@ func TestAdaptive(t *testing.T) {
 		} else {
 			p.Host.Copy /= 50
 		}
-		b := of[[component.Adaptive | component.Rendezvous]byte]().bed(t, p, component.Defaults(), 2)
+		b := rendezvous.bed(t, p, component.Defaults(), 2)
 		c, to := b.Nodes[0], b.Nodes[1]
 		must(t, to.Handle(1, func(m *component.Message) {
 			if cap(m.Parts[0]) == 1<<14 {
@@ -217,5 +219,46 @@ func TestAdaptive(t *testing.T) {
 	}
 	if n := requests(-1, 10000); n > 1 {
 		t.Errorf("with a fast copy %d of 20 messages of 10000 B make a rendezvous", n)
+	}
+}
+
+// TestLostInBuffer has frames lost that go to posted buffers, which two nodes compete for. A buffer is for one message at a time: what
+// comes is not torn.
+func TestLostInBuffer(t *testing.T) {
+	p := profile(t)
+	p.Fabric.Error.Lose = machine.Certain / 150
+	traits := small()
+	traits.Long = 1000
+	var refused, came uint64
+	for seed := range uint64(10) {
+		b, err := component.NewBed[[component.Adaptive | component.Rendezvous]byte](p, traits, 5, seed)
+		must(t, err)
+		to := b.Nodes[0]
+		must(t, to.Handle(1, func(m *component.Message) {
+			got := m.AppendTo(nil)
+			if want := text(len(got), int(binary.BigEndian.Uint32(got))); !bytes.Equal(got, want) {
+				t.Errorf("seed %d: a message of node %d is torn", seed, m.From)
+			}
+			must(t, to.Post(m.Parts[0]))
+		}))
+		for range 2 {
+			must(t, to.Post(make([]byte, 3000)))
+		}
+		for node := 1; node < 5; node++ {
+			i := 0
+			var next func(error)
+			next = func(error) {
+				if i++; i < 30 {
+					must(t, b.Nodes[node].Send(0, 1, text(3000, node<<16+i), next))
+				}
+			}
+			next(nil)
+		}
+		b.RunUntil(vtime.Second)
+		refused += to.Counts().Refused
+		came += to.Counts().Messages
+	}
+	if refused < 20 || came < 100 {
+		t.Errorf("%d messages have come, %d were refused", came, refused)
 	}
 }

@@ -60,17 +60,27 @@ func (g *posting) Fire(i, written uint64) {
 		g.nic.HostWrite(postedSize, g, i, 1)
 		return
 	}
-	g.grants.repost(uint32(i) + 1)
-	g.nic.CPU.Raise(evMatch)
+	(*Baseline)(g).repost(uint32(i) + 1)
 }
 
 // Label implements vtime.Labelled.
 func (g *posting) Label(_, _ uint64) string { return "component: buffer posted" }
 
-// repost has a buffer granted again.
-func (g *grants) repost(buffer uint32) {
+// repost has a buffer granted again, which no message has any more.
+func (c *Baseline) repost(buffer uint32) {
+	g := &c.grants
 	g.posts++
 	g.table[buffer-1].order = g.posts
+	c.nic.CPU.Raise(evMatch)
+}
+
+// revoke takes the buffer of a message that is refused back. The NIC drops what still comes for it. If the NIC has given the buffer up
+// already, with the last frame or as the node wants another one, it may be that of another message: it is left alone.
+func (c *Baseline) revoke(p *peer, buffer uint32, number uint16) {
+	if buffer != 0 && p.buffer == buffer && p.rendezvous.number == number {
+		p.buffer = 0
+		c.repost(buffer)
+	}
 }
 
 // done gives a buffer back to the program.
@@ -89,10 +99,7 @@ func (c *Baseline) request(m *message, to *address, weighed bool) {
 
 // want notes that a node wants a buffer. A buffer that it had for a message which is not whole is for others again.
 func (c *Baseline) want(p *peer, h *Header) {
-	if p.buffer != 0 {
-		c.grants.repost(p.buffer)
-		p.buffer = 0
-	}
+	c.revoke(p, p.buffer, p.rendezvous.number)
 	p.rendezvous.number, p.total = h.Message, h.Total
 	if !p.wants {
 		p.wants = true
@@ -156,6 +163,11 @@ func (c *Baseline) granted(p *peer, h *Header, mtu int) []byte {
 		p.buffer = 0
 	}
 	return c.grants.table[h.Buffer-1].bytes[end-int(h.Length) : end]
+}
+
+// ends tells whether a frame is the last of its message.
+func (c *Component[S]) ends(h *Header) bool {
+	return uint64(h.Index)*uint64(c.mtuOf(h))+uint64(h.Length) == uint64(h.Total)
 }
 
 // filled adds a frame to a message that comes into a posted buffer.

@@ -136,7 +136,7 @@ func serve(e *Endpoint, m *Message) {
 func learn(e *Endpoint, m *Message) {
 	r := &e.names
 	done := r.waiting[m.Args[0]]
-	if done == nil || !r.take(m.Payload) {
+	if m.Source != r.server || done == nil || !r.take(m.Payload) {
 		e.counts.BadRequest++
 		return
 	}
@@ -165,7 +165,8 @@ func cutName(b []byte) (name string, rest []byte, ok bool) {
 	return string(b[2 : 2+n]), b[2+n:], true
 }
 
-// number gives numbers to names that have none, and reports false, having given none, if the names are malformed or too many.
+// number gives numbers to names that have none, and reports false, having given none, if the names are malformed. If there would be more
+// than numbers it gives none either: the list of so many does not fit into a message, which those who ask are told.
 func (r *registry) number(names []byte) bool {
 	var fresh []string
 	for rest := names; len(rest) > 0; {
@@ -173,14 +174,16 @@ func (r *registry) number(names []byte) bool {
 		if !ok {
 			return false
 		}
-		fresh, rest = append(fresh, name), next
+		if rest = next; r.ids[name] == 0 {
+			fresh = append(fresh, name)
+		}
+	}
+	if len(r.names)+len(fresh) > 1<<16-int(firstHandler) {
+		return true
 	}
 	for _, name := range fresh {
-		if _, ok := r.ids[name]; ok {
-			continue
-		}
-		if len(r.names) > 1<<16-1-int(firstHandler) {
-			return false
+		if r.ids[name] != 0 {
+			continue // it is among the names twice
 		}
 		r.ids[name] = firstHandler + HandlerID(len(r.names))
 		r.names = append(r.names, name)

@@ -1,10 +1,49 @@
 package grim_test
 
 import (
+	"encoding/binary"
+	"fmt"
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/grim"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
+
+// TestForgedList has an endpoint that is not the server send a list to one that waits for the server's: it is dropped and counted.
+func TestForgedList(t *testing.T) {
+	t.Parallel()
+	c, all, id := star(t, profile(t, func(*grim.Profile) {}), grim.Image{}, 3, 1, grim.EndpointOptions{}, func(*grim.Endpoint, *grim.Message) {})
+	asks, forges := all[1][0], all[2][0]
+	const asked = 1 // star's own was 0
+	var failed error
+	if err := asks.Find("no such", func(_ grim.HandlerID, err error) { failed = err }); err != nil {
+		t.Fatal(err)
+	}
+	forged := append([]byte{0, 99, 0, 7}, "no such"...)
+	if err := forges.Send(asks.ID(), 1, [4]uint32{asked}, forged); err != nil {
+		t.Fatal(err)
+	}
+	c.RunUntil(c.Now() + vtime.Millisecond)
+	if got, ok := asks.Lookup("no such"); ok || failed == nil || asks.Counts().BadRequest != 1 {
+		t.Errorf("the forged list gives number %d; Find: %v; %+v; others have %d", got, failed, asks.Counts(), id)
+	}
+}
+
+// TestTooManyNames has more names than numbers: a request that would pass the limit gives none of its names a number.
+func TestTooManyNames(t *testing.T) {
+	var request []byte
+	for i := range 1<<16 - 15 {
+		name := fmt.Sprint(i)
+		request = append(binary.BigEndian.AppendUint16(request, uint16(len(name))), name...)
+	}
+	list, ok := grim.TakeRequest(request)
+	if !ok || len(list) > 0 {
+		t.Errorf("one name too many: well formed %v, and a list of %d B", ok, len(list))
+	}
+	if list, ok = grim.TakeRequest(request[3:]); !ok || len(list) < grim.MaxPayload {
+		t.Errorf("as many names as numbers: well formed %v, and a list of %d B", ok, len(list))
+	}
+}
 
 // FuzzNames has requests to the server either refused, or answered by a list that is well formed and has numbers of its own for all names.
 func FuzzNames(f *testing.F) {

@@ -1,3 +1,5 @@
+//go:build full
+
 package component_test
 
 // compositions are all legal sets of protocols, with Traced besides. The length of an array must be a constant: so each is here.
