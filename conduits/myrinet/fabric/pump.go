@@ -140,13 +140,12 @@ func (p *pump) advance(now vtime.Time) bool {
 	p.out.next = k.end
 	p.clear = k.last()
 	p.tellOn(now, longer)
-	if p.out.next == p.end {
-		if p.near.first != p.near.final {
-			p.near.await(now)
-		}
-		if p.awaited() {
-			p.arm(now)
-		}
+	tail := p.out.next == p.end
+	if tail && p.near.first != p.near.final {
+		p.near.await(now)
+	}
+	if tail && p.awaited() || p.watch > 0 {
+		p.arm(now)
 	}
 	return true
 }
