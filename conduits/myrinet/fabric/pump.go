@@ -132,9 +132,15 @@ func (p *pump) advance(now vtime.Time) bool {
 	if k.at > now || k.step != p.step || s.step != p.step || n+p.shift < s.first || n+p.shift >= s.end || s.time(n+p.shift)+p.lag > p.clear {
 		return false
 	}
-	// The first byte of a stretch comes sooner after the one before it if that came faster.
-	if n+p.shift == s.first && (len(known) == 1 || s.at-known[len(known)-2].last() < p.step) {
-		return false
+	// The first byte of a stretch may come sooner than a step after the one before it, which is forgotten only if it came long ago.
+	if n+p.shift == s.first {
+		gap := p.f.memory
+		if len(known) > 1 {
+			gap = s.at - known[len(known)-2].last()
+		}
+		if gap < p.step {
+			return false
+		}
 	}
 	p.near.settle(now)
 	if p.to != nil {
