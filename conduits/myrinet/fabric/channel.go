@@ -223,7 +223,7 @@ func (c *channel) crossingGo(from vtime.Time) vtime.Time {
 // send has the channel carry a packet, whose bytes the pump has been given by begin.
 func (c *channel) send(w *worm) {
 	w.start, w.end = c.begun, c.pump.end
-	w.ghost = w.ghost || c.dead > 0
+	w.ghost = w.ghost || c.dead > 0 || w.len() == 0 // of one that was cut off while it waited nothing may be left
 	now := c.f.loop.Now()
 	c.tidy(now)
 	if c.first == nil {

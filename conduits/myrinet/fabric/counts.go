@@ -73,8 +73,8 @@ type Wait struct {
 	Since vtime.Time
 }
 
-// Waits returns all packets that wait for an output. In a fabric in which nothing more happens, they are the
-// packets of a deadlock, and what is stuck behind them.
+// Waits returns all packets that wait for an output. In a fabric in which nothing more happens, they are packets of a deadlock,
+// or stuck behind one. Packets that have outputs and are stopped are not among them, and may be in a deadlock of their own.
 func (f *Fabric) Waits() (all []Wait) {
 	for _, c := range f.channels {
 		if c.port != nil || c.first == nil || c.first.state != waiting {

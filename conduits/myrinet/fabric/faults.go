@@ -55,7 +55,7 @@ func (f *Fabric) damage(c *channel, w *worm) {
 		}
 	}
 	e := &f.constants.Error
-	if e.Lose+e.Truncate+e.Corrupt == 0 {
+	if e.Lose+e.Truncate+e.Corrupt == 0 || w.len() == 0 {
 		return
 	}
 	if f.happens(e.Lose) {

@@ -1,6 +1,7 @@
 package fabric_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
@@ -342,5 +343,60 @@ func TestHeadOfLine(t *testing.T) {
 		if !taken && (passed != 1 || b.nics[2].packets != 3 || left != 0) {
 			t.Errorf("with a free output, %d and %d packets have come, %d are under way", passed, b.nics[2].packets, left)
 		}
+	}
+}
+
+// TestLimitUnderByte has the time limit come while a byte is under way into the memory of a host that pauses. That byte comes in,
+// the packet ends behind it, and the next one arrives. If it is the last one, the limit has nothing to end.
+func TestLimitUnderByte(t *testing.T) {
+	t.Parallel()
+	const size = 20
+	for _, in := range []int{0, 5, size - 1} {
+		c := constants(t)
+		c.Limit.Time = 100 * vtime.Microsecond
+		b := newBed(t, chain(2), c)
+		var got []int
+		b.nics[1].head = func(a *fabric.Arrival) {
+			if len(got) > 0 {
+				a.Accept(0)
+				return
+			}
+			a.Accept(vtime.Millisecond)
+			b.at(b.Now()+vtime.Time(in)*vtime.Millisecond+200*vtime.Microsecond, a.Pause)
+		}
+		b.nics[1].tail = func(a *fabric.Arrival) { got = append(got, a.Len()) }
+		b.f.Port(0).Inject(packet(size-1, 2, -1))
+		b.at(vtime.Second, func() { b.f.Port(0).Inject(packet(size-1, 2, -1)) })
+		b.run(t)
+		counts := fabric.Counts{Expired: 1, BadCRC: 1, Delivered: 1}
+		if in == size-1 {
+			counts = fabric.Counts{Delivered: 2}
+		}
+		if want := []int{in + 1, size}; !slices.Equal(got, want) || b.f.Counts() != counts || b.f.InFlight() > 0 {
+			t.Errorf("paused in byte %d: packets of %v bytes, want %v; %+v", in, got, want, b.f.Counts())
+		}
+	}
+}
+
+// TestDamageOfNothing has the link behind a waiting packet fail when no more than its route byte has come. The packet has no byte
+// on the channel that it is given then, and chance has nothing to corrupt there.
+func TestDamageOfNothing(t *testing.T) {
+	t.Parallel()
+	c := constants(t)
+	c.Error.Corrupt = machine.Certain
+	b := newBed(t, chain(3), c)
+	b.f.Port(0).Inject(packet(300, 2, -1)) // has the output
+	s := b.f.Port(2).InjectPaced(packet(100, 1, -2))
+	s.Supply(2, 0)
+	b.at(vtime.Microsecond, func() {
+		if waits := b.f.Waits(); len(waits) != 1 {
+			t.Errorf("waiting: %v", waits)
+		}
+		b.f.FailLink(fabric.SwitchEnd(1, 2))
+		s.Supply(100, 0)
+	})
+	b.run(t)
+	if got, want := b.f.Counts(), (fabric.Counts{BadCRC: 1, Corrupted: 2, Failed: 1}); got != want || b.f.InFlight() > 0 {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }

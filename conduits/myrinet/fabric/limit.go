@@ -9,6 +9,12 @@ func (c *channel) limit() {
 
 // expire ends a packet that has waited too long with its head, for an output or for a host.
 func (f *Fabric) expire(c *channel, w *worm) {
+	in := w.start // where what is in ends, and the byte under way with it
+	if w.state == passing {
+		if in = c.sink.out.next + c.sink.shift; in == w.end {
+			return
+		}
+	}
 	f.counts.Expired++
 	reset := f.constants.Limit.Reset
 	for v := w.next; reset && v != nil; v = v.next {
@@ -32,7 +38,7 @@ func (f *Fabric) expire(c *channel, w *worm) {
 	}
 	p.resetting = reset
 	c.sink.held = false
-	c.split(w, w.start+int64(p.arrival.Taken()))
+	c.split(w, in)
 }
 
 // withdraw takes a packet out of the queue of its output, and has it absorbed.

@@ -8,7 +8,8 @@ import (
 )
 
 // NIC is what is attached to a port. Its methods are called by events of the loop, and may call those of the
-// port, its arrivals and sendings.
+// port, its arrivals and sendings. What is told of arrivals is in order, and so is what is told of sendings. Of an arrival and
+// a sending at the same picosecond either may be told first; equal runs have the same order.
 type NIC interface {
 	// Head says that the first byte of a packet is in the slack buffer of the port. There the packet stays, and
 	// holds up what it has come through, until a.Accept or a.Discard is called, at once or later.

@@ -327,3 +327,29 @@ func TestPacketParts(t *testing.T) {
 		}
 	}
 }
+
+// TestWatchOfPieces supplies a packet in pieces without a gap, and so it arrives: the mark is told of when it is reached, though
+// nothing was known of that byte when the mark was set.
+func TestWatchOfPieces(t *testing.T) {
+	t.Parallel()
+	const size, mark = 300, 120 // all but the CRC byte is supplied
+	log := func(piece int) []event {
+		b := newBed(t, chain(2), constants(t))
+		b.nics[1].head = func(a *fabric.Arrival) { a.Accept(0); a.Watch(mark) }
+		s := b.f.Port(0).InjectPaced(packet(size-3, 2, -1))
+		for n := 0; n < size-1; n += piece {
+			b.at(vtime.Time(n)*byteTime, func() { s.Supply(min(piece, size-1-n), byteTime) })
+		}
+		b.run(t)
+		return b.nics[1].log
+	}
+	want := log(size - 1)
+	if len(want) != 3 || want[1].what != "received" || want[1].at != want[0].at+mark*byteTime {
+		t.Fatalf("in one piece: %v", want)
+	}
+	for _, piece := range []int{20, 33, 119} {
+		if got := log(piece); !slices.Equal(got, want) {
+			t.Errorf("in pieces of %d bytes: %v, want %v", piece, got, want)
+		}
+	}
+}

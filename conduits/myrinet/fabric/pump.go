@@ -132,6 +132,16 @@ func (p *pump) advance(now vtime.Time) bool {
 	if k.at > now || k.step != p.step || s.step != p.step || n+p.shift < s.first || n+p.shift >= s.end || s.time(n+p.shift)+p.lag > p.clear {
 		return false
 	}
+	// The first byte of a stretch may come sooner than a step after the one before it, which is forgotten only if it came long ago.
+	if n+p.shift == s.first {
+		gap := p.f.memory
+		if len(known) > 1 {
+			gap = s.at - known[len(known)-2].last()
+		}
+		if gap < p.step {
+			return false
+		}
+	}
 	p.near.settle(now)
 	if p.to != nil {
 		p.to.settle(now)
@@ -140,13 +150,12 @@ func (p *pump) advance(now vtime.Time) bool {
 	p.out.next = k.end
 	p.clear = k.last()
 	p.tellOn(now, longer)
-	if p.out.next == p.end {
-		if p.near.first != p.near.final {
-			p.near.await(now)
-		}
-		if p.awaited() {
-			p.arm(now)
-		}
+	tail := p.out.next == p.end
+	if tail && p.near.first != p.near.final {
+		p.near.await(now)
+	}
+	if tail && p.awaited() || p.watch > 0 {
+		p.arm(now)
 	}
 	return true
 }
