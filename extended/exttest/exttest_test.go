@@ -17,6 +17,7 @@ import (
 func init() {
 	core.Register(coretest.Checked("sci"))
 	core.Register(coretest.Checked("loopback"))
+	core.Register(coretest.Adverse("loopback"))
 }
 
 func TestMain(m *testing.M) {
@@ -49,6 +50,7 @@ func TestExtended(t *testing.T) {
 		// Conduits that pass on the powers of another one.
 		{Name: "sci/checked", Launcher: live, Config: core.Config{Conduit: "checked-sci"}, Factors: "sci goroutines reach"},
 		{Name: "loopback/native/checked", Launcher: live, Config: core.Config{Conduit: "checked-loopback", Profile: "native"}, Factors: "loopback goroutines native"},
+		{Name: "loopback/native/adverse", Launcher: live, Config: core.Config{Conduit: "adverse-loopback", Profile: "native"}, Factors: "loopback goroutines native"},
 	}...)
 }
 
