@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,6 +45,13 @@ var roles = map[string]func(){
 			job.Measure(0, func() {})
 			return nil
 		}, aqueduct.Model("loopback/default", 2))
+	},
+	"logs by itself": func() {
+		cfg := core.Config{Log: slog.New(slog.NewTextHandler(os.Stdout, nil))}
+		aqueduct.Run(func(job *core.Job) error {
+			job.Measure(0, func() {})
+			return nil
+		}, aqueduct.Config(cfg), aqueduct.Model("loopback/default", 2))
 	},
 	"fails": func() {
 		aqueduct.Run(func(*core.Job) error { return errors.New("no luck") })
@@ -239,8 +247,6 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestModelTells wants the trace and the report that the environment asks for, and in any
-// case a word about a run that is not deterministic.
 // TestSegment asks for a segment in all places: the launcher's word wins over AttachSpec, and that
 // over the program's default.
 func TestSegment(t *testing.T) {
@@ -257,6 +263,8 @@ func TestSegment(t *testing.T) {
 	}
 }
 
+// TestModelTells wants the trace and the report that the environment asks for, and in any
+// case a word about a run that is not deterministic, from the job's logger.
 func TestModelTells(t *testing.T) {
 	trace := filepath.Join(t.TempDir(), "trace")
 	const measured = "rank 0 has measured time on the host"
@@ -270,6 +278,10 @@ func TestModelTells(t *testing.T) {
 	status, _, errs = finish(t, program(t, "prefers a model", "AQUEDUCT_MODEL_REPORT=1"))
 	if status != 0 || !strings.HasPrefix(errs, "model loopback/default: 2 ranks, 0s of virtual time") || strings.Count(errs, measured) != 1 {
 		t.Errorf("status %d, messages %q", status, errs)
+	}
+	status, out, errs = finish(t, program(t, "logs by itself"))
+	if status != 0 || errs != "" || !strings.Contains(out, "level=WARN") || !strings.Contains(out, measured) {
+		t.Errorf("with a logger of its own: status %d, output %q, messages %q", status, out, errs)
 	}
 	status, _, errs = finish(t, program(t, "prefers a model", "AQUEDUCT_MODE=goroutines", "AQUEDUCT_CONDUIT=sci"))
 	if status != 0 || errs != "" {

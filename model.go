@@ -56,14 +56,14 @@ func (s *settings) runModel(body func(*core.Job) error) error {
 	return errors.Join(core.RunModel(s.ranks, cfg, body), file.Close())
 }
 
-// tell prints the report if it is wanted, and in any case what makes its figures differ from
-// those of the next run.
+// tell prints the report if it is wanted. Else it logs what makes the run's figures differ from those of the
+// next run.
 func (s *settings) tell(r *core.ModelReport) {
 	switch {
 	case s.report:
 		_ = writeReport(os.Stderr, r) // there is nobody else to tell
 	case r.Disturbed != "":
-		fmt.Fprintln(os.Stderr, "aqueduct: this run is not deterministic:", r.Disturbed)
+		s.cfg.Logger().Warn("this run is not deterministic: " + r.Disturbed)
 	}
 }
 

@@ -70,17 +70,26 @@ func (c *Context) GetValue(src core.Rank, off uint64, n int) (uint64, error) {
 // getValue is GetValue where that needs a check or messages.
 func (c *Context) getValue(src core.Rank, off uint64, n int) (uint64, error) {
 	const call = "GetValue"
-	if err := c.admitValue(call, src, off, n); err != nil {
-		return 0, err
-	}
-	if from := place(c.ep.reach, src, off, n); from != nil {
-		return loadValue(from, n), nil
+	if v, there, err := c.getValueChecked(call, src, off, n); there || err != nil {
+		return v, err
 	}
 	w := c.fetched[:n]
 	if _, err := c.getChecked(call, blocking, w, src, off); err != nil {
 		return 0, err
 	}
 	return decodeValue(w), nil
+}
+
+// getValueChecked is the check of GetValue and GetValueNB, which call names, and returns the value if the
+// segment is reached; else it takes messages.
+func (c *Context) getValueChecked(call string, src core.Rank, off uint64, n int) (v uint64, there bool, err error) {
+	if err := c.admitValue(call, src, off, n); err != nil {
+		return 0, false, err
+	}
+	if from := place(c.ep.reach, src, off, n); from != nil {
+		return loadValue(from, n), true, nil
+	}
+	return 0, false, nil
 }
 
 // ValueEvent stands for a value get that has been initiated. It goes to WaitValue once;
@@ -101,11 +110,8 @@ func (c *Context) GetValueNB(src core.Rank, off uint64, n int) (ValueEvent, erro
 		return ValueEvent{value: loadValue(p, n)}, nil
 	}
 	const call = "GetValueNB"
-	if err := c.admitValue(call, src, off, n); err != nil {
-		return ValueEvent{}, err
-	}
-	if from := place(c.ep.reach, src, off, n); from != nil {
-		return ValueEvent{value: loadValue(from, n)}, nil
+	if v, there, err := c.getValueChecked(call, src, off, n); there || err != nil {
+		return ValueEvent{value: v}, err
 	}
 	w := words.Get().(*[maxValue]byte)
 	ev, err := c.getChecked(call, explicit, w[:n], src, off)

@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/coretest"
@@ -13,7 +14,10 @@ import (
 	_ "github.com/aqueduct-go/aqueduct/conduits/sci"
 )
 
-func init() { core.Register(coretest.Checked("sci")) }
+func init() {
+	core.Register(coretest.Checked("sci"))
+	core.Register(coretest.Adverse("sci"))
+}
 
 func TestMain(m *testing.M) {
 	coretest.RankMain(spawner.Connect, append(sharedCases, sleepStress, roomStress, faultStress, footprintCase)...)
@@ -38,10 +42,17 @@ func TestConformance(t *testing.T) {
 			kinds = append(kinds, coretest.Kind{Name: profile + "/" + c.name, Launcher: c.l, Config: cfg})
 		}
 	}
-	kinds = append(kinds, coretest.Kind{
-		Name: "checked", Launcher: spawntest.Processes, Factors: "checked",
-		Config: core.Config{Conduit: "checked-sci", Profile: "live", Settings: eager},
-	})
+	wrapped := func(name, conduit, profile string, l coretest.Launcher, sleep time.Duration) {
+		kinds = append(kinds, coretest.Kind{
+			Name: name, Launcher: l, Factors: conduit,
+			Config: core.Config{Conduit: conduit, Profile: profile, Sleep: sleep, Settings: eager},
+		})
+	}
+	wrapped("checked", "checked-sci", "live", spawntest.Processes, 0)
+	wrapped("checked/goroutines", "checked-sci", "live", coretest.Goroutines, 0)
+	wrapped("checked/paper", "checked-sci", "paper", coretest.Goroutines, 0)
+	wrapped("adverse", "adverse-sci", "live", coretest.Goroutines, 1)
+	wrapped("adverse/paper", "adverse-sci", "paper", coretest.Goroutines, 1)
 	coretest.Suite(t, coretest.Cases(), kinds...)
 }
 

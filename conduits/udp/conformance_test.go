@@ -12,7 +12,10 @@ import (
 	_ "github.com/aqueduct-go/aqueduct/conduits/udp"
 )
 
-func init() { core.Register(coretest.Checked("udp")) }
+func init() {
+	core.Register(coretest.Checked("udp"))
+	core.Register(coretest.Adverse("udp"))
+}
 
 func TestMain(m *testing.M) {
 	coretest.RankMain(spawner.Connect)
@@ -38,6 +41,8 @@ var kinds = []coretest.Kind{
 	{Name: "encrypt", Launcher: coretest.Goroutines, Config: core.Config{Threads: core.Single, Sleep: 1, Settings: map[string]string{"security": "encrypt", "datagram": "1400"}}, Factors: "goroutines single"},
 	{Name: "small", Launcher: coretest.Goroutines, Config: core.Config{Threads: core.Many, Settings: small}, Factors: "goroutines many"},
 	{Name: "checked", Launcher: spawntest.Processes, Config: core.Config{Conduit: "checked-udp"}, Factors: "checked"},
+	{Name: "checked/goroutines", Launcher: coretest.Goroutines, Config: core.Config{Conduit: "checked-udp", Settings: small}, Factors: "checked"},
+	{Name: "adverse", Launcher: coretest.Goroutines, Config: core.Config{Conduit: "adverse-udp", Sleep: 1}, Factors: "adverse"},
 	{Name: "scarce", Launcher: coretest.Goroutines, Config: core.Config{Threads: core.Single, Sleep: 1, Settings: scarce}, Factors: "goroutines single"},
 }
 

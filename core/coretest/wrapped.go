@@ -185,7 +185,19 @@ type adverse struct {
 	polls   *rand.Rand // of the polls
 	powers  core.Powers
 	sleeper core.Sleeper
+	port    *core.Port  // of core
+	owed    atomic.Bool // room was denied by chance, and no poll has told of it since
 }
+
+// deny says that there is no room. As the contract wants it, a poll tells of room later.
+func (c *adverse) deny() core.Result {
+	c.owed.Store(true)
+	c.port.Wake()
+	return core.NoRoom
+}
+
+// vain reports whether a poll comes back without having looked.
+func (c *adverse) vain() bool { return c.owed.Swap(false) || c.often(c.polls, 64) }
 
 // adverseLimit is what payloads are limited to at most: the least that core.Limits allows.
 const adverseLimit = 512
@@ -193,7 +205,7 @@ const adverseLimit = 512
 func (c *adverse) Attach(a *core.Attachment) error {
 	seed := uint64(a.Boot.Rank())
 	c.random, c.polls = rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
-	c.live = a.Proc == nil
+	c.live, c.port = a.Proc == nil, a.Port
 	return c.Conduit.Attach(a)
 }
 
@@ -221,13 +233,13 @@ func (c *adverse) often(r *rand.Rand, n int) bool { return c.live && r.IntN(n) =
 
 func (c *adverse) Reserve(op *core.Op) core.Result {
 	if !op.Hdr.Reply() && c.often(c.random, 16) {
-		return core.NoRoom
+		return c.deny()
 	}
 	return c.Conduit.Reserve(op)
 }
 
 func (c *adverse) Poll(budget int) int {
-	if c.often(c.polls, 64) {
+	if c.vain() {
 		return 1 // "look again"
 	}
 	return c.Conduit.Poll(budget)
@@ -235,7 +247,7 @@ func (c *adverse) Poll(budget int) int {
 
 // Spin implements core.Spinner.
 func (c *adverse) Spin(budget int) int {
-	if c.often(c.polls, 64) {
+	if c.vain() {
 		return 1
 	}
 	return c.powers.Spinner.Spin(budget)
@@ -262,7 +274,7 @@ func (c *adverse) Get(t *core.Transfer) core.Result {
 func (c *adverse) refused() core.Result {
 	switch {
 	case c.often(c.random, 4):
-		return core.NoRoom
+		return c.deny()
 	case c.random.IntN(4) == 0:
 		return core.Declined
 	}
@@ -282,7 +294,9 @@ type adverseSleeper struct {
 	c *adverse
 }
 
-func (s adverseSleeper) Arm() bool { return s.Sleeper.Arm() || s.c.often(s.c.polls, 2) }
+func (s adverseSleeper) Arm() bool {
+	return s.Sleeper.Arm() || s.c.owed.Load() || s.c.often(s.c.polls, 2)
+}
 
 // lent is the conduit of Lent.
 type lent struct {

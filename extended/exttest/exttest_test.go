@@ -14,6 +14,12 @@ import (
 	_ "github.com/aqueduct-go/aqueduct/conduits/sci"
 )
 
+func init() {
+	core.Register(coretest.Checked("sci"))
+	core.Register(coretest.Checked("loopback"))
+	core.Register(coretest.Adverse("loopback"))
+}
+
 func TestMain(m *testing.M) {
 	coretest.RankMain(spawner.Connect, exttest.Cases()...)
 	os.Exit(m.Run())
@@ -41,6 +47,10 @@ func TestExtended(t *testing.T) {
 		}},
 		{Name: "loopback/native/narrow/model", Launcher: model, Factors: "loopback model native",
 			Config: native(map[string]string{"operations": "1", "native-least": "10", "native-most": "1000"})},
+		// Conduits that pass on the powers of another one.
+		{Name: "sci/checked", Launcher: live, Config: core.Config{Conduit: "checked-sci"}, Factors: "sci goroutines reach"},
+		{Name: "loopback/native/checked", Launcher: live, Config: core.Config{Conduit: "checked-loopback", Profile: "native"}, Factors: "loopback goroutines native"},
+		{Name: "loopback/native/adverse", Launcher: live, Config: core.Config{Conduit: "adverse-loopback", Profile: "native"}, Factors: "loopback goroutines native"},
 	}...)
 }
 

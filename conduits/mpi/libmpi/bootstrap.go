@@ -192,7 +192,8 @@ func (b *bootstrap) over() error {
 }
 
 // Abort implements core.Bootstrap. The launcher learns of it when this process leaves by Exit, or
-// dies, or has not done so a little later.
+// dies, or has not done so a little later. The launcher is told a status only. So Abort prints the reason
+// where aqrun prints it, on standard error: that line is the launcher's, and not for the job's logger.
 func (b *bootstrap) Abort(status int, reason string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
