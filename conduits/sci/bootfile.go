@@ -46,39 +46,48 @@ func (h *hosts) node(r core.Rank) sisci.NodeID {
 
 // hosts reads the files for a job of n ranks.
 func (p *params) hosts(n int) (*hosts, error) {
+	refused := func(key, value string, err error) (*hosts, error) {
+		return nil, &settings.Error{Conduit: "sci", Key: key, Value: value, Why: err.Error()}
+	}
 	if p.hostFile == "" {
 		if p.jobFile != "" {
-			return nil, &settings.Error{Conduit: "sci", Key: "job", Value: p.jobFile, Why: "a job file names hosts; setting hosts must say which SCI nodes they are"}
+			return refused("job", p.jobFile, errors.New("a job file names hosts; setting hosts must say which SCI nodes they are"))
 		}
 		return nil, nil
 	}
 	all, err := readFile(p.hostFile, parseHosts)
 	if err != nil {
-		return nil, err
+		return refused("hosts", p.hostFile, err)
 	}
 	if p.jobFile == "" {
-		return all.first(n, p.hostFile)
+		if all, err = all.first(n); err != nil {
+			return refused("hosts", p.hostFile, err)
+		}
+		return all, nil
 	}
 	job, err := readFile(p.jobFile, parseJob)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		all, err = all.pick(job, n)
 	}
-	return all.pick(job, n, p.jobFile)
+	if err != nil {
+		return refused("job", p.jobFile, err)
+	}
+	return all, nil
 }
 
-func readFile[T any](name string, parse func(name, text string) (T, error)) (v T, err error) {
+func readFile[T any](name string, parse func(text string) (T, error)) (v T, err error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return v, fmt.Errorf("sci: %w", err)
+		return v, err
 	}
-	return parse(name, string(text))
+	return parse(string(text))
 }
 
 // parseHosts reads lines of a host and its SCI node; # begins a comment.
-func parseHosts(name, text string) (*hosts, error) {
+func parseHosts(text string) (*hosts, error) {
 	h := &hosts{}
 	names, nodes := map[string]bool{}, map[sisci.NodeID]string{}
-	err := eachLine(name, text, func(words []string) error {
+	err := eachLine(text, func(words []string) error {
 		if len(words) != 2 {
 			return errors.New("a line has a host and the number of its SCI node")
 		}
@@ -102,9 +111,9 @@ func parseHosts(name, text string) (*hosts, error) {
 }
 
 // parseJob reads the hosts of a job in order of rank, one on each line; # begins a comment.
-func parseJob(name, text string) (job []string, err error) {
+func parseJob(text string) (job []string, err error) {
 	seen := map[string]bool{}
-	err = eachLine(name, text, func(words []string) error {
+	err = eachLine(text, func(words []string) error {
 		switch {
 		case len(words) != 1:
 			return errors.New("a line has the name of one host")
@@ -119,7 +128,7 @@ func parseJob(name, text string) (job []string, err error) {
 }
 
 // eachLine calls line with the words of every line that has any, and says where it fails.
-func eachLine(name, text string, line func(words []string) error) error {
+func eachLine(text string, line func(words []string) error) error {
 	lines := bufio.NewScanner(strings.NewReader(text))
 	for at := 1; lines.Scan(); at++ {
 		content, _, _ := strings.Cut(lines.Text(), "#")
@@ -128,27 +137,24 @@ func eachLine(name, text string, line func(words []string) error) error {
 			continue
 		}
 		if err := line(words); err != nil {
-			return fmt.Errorf("sci: %s:%d: %w", name, at, err)
+			return fmt.Errorf("line %d: %w", at, err)
 		}
 	}
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("sci: %s: %w", name, err)
-	}
-	return nil
+	return lines.Err()
 }
 
 // first returns the first n hosts.
-func (h *hosts) first(n int, file string) (*hosts, error) {
+func (h *hosts) first(n int) (*hosts, error) {
 	if n > len(h.names) {
-		return nil, fmt.Errorf("sci: a job of %d ranks, but %s has %d hosts; start fewer ranks or list more hosts", n, file, len(h.names))
+		return nil, fmt.Errorf("it has %d hosts, and the job has %d ranks; start fewer ranks or list more hosts", len(h.names), n)
 	}
 	return &hosts{h.names[:n], h.nodes[:n], h.places[:n], h.all}, nil
 }
 
 // pick returns the hosts of a job, which must have n.
-func (h *hosts) pick(job []string, n int, file string) (*hosts, error) {
+func (h *hosts) pick(job []string, n int) (*hosts, error) {
 	if len(job) != n {
-		return nil, fmt.Errorf("sci: a job of %d ranks, but %s lists %d hosts; they must be as many", n, file, len(job))
+		return nil, fmt.Errorf("it lists %d hosts, and the job has %d ranks; they must be as many", len(job), n)
 	}
 	at := map[string]int{}
 	for i, name := range h.names {
@@ -158,7 +164,7 @@ func (h *hosts) pick(job []string, n int, file string) (*hosts, error) {
 	for _, name := range job {
 		i, ok := at[name]
 		if !ok {
-			return nil, fmt.Errorf("sci: %s: host %s is in no line of the file of hosts", file, name)
+			return nil, fmt.Errorf("host %s is in no line of the file of hosts", name)
 		}
 		picked.names, picked.nodes, picked.places = append(picked.names, name), append(picked.nodes, h.nodes[i]), append(picked.places, i)
 	}

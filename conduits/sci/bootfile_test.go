@@ -1,6 +1,7 @@
 package sci
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/sci/sisci"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/settings"
 )
 
 const someHosts = `# host  SCI node
@@ -46,28 +48,30 @@ func TestBootFiles(t *testing.T) {
 		{"first two", someHosts, "", 2, []sisci.NodeID{4, 8}, []int{0, 1}, ""},
 		{"all", someHosts, "", 4, []sisci.NodeID{4, 8, 12, 16}, []int{0, 1, 2, 3}, ""},
 		{"chosen", someHosts, "delta\n\nalpha # first\n", 2, []sisci.NodeID{16, 4}, []int{3, 0}, ""},
-		{"too few", someHosts, "", 5, nil, nil, "a job of 5 ranks, but"},
-		{"too few chosen", someHosts, "alpha", 2, nil, nil, "lists 1 hosts"},
-		{"stranger", someHosts, "omega", 1, nil, nil, "host omega is in no line"},
-		{"chosen twice", someHosts, "alpha\nalpha", 2, nil, nil, "job:2: host alpha is listed twice"},
-		{"two chosen on a line", someHosts, "alpha beta", 2, nil, nil, "job:1: a line has the name of one host"},
-		{"job without hosts", "", "alpha", 1, nil, nil, "must say which SCI nodes"},
-		{"host twice", "a 1\na 2", "", 1, nil, nil, "hosts:2: host a is listed twice"},
-		{"node twice", "a 1\nb 1", "", 1, nil, nil, "hosts:2: host b: SCI node 1 is that of host a"},
-		{"no node", "a", "", 1, nil, nil, "hosts:1: a line has a host and the number"},
+		{"too few", someHosts, "", 5, nil, nil, `setting hosts="%hosts": it has 4 hosts, and the job has 5 ranks`},
+		{"too few chosen", someHosts, "alpha", 2, nil, nil, `setting job="%job": it lists 1 hosts, and the job has 2 ranks`},
+		{"stranger", someHosts, "omega", 1, nil, nil, `setting job="%job": host omega is in no line`},
+		{"chosen twice", someHosts, "alpha\nalpha", 2, nil, nil, `setting job="%job": line 2: host alpha is listed twice`},
+		{"two chosen on a line", someHosts, "alpha beta", 2, nil, nil, `setting job="%job": line 1: a line has the name of one host`},
+		{"job without hosts", "", "alpha", 1, nil, nil, `setting job="%job": a job file names hosts`},
+		{"host twice", "a 1\na 2", "", 1, nil, nil, `setting hosts="%hosts": line 2: host a is listed twice`},
+		{"node twice", "a 1\nb 1", "", 1, nil, nil, "line 2: host b: SCI node 1 is that of host a"},
+		{"no node", "a", "", 1, nil, nil, "line 1: a line has a host and the number"},
 		{"no number", "a b", "", 1, nil, nil, `SCI node "b" is not a number`},
 		{"large number", "a 65536", "", 1, nil, nil, "from 0 to 65535"},
 		{"endless line", strings.Repeat("a", 1<<17), "", 1, nil, nil, "token too long"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p, err := parseParams("live", filesOf(t, tc.hosts, tc.job))
+			files := filesOf(t, tc.hosts, tc.job)
+			p, err := parseParams("live", files)
 			if err != nil {
 				t.Fatal(err)
 			}
 			h, err := p.hosts(tc.n)
 			if tc.err != "" {
-				if err == nil || !strings.Contains(err.Error(), tc.err) {
-					t.Errorf("error %v, want %q", err, tc.err)
+				want := strings.NewReplacer("%hosts", files["hosts"], "%job", files["job"]).Replace(tc.err)
+				if refused := new(settings.Error); !errors.As(err, &refused) || !strings.Contains(err.Error(), want) {
+					t.Errorf("error %v, want a refusal of a setting with %q", err, want)
 				}
 				return
 			}
@@ -86,8 +90,9 @@ func TestBootFiles(t *testing.T) {
 			}
 		})
 	}
-	if _, err := (&params{hostFile: "/nonexistent/hosts"}).hosts(1); err == nil {
-		t.Error("a file that does not exist is read")
+	_, err := (&params{hostFile: "/nonexistent/hosts"}).hosts(1)
+	if want := `sci: setting hosts="/nonexistent/hosts": `; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("of a file that does not exist: %v, want %s", err, want)
 	}
 }
 
@@ -125,15 +130,15 @@ func FuzzBootFiles(f *testing.F) {
 	f.Add(someHosts, "alpha\ndelta")
 	f.Add("a 1 2", "")
 	f.Fuzz(func(t *testing.T, hostText, jobText string) {
-		all, err := parseHosts("hosts", hostText)
+		all, err := parseHosts(hostText)
 		if err != nil {
 			return
 		}
-		job, err := parseJob("job", jobText)
+		job, err := parseJob(jobText)
 		if err != nil {
 			return
 		}
-		picked, err := all.pick(job, len(job), "job")
+		picked, err := all.pick(job, len(job))
 		if err != nil {
 			return
 		}

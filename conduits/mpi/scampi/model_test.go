@@ -303,8 +303,8 @@ func TestErrors(t *testing.T) {
 		cfg  core.Config
 		want string
 	}{
-		{on("nosuch"), `no machine is called "nosuch"; there are scampi, or give`},
-		{on("./none.machine"), "none.machine"},
+		{on("nosuch"), `mpi: setting machine="nosuch": machine: no machine is called "nosuch"; there are scampi, or give`},
+		{on("./none.machine"), `mpi: setting machine="./none.machine": `},
 		{on(variant(t, "scampi.slots 5 count assumed for the test\n")), "scampi.slots is 5"},
 		{unknown, `setting latency="1us": unknown`},
 		{live, `no model "openmpi"`},

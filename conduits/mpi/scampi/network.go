@@ -2,7 +2,6 @@ package scampi
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/aqueduct-go/aqueduct/conduits/mpi"
@@ -37,7 +36,7 @@ type site struct {
 func newSite(s *mpi.Spec, machine string) *site {
 	p, err := Load(machine)
 	if err != nil {
-		return &site{err: fmt.Errorf("scampi: %w", err)}
+		return &site{err: &settings.Error{Conduit: "mpi", Key: "machine", Value: machine, Why: err.Error()}}
 	}
 	m, err := hardware.New(s.Proc.Kernel(), p.Hardware, s.Boot.Size())
 	if err != nil {
