@@ -4,7 +4,7 @@ import "github.com/aqueduct-go/aqueduct/core"
 
 // Plan implements core.Conduit.
 func (c *conduit) Plan(a *core.Attachment) (core.Plan, error) {
-	p, err := parseParams(a.Settings)
+	p, err := parseParams(c.profile(), a.Settings)
 	return core.Plan{MaxSegment: p.maxSegment}, err
 }
 

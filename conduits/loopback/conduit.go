@@ -33,7 +33,7 @@ func init() {
 			}
 			return nil
 		},
-		Settings: func(string) settings.Table { return new(params).table() },
+		Settings: func(profile string) settings.Table { return new(params).table(profile) },
 		New: func(profile string) core.Conduit {
 			c := new(conduit)
 			if profile == "native" {
@@ -82,7 +82,7 @@ func (c *conduit) Attach(a *core.Attachment) (err error) {
 	if !ok && len(a.Group) > 1 {
 		return fmt.Errorf("loopback joins ranks of one process only; choose another conduit")
 	}
-	if c.params, err = parseParams(a.Settings); err != nil {
+	if c.params, err = parseParams(c.profile(), a.Settings); err != nil {
 		return err
 	}
 	c.port, c.rank = a.Port, a.Boot.Rank()

@@ -73,16 +73,27 @@ func TestSettings(t *testing.T) {
 		"rate=0":           "want a number such as 1.5e9, 1000 to 1e+15",
 		"depth=0":          "want a whole number, 1 to 1048576",
 		"depht=1":          `core: rank 0: loopback: setting depht="1": unknown; there are depth, latency, max-segment, native-least, native-most, operations, rate`,
+		"native-least=8MB": "more than native-most, so that every transfer would be declined",
 	} {
-		key, value, _ := strings.Cut(setting, "=")
-		cfg := core.Config{Conduit: "loopback", Settings: map[string]string{key: value}}
-		err := core.RunGoroutines(1, cfg, func(j *core.Job) error {
-			_, err := j.Attach(core.AttachSpec{})
-			return err
-		})
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), setting[:len(key)]) {
-			t.Errorf("%s: error %v, want %q", setting, err, want)
-		}
+		refuses(t, "native", setting, want)
+	}
+	// What only profile native has means nothing elsewhere.
+	for _, setting := range []string{"operations=8", "native-least=8", "native-most=8"} {
+		refuses(t, "default", setting, "only profile native moves data by itself")
+	}
+}
+
+// refuses runs a job with a setting that is to be refused, with want among the words.
+func refuses(t *testing.T, profile, setting, want string) {
+	t.Helper()
+	key, value, _ := strings.Cut(setting, "=")
+	cfg := core.Config{Conduit: "loopback", Profile: profile, Settings: map[string]string{key: value}}
+	err := core.RunGoroutines(1, cfg, func(j *core.Job) error {
+		_, err := j.Attach(core.AttachSpec{})
+		return err
+	})
+	if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "loopback: setting "+key) {
+		t.Errorf("%s, profile %s: error %v, want %q", setting, profile, err, want)
 	}
 }
 

@@ -443,16 +443,23 @@ func TestFirstUseDuringScan(t *testing.T) {
 	}
 }
 
-// TestModelSettings wants settings that mean nothing under a model to be refused.
-func TestModelSettings(t *testing.T) {
+// TestSettingsWithoutMeaning wants settings that mean nothing under a model or in a profile to be refused.
+func TestSettingsWithoutMeaning(t *testing.T) {
 	attach := func(j *core.Job) error {
 		_, err := j.Attach(core.AttachSpec{})
 		return err
 	}
-	for _, setting := range []string{"publish=fence", "faults=100"} {
-		key, value, _ := strings.Cut(setting, "=")
-		if err := core.RunModel(2, with(on("d339"), key, value), attach); err == nil || !strings.Contains(err.Error(), "sci: setting "+key) {
-			t.Errorf("%s=%s: %v", key, value, err)
+	live := func(cfg core.Config) error { return core.RunGoroutines(2, cfg, attach) }
+	modelled := func(cfg core.Config) error { return core.RunModel(2, cfg, attach) }
+	for _, x := range []struct {
+		run                 func(core.Config) error
+		profile, key, value string
+	}{
+		{modelled, "d339", "publish", "fence"}, {modelled, "d339", "faults", "100"},
+		{live, "live", "medium", "copy"}, {live, "live", "faults", "100"}, {live, "paper", "dma-from", "1"},
+	} {
+		if err := x.run(with(on(x.profile), x.key, x.value)); err == nil || !strings.Contains(err.Error(), "sci: setting "+x.key) {
+			t.Errorf("%s: %s=%s: %v", x.profile, x.key, x.value, err)
 		}
 	}
 }

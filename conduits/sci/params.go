@@ -41,7 +41,7 @@ func (p *params) table(profile string) settings.Table {
 		settings.Int("faults", &p.faults, 2, math.MaxInt,
 			"paper: one in so many operations of the network fails at random, for tests; transfers are repeated until their sequence says that they arrived", settings.Is("none", 0)).Only(profile == "paper", noFaults),
 		settings.Choice("medium", &p.copied, "how the published layout sends a Medium: transfers, header and payload one after the other under one sequence; copy, the payload copied behind the header and both sent together",
-			settings.Is("transfers", false), settings.Is("copy", true)),
+			settings.Is("transfers", false), settings.Is("copy", true)).Only(profile != "live", "profile live does not have the published layout"),
 		settings.Size("dma-from", &p.dmaFrom, 1, math.MaxInt, "modelled: bytes from which puts go by DMA; auto: as the machine suggests",
 			settings.Is("never", math.MaxInt), settings.Is("auto", 0)).Only(modelled, "only modelled machines put by DMA"),
 		settings.File("hosts", &p.hostFile, "a file that maps hosts to SCI nodes"),
