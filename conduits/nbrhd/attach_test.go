@@ -79,3 +79,54 @@ func TestUnfit(t *testing.T) {
 		}
 	}
 }
+
+// private is a far part that makes a segment of its own. It returns that or, if it lies, the one that it was to take on.
+type private struct {
+	core.Conduit
+	lies bool
+}
+
+func (p *private) AttachSegment(a *core.Attachment) ([]byte, error) {
+	below := *a
+	below.Memory = nil
+	own, err := p.Conduit.AttachSegment(&below)
+	if p.lies {
+		return a.Memory, err
+	}
+	return own, err
+}
+
+// TestOneSegment wants a rank to have one segment: a far conduit that takes the near one's on, or says that it cannot.
+// A Long in other memory, of which the rank would see nothing, ends the job.
+func TestOneSegment(t *testing.T) {
+	loopback, err := core.DriverByName("loopback")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, lies := range map[string]bool{"own-segment": false, "secret-segment": true} {
+		core.Register(core.Driver{Name: name, New: func(string) core.Conduit { return &private{loopback.New(""), lies} }})
+	}
+	for profile, says := range map[string]string{
+		"sci+loopback":       "",
+		"sci+own-segment":    "the far conduit: it has not taken on the segment",
+		"sci+secret-segment": "other memory than the rank's segment",
+		"loopback+sci":       "the far conduit: sci: peers map what the adapter exports: " + core.ErrOwnSegment.Error(),
+	} {
+		cfg := core.Config{Conduit: "nbrhd", Profile: profile, Settings: map[string]string{"block": "1"}}
+		err := core.RunGoroutines(2, cfg, func(j *core.Job) error {
+			ep, err := j.Attach(core.AttachSpec{Segment: "4096", Handlers: []core.HandlerEntry{
+				{Index: 128, Func: func(*core.Token, []uint32, []byte) {}},
+			}})
+			if err == nil && j.Rank() == 0 {
+				err = ep.RequestLong(1, 128, []byte("far"), 0)
+			}
+			if err != nil {
+				return err
+			}
+			return ep.Barrier()
+		})
+		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
+			t.Errorf("%s: the job ended with %v, want %q", profile, err, says)
+		}
+	}
+}
