@@ -157,7 +157,7 @@ type Attachment struct {
 	Group    []Rank            // the ranks to connect, ascending, the caller's included
 	Segment  int               // bytes of this rank's segment, a multiple of the page size; 0: none
 	Sizes    []int             // segment bytes of every rank, indexed by rank; 0 outside the group
-	Memory   []byte            // the segment, if it exists already; else nil
+	Memory   []byte            // the segment, if segments exist already, on all ranks, and not nil where it is empty; else nil
 	Port     *Port             // where arrivals go
 	Proc     *vtime.Proc       // the rank's process under the model; nil live
 	Settings map[string]string // further conduit settings, e.g. "forced-scan": "off"

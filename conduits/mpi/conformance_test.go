@@ -2,6 +2,7 @@ package mpi_test
 
 import (
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/conduits/mpi"
@@ -28,6 +29,9 @@ func TestMain(m *testing.M) {
 		mpitest.Network("reaching", mpitest.Options{Unruly: true, Reach: true}),
 		mpitest.Network("narrow", mpitest.Options{Unruly: true, Eager: 512}),
 		mpitest.Network("model", modelled))
+	core.Register(coretest.Checked(name))
+	core.Register(coretest.Adverse(name))
+	core.Register(coretest.Lent(name))
 	os.Exit(m.Run())
 }
 
@@ -50,9 +54,16 @@ var kinds = []coretest.Kind{
 	{Name: "model-narrow", Launcher: coretest.Model, Config: core.Config{Profile: "model", Seed: 1, Settings: scarce}, Factors: "model"},
 }
 
+// wrapped are conduits that stand on it.
+var wrapped = []coretest.Kind{
+	{Name: "checked", Launcher: coretest.Goroutines, Config: core.Config{Conduit: "checked-" + name, Profile: "unruly"}, Factors: "checked"},
+	{Name: "adverse", Launcher: coretest.Goroutines, Config: core.Config{Conduit: "adverse-" + name, Profile: "prompt", Sleep: 1}, Factors: "adverse"},
+	{Name: "lent", Launcher: coretest.Goroutines, Config: core.Config{Conduit: "lent-" + name, Profile: "reaching"}, Factors: "lent"},
+}
+
 func TestConformance(t *testing.T) {
 	for i := range kinds {
 		kinds[i].Config.Conduit = name
 	}
-	coretest.Suite(t, coretest.Cases(), kinds...)
+	coretest.Suite(t, coretest.Cases(), slices.Concat(kinds, wrapped)...)
 }

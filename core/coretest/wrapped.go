@@ -306,6 +306,7 @@ type lent struct {
 
 func (c *lent) AttachSegment(a *core.Attachment) (segment []byte, err error) {
 	below := *a
+	below.Memory = []byte{} // also of a rank without a segment: all ranks' segments are somebody else's
 	if a.Segment > 0 {
 		if c.region, err = shm.NewRegion(a.Segment, shm.Local); err != nil {
 			return nil, err
