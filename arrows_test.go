@@ -243,51 +243,100 @@ func TestArrows(t *testing.T) {
 	}
 }
 
-// TestArrowsBite has imports that each rule forbids.
+// forbidden are imports that the rules forbid: at least one of each room.
+var forbidden = []arrow{
+	{"conduits/udp", "spawner", false},                // who started the job
+	{"conduits/udp", "conduits/sci", false},           // another conduit
+	{"conduits/udp", "conduits/sci", true},            //
+	{"conduits/sci", "extended", true},                // whatever messages are for
+	{"conduits/loopback", "conduits/udp/am2", false},  // the inside of another
+	{"conduits/sci/hardware", "core", false},          // hardware knows no messages
+	{"conduits/udp/am2", "core", false},               // a state machine is pure
+	{"conduits/udp/bundle", "core", false},            // talk between jobs has none
+	{"conduits/udp", "conduits/udp/bundle", false},    // two drivers, side by side
+	{"extended", "core/coretest", false},              // a suite, outside tests
+	{"extended", "conduits/sci", false},               // a network
+	{"extended", "internal/vtime", false},             // what is below the Core API
+	{"extended/coll", "core", false},                  // schedules know no network
+	{"extended/engine", "core", false},                // nor do those who carry them out
+	{"extended/engine", "extended", true},             // upwards
+	{"extended/element", "extended", true},            // upwards
+	{"extended", "internal/shm", false},               // stores of elements lie below
+	{"extended/group", "extended/engine", true},       // side by side
+	{"extended/vis", "core", true},                    // shapes know no ranks
+	{"extended/pgas", "extended/vis", false},          // past the façade
+	{"core", "spawner", false},                        // what started the job
+	{"core", "conduits/loopback", true},               // upwards
+	{"core/settings", "core", false},                  // upwards
+	{"core", "core/coretest", false},                  // a suite
+	{"spawner", "extended", true},                     // side by side
+	{"spawner", "conduits/udp", false},                //
+	{"internal/shm", "core", false},                   // upwards
+	{"internal/hw", "conduits/sci/hardware", false},   // upwards
+	{"internal/hw", "internal/shm", false},            // no memory of the host
+	{"examples/ring", "internal/shm", false},          // what users cannot import
+	{"examples/ring", "conduits/sci", false},          // a conduit by name
+	{"bench/am", "conduits/sci", false},               // past the front door
+	{"bench/rma", "internal/shm", false},              //
+	{"cmd/aqrun", "bench", false},                     // another program's
+	{"cmd/aqrun", "conduits/mpi/libmpi", false},       // a launcher by name
+	{"bench/runner", "conduits/mpi/libmpi", false},    //
+	{"cmd/aqbench", "bench/runner/runnertest", false}, // a suite
+	{"cmd/aqbench", "conduits/udp", false},            // past the front door
+	{"cmd/aqimpair", "core", false},                   // links know no ranks
+	{"examples/mpimix", "conduits/mpi", false},        // the inside of what it shows
+	{"scripts/testsum", "core", false},                // the go command only
+	{"bench/paper", "conduits/udp", false},            // no hardware of the experiments
+	{"bench/topology", "core", false},                 // networks without ranks
+	{".", "conduits/sci/sisci", false},                // the inside of a conduit
+	{"conduits/nbrhd", "conduits/udp", false},         // its parts by name
+	{"conduits/sci", "conduits/mpi", false},           // another conduit
+	{"conduits/sci/sisci", "core", false},             // an adapter knows no messages
+	{"conduits/mpi", "conduits/mpi/libmpi", false},    // a library, by name
+	{"conduits/mpi/matching", "core", false},          // a state machine is pure
+	{"conduits/mpi/mpitest", "spawner", false},        // a network in this process
+	{"conduits/mpi/libmpi", "conduits/mpi/scampi", true},
+	{"conduits/mpi/libmpi/libmpitest", "extended", false},
+	{"conduits/mpi/scampi", "conduits/mpi/libmpi", false},
+	{"conduits/myrinet/fabric", "conduits/myrinet/routing", true}, // upwards
+	{"conduits/myrinet/routing", "conduits/myrinet/lanai", false}, // it maps what any host may stand on
+	{"conduits/myrinet/lanai", "conduits/myrinet/fabric", false},  // a NIC's programs know the network
+	{"conduits/myrinet/gm", "conduits/myrinet/grim", false},       // side by side
+	{"conduits/myrinet/grim", "conduits/myrinet/gm", false},       //
+	{"conduits/myrinet/component", "conduits/myrinet/gm", true},   //
+	{"conduits/amfamily", "conduits/amfamily/am", false},          // upwards
+	{"conduits/amfamily/am", "conduits/amfamily/hpam", false},     // side by side
+	{"conduits/udp/socket", "conduits/udp", true},                 // upwards
+	{"conduits/udp/seal", "conduits/udp/am2", false},              // keys know no messages
+	{"conduits/udp/impair", "conduits/udp/am2", false},            // links know no messages
+	{"conduits/udp/impair/tunnel", "conduits/udp", true},          // upwards
+	{"extended/exttest", "conduits/udp", true},                    // a network of a package below
+	{"extended/exttest/udp", "bench", true},                       // upwards
+	{"spawner/spawntest", "conduits/sci", false},                  // it knows no conduit
+	{"core/coretest", "spawner", false},                           // nor what starts ranks
+}
+
+// TestArrowsBite wants the forbidden imports refused, and every room to refuse one.
 func TestArrowsBite(t *testing.T) {
-	for _, a := range []arrow{
-		{"conduits/udp", "spawner", false},                // who started the job
-		{"conduits/udp", "conduits/sci", false},           // another conduit
-		{"conduits/udp", "conduits/sci", true},            //
-		{"conduits/sci", "extended", true},                // whatever messages are for
-		{"conduits/loopback", "conduits/udp/am2", false},  // the inside of another
-		{"conduits/sci/hardware", "core", false},          // hardware knows no messages
-		{"conduits/udp/am2", "core", false},               // a state machine is pure
-		{"conduits/udp/bundle", "core", false},            // talk between jobs has none
-		{"conduits/udp", "conduits/udp/bundle", false},    // two drivers, side by side
-		{"extended", "core/coretest", false},              // a suite, outside tests
-		{"extended", "conduits/sci", false},               // a network
-		{"extended", "internal/vtime", false},             // what is below the Core API
-		{"extended/coll", "core", false},                  // schedules know no network
-		{"extended/engine", "core", false},                // nor do those who carry them out
-		{"extended/engine", "extended", true},             // upwards
-		{"extended/element", "extended", true},            // upwards
-		{"extended", "internal/shm", false},               // stores of elements lie below
-		{"extended/group", "extended/engine", true},       // side by side
-		{"extended/vis", "core", true},                    // shapes know no ranks
-		{"extended/pgas", "extended/vis", false},          // past the façade
-		{"core", "spawner", false},                        // what started the job
-		{"core", "conduits/loopback", true},               // upwards
-		{"core/settings", "core", false},                  // upwards
-		{"core", "core/coretest", false},                  // a suite
-		{"spawner", "extended", true},                     // side by side
-		{"spawner", "conduits/udp", false},                //
-		{"internal/shm", "core", false},                   // upwards
-		{"internal/hw", "conduits/sci/hardware", false},   // upwards
-		{"internal/hw", "internal/shm", false},            // no memory of the host
-		{"examples/ring", "internal/shm", false},          // what users cannot import
-		{"examples/ring", "conduits/sci", false},          // a conduit by name
-		{"bench/am", "conduits/sci", false},               // past the front door
-		{"bench/rma", "internal/shm", false},              //
-		{"cmd/aqrun", "bench", false},                     // another program's
-		{"cmd/aqrun", "conduits/mpi/libmpi", false},       // a launcher by name
-		{"bench/runner", "conduits/mpi/libmpi", false},    //
-		{"cmd/aqbench", "bench/runner/runnertest", false}, // a suite
-		{"somewhere/else", "core", false},                 // no room
-	} {
-		if allowed(a.from, a.to, a.test) {
+	there := make(map[string]bool)
+	packages(t, func(dir string, _ *build.Package) { there[dir] = true })
+	biting := make(map[*room]bool)
+	for _, a := range forbidden {
+		switch {
+		case !there[a.from] || !there[a.to]:
+			t.Errorf("%s imports %s: one of them is no package", a.from, a.to)
+		case allowed(a.from, a.to, a.test):
 			t.Errorf("%s may import %s (in a test: %v)", a.from, a.to, a.test)
 		}
+		biting[roomOf(a.from)] = true
+	}
+	for i := range rooms {
+		if r := &rooms[i]; !biting[r] {
+			t.Errorf("forbidden has no import that room %s refuses", r.path)
+		}
+	}
+	if allowed("somewhere/else", "core", false) {
+		t.Error("a package without a room may import")
 	}
 }
 
