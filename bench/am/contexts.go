@@ -2,16 +2,15 @@ package am
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/aqueduct-go/aqueduct/bench"
 	"github.com/aqueduct-go/aqueduct/bench/against"
 	"github.com/aqueduct-go/aqueduct/bench/runner"
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/spawner"
+	"golang.org/x/sync/errgroup"
 )
 
 // MostContexts bounds the contexts of Contexts.
@@ -96,16 +95,15 @@ func (r *rank) measureContexts() error {
 	r.told = make([]lane, width)
 	took, all := make([][]float64, width), []float64(nil)
 	work := func(n int) error {
-		var wg sync.WaitGroup
-		errs := make([]error, width)
+		var g errgroup.Group
 		start := r.Job.Now()
 		for i, c := range contexts {
 			took[i] = slices.Grow(took[i][:0], n/width)
-			wg.Go(func() { errs[i] = r.trips(c, i, n/width, start, &took[i]) })
+			g.Go(func() error { return r.trips(c, i, n/width, start, &took[i]) })
 		}
-		wg.Wait()
+		err := g.Wait()
 		all = slices.Concat(append(took, all)...)
-		return errors.Join(errs...)
+		return err
 	}
 	point := bench.Result{Size: 0, Ranks: 2, Contexts: width, Iters: each * width}
 	if err := r.Point(s, point, against.For(r.Plan).RoundTrip(0, each*width), work); err != nil {
