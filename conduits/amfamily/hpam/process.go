@@ -18,7 +18,9 @@ type Process struct {
 	calling  bool      // in a call, in which the daemon does not stop it
 	timer    *vtime.Timer
 
-	answering header // the request whose handler runs
+	answering header           // the request whose handler runs
+	message   amfamily.Message // whose handler runs
+	holds     bool             // see Hold
 
 	input  fifo.Queue[frame] // messages that came while another process was active
 	output fifo.Queue[frame] // messages for other processes
@@ -28,6 +30,7 @@ type Process struct {
 type partner struct {
 	requests []request
 	replies  []reply
+	claimed  int // request buffers, see Claim
 }
 
 // A request is the descriptor of a request buffer.
@@ -51,7 +54,7 @@ func newProcess(w *Workstation, key uint32, nodes int, image amfamily.Image) *Pr
 		if i == w.card.id {
 			continue
 		}
-		p.partners[i] = partner{make([]request, w.p.HPAM.Buffers), make([]reply, w.p.HPAM.Buffers)}
+		p.partners[i] = partner{requests: make([]request, w.p.HPAM.Buffers), replies: make([]reply, w.p.HPAM.Buffers)}
 		for j := range w.p.HPAM.Buffers {
 			p.partners[i].requests[j].to, p.partners[i].replies[j].to = i, i
 		}
@@ -165,6 +168,9 @@ func (p *Process) send(r *request) {
 func (p *Process) arm() {
 	p.Proc().Sync()
 	p.timer.Stop()
+	if p.holds {
+		return
+	}
 	p.each(func(r *request) {
 		if at, set := p.timer.Set(); r.taken && (!set || r.deadline < at) {
 			p.timer.Reset(max(r.deadline, p.w.loop.Now()))
@@ -224,15 +230,18 @@ func (p *Process) Poll() (n int, err error) {
 			break
 		}
 		n += p.network(f)
-		card.release()
+	}
+	if p.holds {
+		return n, nil
 	}
 	return n, p.expired()
 }
 
-// network takes a frame from a receive buffer.
-func (p *Process) network(f frame) int {
+// network takes a frame from a receive buffer, which is free when the processor has read it.
+func (p *Process) network(f frame) (n int) {
 	p.Proc().Charge(p.w.p.load(len(f.data)))
 	p.Proc().Sync()
+	p.w.card.release()
 	p.Count.Copied += uint64(max(0, len(f.data)-headerBytes))
 	key, ok := keyOf(f.data)
 	switch {
@@ -243,10 +252,12 @@ func (p *Process) network(f frame) int {
 		p.Count.Copied += uint64(len(f.data) - headerBytes)
 		p.Proc().Charge(p.w.p.HPAM.Queue + p.w.p.Memory.Copy.Time(len(f.data)))
 		p.output.Push(f)
+		return 0
 	default:
-		return p.take(f)
+		n = p.take(f)
 	}
-	return 0
+	p.w.card.ring.recycle(f)
+	return n
 }
 
 // take handles a message of the program, and returns whether a handler has run, as 0 or 1.
@@ -258,11 +269,11 @@ func (p *Process) take(f frame) int {
 	}
 	p.Proc().Charge(p.w.p.HPAM.Receive)
 	p.Proc().Sync()
-	m := &amfamily.Message{From: f.from, Handler: int(h.handler), Args: h.args, Data: data}
+	p.message = amfamily.Message{From: f.from, Handler: int(h.handler), Args: h.args, Data: data}
 	if h.kind == aRequest {
-		return p.requested(h, m)
+		return p.requested(h, &p.message)
 	}
-	return p.replied(h, m)
+	return p.replied(h, &p.message)
 }
 
 // requested runs the handler of a request that is new, and replies again to one that has come before.
