@@ -85,7 +85,7 @@ var rooms = []room{
 	{"conduits/amfamily/...", "a protocol on the hardware that it was built for, which knows virtual time and machine files",
 		[]string{"conduits/amfamily", "internal/..."}, nil},
 	{"conduits/amfamily/conduit", "it makes conduits of the family's systems", []string{"core", "conduits/amfamily/...", "internal/shm", "internal/fifo", "internal/vtime"},
-		[]string{"core/coretest", "internal/machine"}},
+		[]string{"core/coretest"}},
 	{"conduits/udp", "it is the driver of the machine, and has datagrams protected",
 		[]string{"core", "core/settings", "conduits/udp/am2", "conduits/udp/seal", "conduits/udp/socket", "internal/..."}, []string{"core/coretest", "spawner/..."}},
 	{"conduits/udp/bundle", "it is the machine's driver for talk between jobs, without core",

@@ -119,6 +119,9 @@ func (w *Network) accept(to *port, m *message) {
 // inject gives a message to its sender's port, which must be free.
 func (w *Network) inject(m *message) {
 	port := &w.ports[m.network][m.From]
+	if port.out != nil {
+		panic("am: a message is given to a port that is occupied")
+	}
 	port.out = m
 	port.injected++
 	w.loop.At(w.loop.Now()+w.p.Net.Latency, w, header, uint64(m.number))

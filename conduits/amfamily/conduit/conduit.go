@@ -32,17 +32,8 @@ func register(name, summary, machine string, load func(machine string) (*system,
 			_, err := load(path)
 			return err
 		},
-		Check: check,
-		New:   func(machine string) core.Conduit { return &conduit{name: name, load: load, machine: machine} },
+		New: func(machine string) core.Conduit { return &conduit{name: name, load: load, machine: machine} },
 	})
-}
-
-// check tells why the conduit is none for a live job.
-func check(boot core.Bootstrap, _ []core.Rank) error {
-	if boot == nil {
-		return fmt.Errorf("runs in virtual time only")
-	}
-	return nil
 }
 
 // A system is one of the family on a machine that has been read.
@@ -83,7 +74,7 @@ func (c *conduit) newSite(loop *vtime.Loop, n int) *site {
 	nodes := max(2, n) // a machine of one node has no network
 	data := s.system.most(nodes)
 	if s.most = (data - moreBytes) &^ 7; s.most < least {
-		s.err = fmt.Errorf("%s: machine %s has no room for %d ranks: a message would have %d bytes of data at most, of which %d are for arguments, and core's messages need %d besides",
+		s.err = fmt.Errorf("%s: machine %s has no room for %d ranks: a message would have %d bytes of data at most, of which %d are for arguments, and core's messages need %d besides; run fewer ranks",
 			c.name, c.machine, n, max(0, data), moreBytes, least)
 		return s
 	}

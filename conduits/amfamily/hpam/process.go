@@ -2,6 +2,7 @@ package hpam
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/aqueduct-go/aqueduct/conduits/amfamily"
 	"github.com/aqueduct-go/aqueduct/internal/fifo"
@@ -168,9 +169,6 @@ func (p *Process) send(r *request) {
 func (p *Process) arm() {
 	p.Proc().Sync()
 	p.timer.Stop()
-	if p.holds {
-		return
-	}
 	p.each(func(r *request) {
 		if at, set := p.timer.Set(); r.taken && (!set || r.deadline < at) {
 			p.timer.Reset(max(r.deadline, p.w.loop.Now()))
@@ -178,8 +176,11 @@ func (p *Process) arm() {
 	})
 }
 
-// each calls f for all request buffers.
+// each calls f for all request buffers whose requests have timers.
 func (p *Process) each(f func(*request)) {
+	if p.holds {
+		return
+	}
 	for i := range p.partners {
 		for j := range p.partners[i].requests {
 			f(&p.partners[i].requests[j])
@@ -221,8 +222,11 @@ func (p *Process) Poll() (n int, err error) {
 		p.Proc().Sync()
 		n += p.take(f)
 	}
-	card := p.w.card
-	for {
+	card, most := p.w.card, math.MaxInt
+	if p.holds {
+		most = max(1, card.rx.Len()) // what comes while handlers run is for the next poll
+	}
+	for range most {
 		p.Proc().Charge(p.w.p.load(wordBytes))
 		p.Proc().Sync()
 		f, ok := card.rx.Pop()
@@ -230,9 +234,6 @@ func (p *Process) Poll() (n int, err error) {
 			break
 		}
 		n += p.network(f)
-	}
-	if p.holds {
-		return n, nil
 	}
 	return n, p.expired()
 }

@@ -11,6 +11,7 @@ import (
 type held struct {
 	reply   int                 // cells of the largest reply; 0: requests are never held
 	waiting []int               // by partner: requests that the last look at all messages has left where they are
+	left    int                 // messages that this look has not come to
 	kept    fifo.Queue[message] // by this look
 }
 
@@ -53,22 +54,30 @@ func (p *Process) Send(to, handler int, args [amfamily.Args]uint32, data []byte,
 	return p.send(to, handler, false, args, data)
 }
 
+// look begins a look at all messages that are whole now. What comes while it lasts is for the next one, so that it ends.
+func (p *Process) look() {
+	clear(p.waiting)
+	p.left = p.ready.Len()
+}
+
 // next returns the next message whose handler may run. A request for whose reply there is no room stays where it is, and so do
 // those of the same partner behind it. It reports false after a look at all messages.
 func (p *Process) next() (m message, ok bool) {
-	for {
-		m, ok = p.ready.Pop()
-		if p.reply == 0 {
-			return m, ok
-		}
-		if !ok {
-			p.ready, p.kept = p.kept, p.ready
-			return m, false
-		}
+	if p.reply == 0 {
+		return p.ready.Pop()
+	}
+	for ; p.left > 0; p.left-- {
+		m, _ = p.ready.Pop()
 		if m.reply || p.waiting[m.From] == 0 && p.partners[m.From].room >= p.reply {
+			p.left--
 			return m, true
 		}
 		p.waiting[m.From]++
 		p.kept.Push(m)
 	}
+	for m, ok = p.ready.Pop(); ok; m, ok = p.ready.Pop() {
+		p.kept.Push(m)
+	}
+	p.ready, p.kept = p.kept, p.ready
+	return message{}, false
 }

@@ -350,7 +350,7 @@ func (p *Process) Poll() (int, error) {
 
 // run runs the handlers of whole messages in a loop, but for requests that are held.
 func (p *Process) run() (n int) {
-	clear(p.waiting)
+	p.look()
 	for ; ; n++ {
 		ok := false
 		if p.handled, ok = p.next(); !ok {
