@@ -44,37 +44,34 @@ var scarce = map[string]string{
 // TestConformance runs the suite over every system. HPAM's cards have receive buffers for 4 workstations, so that larger jobs run
 // with more of them.
 func TestConformance(t *testing.T) {
-	kind := func(name string, cfg core.Config, groups ...string) coretest.Kind {
-		return coretest.Kind{Name: name, Launcher: coretest.Model, Config: cfg, Only: coretest.Groups(groups...), Factors: cfg.Conduit}
+	kind := func(name string, cfg core.Config, most int, why string, groups ...string) coretest.Kind {
+		return coretest.Kind{Name: name, Launcher: coretest.Model, Config: cfg, Only: coretest.Groups(groups...), Factors: "model", Most: most, Why: why}
 	}
-	atMost := func(k coretest.Kind, n int, why string) coretest.Kind {
-		k.Most, k.Why = n, why
-		return k
-	}
-	four := "24 receive buffers are enough for 4 workstations"
+	const buffers = "24 receive buffers are enough for 4 workstations"
 	if shm.RaceEnabled { // which has little to find among coroutines that take turns
-		coretest.Suite(t, coretest.Cases(), kind("am", on(t, "am", ""), "message", "reply"), atMost(kind("hpam", on(t, "hpam", ""), "message", "reply"), 4, four), kind("ssam", on(t, "ssam", ""), "message", "reply"))
+		some := []string{"message", "reply"}
+		coretest.Suite(t, coretest.Cases(), kind("am", on(t, "am", ""), 0, "", some...),
+			kind("hpam", on(t, "hpam", ""), 4, buffers, some...), kind("ssam", on(t, "ssam", ""), 0, "", some...))
 		return
-	}
-	other := func(kind, system string) core.Config {
-		cfg := on(t, system, "")
-		cfg.Conduit = kind + "-" + system
-		return cfg
 	}
 	some := []string{"message", "reply", "order", "flood", "immediate", "negotiation", "barrier", "final", "group"}
 	kinds := []coretest.Kind{
-		kind("am", on(t, "am", "")),
-		atMost(kind("hpam", on(t, "hpam", "")), 4, four),
-		kind("hpam-of-9", on(t, "hpam", "hpam.pool 64 count assumed for the test")),
-		kind("ssam", on(t, "ssam", "")),
-		atMost(kind("scarce/am", on(t, "am", scarce["am"]), some...), 8, ""),
-		atMost(kind("scarce/hpam", on(t, "hpam", scarce["hpam"]), some...), 4, "6 receive buffers are enough for 4 workstations with one buffer each"),
-		atMost(kind("scarce/ssam", on(t, "ssam", scarce["ssam"]), some...), 4, "an input FIFO of 111 cells is enough for 4 workstations"),
+		kind("am", on(t, "am", ""), 0, ""),
+		kind("hpam", on(t, "hpam", ""), 4, buffers),
+		kind("hpam-of-9", on(t, "hpam", "hpam.pool 64 count assumed for the test"), 9, buffers),
+		kind("ssam", on(t, "ssam", ""), 10, "an input FIFO is enough for 10 workstations"),
+		kind("am-scarce", on(t, "am", scarce["am"]), 0, "", some...),
+		kind("hpam-scarce", on(t, "hpam", scarce["hpam"]), 4, "6 receive buffers are enough for 4 workstations with a buffer each", some...),
+		kind("ssam-scarce", on(t, "ssam", scarce["ssam"]), 4, "an input FIFO of 111 cells is enough for 4 workstations", some...),
+	}
+	for i := range kinds[:4] {
+		kinds[i].Factors = kinds[i].Config.Conduit // every case over every system
 	}
 	for _, system := range []string{"am", "hpam", "ssam"} {
 		for _, wrapped := range []string{"checked", "adverse"} {
-			k := kind(wrapped+"/"+system, other(wrapped, system), "message", "reply", "negotiation", "barrier")
-			kinds = append(kinds, atMost(k, 4, four))
+			cfg := on(t, system, "")
+			cfg.Conduit = wrapped + "-" + system
+			kinds = append(kinds, kind(wrapped+"-"+system, cfg, 4, buffers, "message", "reply", "negotiation", "barrier"))
 		}
 	}
 	coretest.Suite(t, coretest.Cases(), kinds...)
