@@ -199,3 +199,100 @@ func TestFloodGivesWay(t *testing.T) {
 		}
 	}
 }
+
+// half returns half of a round trip of Shorts, or of Longs of size bytes.
+func half(t *testing.T, cfg core.Config, size int) (took core.Time) {
+	t.Helper()
+	const rounds = 20
+	err := core.RunModel(2, cfg, func(j *core.Job) error {
+		answers := 0
+		data := make([]byte, size)
+		ep, err := j.Attach(core.AttachSpec{Handlers: []core.HandlerEntry{
+			{Index: onAsk, Func: func(tok *core.Token, _ []uint32, _ []byte) {
+				err := error(nil)
+				if size == 0 {
+					err = tok.ReplyShort(onAnswer)
+				} else {
+					err = tok.ReplyLong(onAnswer, data, 0)
+				}
+				if err != nil {
+					panic(err)
+				}
+			}},
+			{Index: onAnswer, Func: func(*core.Token, []uint32, []byte) { answers++ }},
+		}})
+		if err != nil || j.Rank() == 1 {
+			return err
+		}
+		begin := j.Now()
+		for i := range rounds {
+			if size == 0 {
+				err = ep.RequestShort(1, onAsk)
+			} else {
+				err = ep.RequestLong(1, onAsk, data, 0)
+			}
+			if err := errors.Join(err, ep.WaitUntil(func() bool { return answers > i })); err != nil {
+				return err
+			}
+		}
+		took = (j.Now() - begin) / (2 * rounds)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return took
+}
+
+// TestCosts has a Short take what a message of the system takes, and every step of its mechanism cost what the machine says, as
+// often as it happens one way: SSAM's traps to send, to poll after that, and to poll for what comes, the last up to twice more while it waits.
+func TestCosts(t *testing.T) {
+	t.Parallel()
+	const us = core.Time(1e6)
+	for _, c := range []struct {
+		system      string
+		least, most core.Time // of a Short
+		lines       string    // one constant more by 10 µs
+		size        int
+		more, up    core.Time // by which that prolongs a message of size
+	}{
+		{"am", 9 * us, 11 * us, "am.send 11.6 us assumed for the test", 0, 9 * us, 11 * us},
+		{"am", 9 * us, 11 * us, "am.receive 15 us assumed for the test", 0, 9 * us, 11 * us},
+		{"am", 9 * us, 11 * us, "memory.copy 10 MB/s assumed for the test", 1000, 50 * us, 100 * us}, // a Long is copied, and a reply by the interrupt too
+		{"hpam", 11 * us, 15 * us, "hpam.send 12.42 us assumed for the test", 0, 8 * us, 12 * us},
+		{"hpam", 11 * us, 15 * us, "hpam.receive 12.42 us assumed for the test", 0, 8 * us, 12 * us},
+		{"ssam", 20 * us, 24 * us, "trap.time 11.27 us assumed for the test", 0, 20 * us, 50 * us},
+		{"ssam", 20 * us, 24 * us, "memory.copy 40 MB/s assumed for the test", 1000, 24 * us, 38 * us}, // cell by cell at both ends, and to its place; the sender's is hidden in part
+	} {
+		if short := half(t, on(t, c.system, ""), 0); short < c.least || short > c.most {
+			t.Errorf("%s: half a round trip of Shorts takes %v", c.system, short)
+		}
+		if more := half(t, on(t, c.system, c.lines), c.size) - half(t, on(t, c.system, ""), c.size); more < c.more || more > c.up {
+			t.Errorf("%s with %s: half a round trip of %d bytes takes %v more, want %v to %v", c.system, c.lines, c.size, more, c.more, c.up)
+		}
+	}
+}
+
+// TestLimits has the largest payloads be what the READMEs say, less with more ranks where these share a FIFO, and jobs of one and of groups
+// be as other jobs.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	for system, want := range map[string]map[int]int{
+		"am":   {1: 65472, 2: 65472, 10: 65472},
+		"hpam": {1: 4016, 2: 4016, 4: 4016},
+		"ssam": {1: 4032, 2: 4032, 3: 2840, 4: 1840, 10: 560},
+	} {
+		for n, most := range want {
+			err := core.RunModel(n, on(t, system, ""), func(j *core.Job) error {
+				ep, err := j.Attach(core.AttachSpec{})
+				if err == nil && (ep.Limits().MaxMediumRequest != most || ep.Limits().MaxLongReply != most) {
+					return fmt.Errorf("%+v, want %d", ep.Limits(), most)
+				}
+				return err
+			})
+			if err != nil {
+				t.Errorf("%d ranks over %s: %v", n, system, err)
+			}
+		}
+	}
+}
