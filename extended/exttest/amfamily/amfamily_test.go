@@ -13,7 +13,7 @@ import (
 	_ "github.com/aqueduct-go/aqueduct/conduits/amfamily/conduit"
 )
 
-// TestExtended runs every case over one of the systems. What sends a quarter of a million messages is left to quicker models, and the
+// TestExtended runs every case over one of the systems. Two that send hundreds of thousands of messages are left to quicker models, and the
 // groups that move much to the systems whose messages are large: to SSAM every cell is several events.
 func TestExtended(t *testing.T) {
 	if shm.RaceEnabled {
@@ -26,10 +26,10 @@ func TestExtended(t *testing.T) {
 		}
 	}
 	cases := slices.DeleteFunc(exttest.Cases(), func(c *coretest.Case) bool {
-		return coretest.Groups("forced")(c) || c.Name == "event/many"
+		return coretest.Groups("forced")(c) || c.Name == "event/many" || c.Name == "vis/put"
 	})
 	coretest.Suite(t, cases,
 		kind("am", 0, ""),
-		kind("hpam", 4, "24 receive buffers are enough for 4 workstations", "vis", "put", "collective"),
+		kind("hpam", 4, "24 receive buffers are enough for 4 workstations", "vis", "put", "collective", "progress"),
 		kind("ssam", 10, "an input FIFO is enough for 10 workstations", "put", "vis", "collective", "typed", "event", "progress", "split"))
 }
