@@ -63,6 +63,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/spawner"
 
 	// The conduits of the one binary.
+	_ "github.com/aqueduct-go/aqueduct/conduits/amfamily/conduit"
 	_ "github.com/aqueduct-go/aqueduct/conduits/loopback"
 	_ "github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi"
 	_ "github.com/aqueduct-go/aqueduct/conduits/mpi/scampi"

@@ -46,7 +46,7 @@ var rooms = []room{
 		[]string{"conduits/myrinet/fabric", "conduits/myrinet/routing", "internal/vtime"}, nil},
 
 	{".", "the front door alone wires conduits, bootstrap and core together",
-		[]string{"core", "spawner", "conduits/loopback", "conduits/mpi/libmpi", "conduits/mpi/scampi", "conduits/nbrhd", "conduits/sci", "conduits/udp", "internal/stacks", "internal/vtime"}, nil},
+		[]string{"core", "spawner", "conduits/amfamily/conduit", "conduits/loopback", "conduits/mpi/libmpi", "conduits/mpi/scampi", "conduits/nbrhd", "conduits/sci", "conduits/udp", "internal/stacks", "internal/vtime"}, nil},
 
 	// Nothing below the front door knows a conduit, and none another, as the conduit is chosen at run
 	// time. They carry active messages, whatever these are for, so they do not know extended; and they
@@ -84,6 +84,8 @@ var rooms = []room{
 	{"conduits/amfamily", "what systems of active messages share in virtual time", []string{"internal/vtime"}, nil},
 	{"conduits/amfamily/...", "a protocol on the hardware that it was built for, which knows virtual time and machine files",
 		[]string{"conduits/amfamily", "internal/..."}, nil},
+	{"conduits/amfamily/conduit", "it makes conduits of the family's systems", []string{"core", "conduits/amfamily/...", "internal/shm", "internal/fifo", "internal/vtime"},
+		[]string{"core/coretest"}},
 	{"conduits/udp", "it is the driver of the machine, and has datagrams protected",
 		[]string{"core", "core/settings", "conduits/udp/am2", "conduits/udp/seal", "conduits/udp/socket", "internal/..."}, []string{"core/coretest", "spawner/..."}},
 	{"conduits/udp/bundle", "it is the machine's driver for talk between jobs, without core",

@@ -82,8 +82,9 @@ func parseFolder(t *testing.T, dir string) map[string]*ast.File {
 // has powers.
 func TestFiles(t *testing.T) {
 	folders, _ := filepath.Glob("conduits/*")
+	deeper, _ := filepath.Glob("conduits/*/*")
 	found := 0
-	for _, dir := range folders {
+	for _, dir := range append(folders, deeper...) {
 		files := parseFolder(t, dir)
 		conduits := make(map[string]bool)
 		for _, f := range files {

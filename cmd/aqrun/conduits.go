@@ -25,7 +25,9 @@ func conduits(args []string, stdout, stderr io.Writer) int {
 	fmt.Fprintln(w, "NAME\tAVAILABLE\tPROFILES\tMODELS\tSUMMARY")
 	for _, d := range core.Drivers() {
 		available := "yes"
-		if d.Check != nil {
+		if len(d.Profiles) == 0 && len(d.Models) > 0 {
+			available = "models only"
+		} else if d.Check != nil {
 			if err := d.Check(nil, nil); err != nil {
 				available = "no: "
 				if len(d.Models) > 0 {

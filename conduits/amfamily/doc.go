@@ -9,5 +9,5 @@
 //
 // A [Node] is a process's end of such a system. All nodes of a program run the same [Image], so a message names its
 // handler by the place in it. A node belongs to the proc of the kernel that [Run] has spawned for it; its methods are for
-// that proc alone.
+// that proc alone. A [Claimer] is a node for a layer above with a wait and rules of its own; package conduit makes conduits of such nodes.
 package amfamily

@@ -49,6 +49,23 @@ type Node interface {
 	Bind(p *vtime.Proc)
 }
 
+// A Claimer is a node for a layer above that has a wait of its own, as a conduit has. That layer asks for room before it
+// sends, and nothing but Poll runs handlers.
+type Claimer interface {
+	Node
+	// Hold makes the node one: it is called once, before anything else but Bind, and then Request is not used. From now on Poll
+	// leaves a request where it is until a reply with so many bytes of data has room, so that Reply waits for no other process,
+	// and whatever was sent arrives if its receiver polls, whether its sender does or not. It returns why the machine cannot
+	// promise that, or nil.
+	Hold(reply int) error
+	// Claim takes room for a request with at most so many bytes of data to another node, or reports false if there is none at
+	// present. It waits for nothing and runs no handler. There is room later only for a node that polls.
+	Claim(to, length int) bool
+	// Send sends a request for which room was claimed, with the length that Claim was told; its data may be shorter. It waits for no
+	// other process, and runs no handler. The data is the caller's again when it returns.
+	Send(to, handler int, args [Args]uint32, data []byte, claimed int) error
+}
+
 // Counts are what has happened at a node since the beginning. A layer without a mechanism leaves its count at 0.
 type Counts struct {
 	Requests, Replies uint64 // whose handlers have run

@@ -161,3 +161,15 @@ func TestParsePart(t *testing.T) {
 		}
 	}
 }
+
+// TestMost leaves out the jobs that are larger than a kind carries, and no other.
+func TestMost(t *testing.T) {
+	cases := []*Case{{Name: "group/case", Ranks: []int{2, 4, 5}}}
+	var got []string
+	for _, x := range combinations(t, cases, []Kind{{Name: "small", Launcher: Model, Most: 4, Why: "it carries no more"}, {Name: "any", Launcher: Model}}) {
+		got = append(got, fmt.Sprint(x.kind.Name, x.n))
+	}
+	if want := []string{"small2", "small4", "any2", "any4", "any5"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}

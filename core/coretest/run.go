@@ -51,6 +51,10 @@ type Kind struct {
 	// kinds of a suite differ. "" stands for the elements of Name.
 	Factors string
 	Only    func(*Case) bool // nil, or whether the kind is for a case
+	// Most is the number of ranks of the largest job that the kind carries; 0: there is none. The suite logs how many
+	// combinations that leaves out, and Why.
+	Most int
+	Why  string
 }
 
 // Suite runs cases in kinds of jobs, as sub-tests KIND/CASE/n=RANKS of t. Of the combinations of case,
@@ -113,6 +117,7 @@ func combinations(t *testing.T, cases []*Case, kinds []Kind) []combination {
 		apart[i] = probe(t, &k, cases)
 	}
 	var all []combination
+	larger := make([]int, len(kinds)) // than Most
 	for _, c := range cases {
 		for i := range kinds {
 			k := &kinds[i]
@@ -120,8 +125,17 @@ func combinations(t *testing.T, cases []*Case, kinds []Kind) []combination {
 				continue
 			}
 			for _, n := range c.Ranks {
+				if k.Most > 0 && n > k.Most {
+					larger[i]++
+					continue
+				}
 				all = append(all, combination{c: c, kind: k, n: n})
 			}
+		}
+	}
+	for i, n := range larger {
+		if n > 0 {
+			t.Logf("%s leaves out %d combinations of more than %d ranks: %s", kinds[i].Name, n, kinds[i].Most, kinds[i].Why)
 		}
 	}
 	return all

@@ -76,7 +76,7 @@ func (l *Library) Request(to, handler int, args [amfamily.Args]uint32, data []by
 	if err := amfamily.Wait(l, "a buffer", func() bool { return l.sending[i] < l.w.p.Library.Buffers }); err != nil {
 		return err
 	}
-	l.send(&message{Message: amfamily.Message{From: l.ID(), Handler: handler, Args: args, Data: data}, to: to, network: i})
+	l.send(l.w.compose(l.ID(), to, handler, args, data, false))
 	return nil
 }
 
@@ -95,7 +95,7 @@ func (l *Library) Reply(m *amfamily.Message, handler int, args [amfamily.Args]ui
 		l.Proc().Park(0)
 	}
 	l.asleep = false
-	l.send(&message{Message: amfamily.Message{From: l.ID(), Handler: handler, Args: args, Data: data}, to: m.From, network: i, reply: true})
+	l.send(l.w.compose(l.ID(), m.From, handler, args, data, true))
 	return nil
 }
 
@@ -104,7 +104,6 @@ func (l *Library) send(m *message) {
 	c := &l.w.p.Library
 	l.Count.Traps++
 	l.sending[m.network]++
-	m.Data = append([]byte(nil), m.Data...)
 	l.work(c.Call + c.Buffer + c.Protocol + l.copied(m))
 	l.out[m.network].Push(m)
 	l.pump(m.network)
@@ -199,5 +198,6 @@ func (l *Library) receive(i int) (n int) {
 		} else {
 			l.Serve(l, &m.Message)
 		}
+		l.w.release(m)
 	}
 }

@@ -17,6 +17,8 @@ type Node struct {
 
 	w        *Network
 	put, get int // handlers
+
+	held // see Hold
 }
 
 // New returns n nodes with memory of a size, 2 at least. The image has no handlers for Put and Get: they are added.
@@ -43,14 +45,17 @@ func Build(p *Profile) amfamily.Build {
 	}
 }
 
-func (n *Node) changed(int) { n.Proc().Arrive() }
+func (n *Node) changed(network int) {
+	n.deposit(network)
+	n.Proc().Arrive()
+}
 
 // Request implements amfamily.Node.
 func (n *Node) Request(to, handler int, args [amfamily.Args]uint32, data []byte) error {
 	if err := n.CheckRequest(to, handler, len(data)); err != nil {
 		return fmt.Errorf("am: %w", err)
 	}
-	n.send(&message{Message: amfamily.Message{From: n.ID(), Handler: handler, Args: args, Data: data}, to: to, network: n.w.of(false)})
+	n.send(to, handler, args, data, false)
 	return nil
 }
 
@@ -59,20 +64,24 @@ func (n *Node) Reply(m *amfamily.Message, handler int, args [amfamily.Args]uint3
 	if err := n.CheckReply(m, handler, len(data)); err != nil {
 		return fmt.Errorf("am: %w", err)
 	}
-	n.send(&message{Message: amfamily.Message{From: n.ID(), Handler: handler, Args: args, Data: data}, to: m.From, network: n.w.of(true), reply: true})
+	if n.holds {
+		n.inject(m.From, handler, args, data, true) // the port is free: see request
+		return nil
+	}
+	n.send(m.From, handler, args, data, true)
 	return nil
 }
 
 // send sends a message, and returns when it has left the port: then the data is the caller's again.
-func (n *Node) send(m *message) {
-	port := &n.w.ports[m.network][n.ID()]
+func (n *Node) send(to, handler int, args [amfamily.Args]uint32, data []byte, reply bool) {
+	port := &n.w.ports[n.w.of(reply)][n.ID()]
 	n.until("a port", func() bool { return port.out == nil })
 	n.Proc().Charge(n.w.p.AM.Send)
 	n.Proc().Sync()
 	n.until("the network", func() bool { return port.out == nil }) // a handler may have sent meanwhile
-	m.Data = append([]byte(nil), m.Data...)
-	n.w.inject(m)
-	n.until("the network", func() bool { return m.left })
+	n.w.inject(n.w.compose(n.ID(), to, handler, args, data, reply))
+	number := port.injected
+	n.until("the network", func() bool { return port.left >= number })
 }
 
 // until takes what comes until done.
@@ -106,14 +115,19 @@ func (n *Node) serve() (served int) {
 		}
 		n.Proc().Sync()
 		n.w.take(m)
+		n.w.release(m)
 	}
 	return served
 }
 
-// Poll implements amfamily.Node: the interrupts of what has come. It takes no time if nothing has.
+// Poll implements amfamily.Node: the interrupts of what has come. It takes no time if nothing has, unless the node holds
+// interrupts off.
 func (n *Node) Poll() (int, error) {
 	if err := n.CheckPoll(); err != nil {
 		return 0, fmt.Errorf("am: %w", err)
+	}
+	if n.holds {
+		return n.look(), nil
 	}
 	n.Proc().Sync()
 	return n.serve(), nil

@@ -25,6 +25,10 @@ type Profile struct {
 		Send    vtime.Time    `machine:"send"`
 		Receive vtime.Time    `machine:"receive"` // with the interrupt
 		Message machine.Bytes `machine:"message"` // data, at most
+
+		// Of nodes that hold interrupts off, see Node.Hold.
+		Poll    vtime.Time `machine:"poll"`    // to let interrupts through
+		Replies int        `machine:"replies"` // in memory, at which a node polls before it sends
 	} `machine:"am"`
 
 	// Library is sending and receiving with buffers in the kernel.
@@ -66,8 +70,9 @@ func (p *Profile) check() error {
 	}
 	in("net.networks", p.Net.Networks, 1, 2)
 	in("am.message", int(p.AM.Message), 0, 1<<24)
+	in("am.replies", p.AM.Replies, 1, 1<<16)
 	in("library.buffers", p.Library.Buffers, 1, 1<<16)
-	for name, t := range map[string]vtime.Time{"net.latency": p.Net.Latency, "am.receive": p.AM.Receive} {
+	for name, t := range map[string]vtime.Time{"net.latency": p.Net.Latency, "am.receive": p.AM.Receive, "am.poll": p.AM.Poll} {
 		if t < 1 {
 			errs = append(errs, p.File.Errorf("%s must take time", name))
 		}

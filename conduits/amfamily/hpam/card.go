@@ -59,6 +59,7 @@ func (c *Card) sent(b *sendBuffer) {
 func (c *Card) receive(f frame) {
 	if c.free == 0 {
 		c.Overflowed++
+		c.ring.recycle(f)
 		return
 	}
 	c.free--

@@ -2,6 +2,7 @@ package hpam
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/aqueduct-go/aqueduct/conduits/amfamily"
 	"github.com/aqueduct-go/aqueduct/internal/fifo"
@@ -18,7 +19,9 @@ type Process struct {
 	calling  bool      // in a call, in which the daemon does not stop it
 	timer    *vtime.Timer
 
-	answering header // the request whose handler runs
+	answering header           // the request whose handler runs
+	message   amfamily.Message // whose handler runs
+	holds     bool             // see Hold
 
 	input  fifo.Queue[frame] // messages that came while another process was active
 	output fifo.Queue[frame] // messages for other processes
@@ -28,6 +31,7 @@ type Process struct {
 type partner struct {
 	requests []request
 	replies  []reply
+	claimed  int // request buffers, see Claim
 }
 
 // A request is the descriptor of a request buffer.
@@ -51,7 +55,7 @@ func newProcess(w *Workstation, key uint32, nodes int, image amfamily.Image) *Pr
 		if i == w.card.id {
 			continue
 		}
-		p.partners[i] = partner{make([]request, w.p.HPAM.Buffers), make([]reply, w.p.HPAM.Buffers)}
+		p.partners[i] = partner{requests: make([]request, w.p.HPAM.Buffers), replies: make([]reply, w.p.HPAM.Buffers)}
 		for j := range w.p.HPAM.Buffers {
 			p.partners[i].requests[j].to, p.partners[i].replies[j].to = i, i
 		}
@@ -172,8 +176,11 @@ func (p *Process) arm() {
 	})
 }
 
-// each calls f for all request buffers.
+// each calls f for all request buffers whose requests have timers.
 func (p *Process) each(f func(*request)) {
+	if p.holds {
+		return
+	}
 	for i := range p.partners {
 		for j := range p.partners[i].requests {
 			f(&p.partners[i].requests[j])
@@ -215,8 +222,11 @@ func (p *Process) Poll() (n int, err error) {
 		p.Proc().Sync()
 		n += p.take(f)
 	}
-	card := p.w.card
-	for {
+	card, most := p.w.card, math.MaxInt
+	if p.holds {
+		most = max(1, card.rx.Len()) // what comes while handlers run is for the next poll
+	}
+	for range most {
 		p.Proc().Charge(p.w.p.load(wordBytes))
 		p.Proc().Sync()
 		f, ok := card.rx.Pop()
@@ -224,15 +234,15 @@ func (p *Process) Poll() (n int, err error) {
 			break
 		}
 		n += p.network(f)
-		card.release()
 	}
 	return n, p.expired()
 }
 
-// network takes a frame from a receive buffer.
-func (p *Process) network(f frame) int {
+// network takes a frame from a receive buffer, which is free when the processor has read it.
+func (p *Process) network(f frame) (n int) {
 	p.Proc().Charge(p.w.p.load(len(f.data)))
 	p.Proc().Sync()
+	p.w.card.release()
 	p.Count.Copied += uint64(max(0, len(f.data)-headerBytes))
 	key, ok := keyOf(f.data)
 	switch {
@@ -243,10 +253,12 @@ func (p *Process) network(f frame) int {
 		p.Count.Copied += uint64(len(f.data) - headerBytes)
 		p.Proc().Charge(p.w.p.HPAM.Queue + p.w.p.Memory.Copy.Time(len(f.data)))
 		p.output.Push(f)
+		return 0
 	default:
-		return p.take(f)
+		n = p.take(f)
 	}
-	return 0
+	p.w.card.ring.recycle(f)
+	return n
 }
 
 // take handles a message of the program, and returns whether a handler has run, as 0 or 1.
@@ -258,11 +270,11 @@ func (p *Process) take(f frame) int {
 	}
 	p.Proc().Charge(p.w.p.HPAM.Receive)
 	p.Proc().Sync()
-	m := &amfamily.Message{From: f.from, Handler: int(h.handler), Args: h.args, Data: data}
+	p.message = amfamily.Message{From: f.from, Handler: int(h.handler), Args: h.args, Data: data}
 	if h.kind == aRequest {
-		return p.requested(h, m)
+		return p.requested(h, &p.message)
 	}
-	return p.replied(h, m)
+	return p.replied(h, &p.message)
 }
 
 // requested runs the handler of a request that is new, and replies again to one that has come before.

@@ -110,15 +110,15 @@ func (p *Profile) frameData() int { return int(p.Ring.Frame - p.Ring.Overhead) }
 func (p *Profile) Most() int { return int(p.HPAM.Payload) - argBytes }
 
 // store and load return how long the processor takes to write n bytes to a card, and to read them.
-func (p *Profile) store(n int) vtime.Time { return p.bursts(n, (*hw.Bus).WriteTime) }
-func (p *Profile) load(n int) vtime.Time  { return p.bursts(n, (*hw.Bus).ReadTime) }
+func (p *Profile) store(n int) vtime.Time { return p.bursts(n, p.Bus.Write) }
+func (p *Profile) load(n int) vtime.Time  { return p.bursts(n, p.Bus.Read) }
 
-func (p *Profile) bursts(n int, time func(*hw.Bus, int) vtime.Time) vtime.Time {
-	bus := &hw.Bus{Clock: p.Bus.Clock, Width: int(p.Bus.Width), Write: p.Bus.Write, Read: p.Bus.Read}
-	burst := int(p.Bus.Burst)
-	t := vtime.Time(n/burst) * time(bus, burst)
+// bursts returns how long n bytes take in bursts, each of which takes so many cycles besides its data.
+func (p *Profile) bursts(n, cycles int) vtime.Time {
+	bus, burst := hw.Bus{Clock: p.Bus.Clock, Width: int(p.Bus.Width), Write: cycles}, int(p.Bus.Burst)
+	t := vtime.Time(n/burst) * bus.WriteTime(burst)
 	if rest := n % burst; rest > 0 {
-		t += time(bus, rest)
+		t += bus.WriteTime(rest)
 	}
 	return t
 }

@@ -29,6 +29,7 @@ type Ring struct {
 	timer    *vtime.Timer
 	sending  *sendBuffer
 	flying   map[uint64]frame // on their way, by their numbers
+	idle     [][]byte         // memory of frames that nobody uses any more
 }
 
 // A frame is data on its way.
@@ -129,12 +130,27 @@ func (r *Ring) transmit(b *sendBuffer) {
 	end := r.loop.Now() + r.p.Ring.Rate.Time(len(b.data)+int(r.p.Ring.Overhead))
 	r.sending = b
 	r.loop.At(end, r, sent, 0)
-	f := frame{from, b.to, append([]byte(nil), b.data...)}
+	f := frame{from, b.to, append(r.memory(), b.data...)}
 	r.Frames++
 	if machine.Chance(r.chance.Int64N(int64(machine.Certain))) < r.p.Ring.Lose || r.Lose != nil && r.Lose(f.from, f.to, f.data) {
 		r.Lost++
+		r.recycle(f)
 		return
 	}
 	r.flying[r.Frames] = f
 	r.loop.At(end+vtime.Time((b.to-from+n)%n)*r.p.Ring.Hop, r, delivered, r.Frames)
 }
+
+// memory returns memory for a frame.
+func (r *Ring) memory() []byte {
+	last := len(r.idle) - 1
+	if last < 0 {
+		return nil
+	}
+	b := r.idle[last]
+	r.idle = r.idle[:last]
+	return b[:0]
+}
+
+// recycle says that nobody uses a frame any more.
+func (r *Ring) recycle(f frame) { r.idle = append(r.idle, f.data) }

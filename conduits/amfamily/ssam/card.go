@@ -33,6 +33,8 @@ type Card struct {
 	come  fifo.Queue[cell] // on their way from it
 	input fifo.Queue[cell]
 	ready func() // a cell has come
+
+	idle [][]byte // memory of cells that nobody uses any more
 }
 
 // newCards returns the cards of n workstations.
@@ -88,6 +90,7 @@ func (c *Card) Fire(event, _ uint64) {
 		c.Cells++
 		if c.input.Len() == c.p.Card.Input {
 			c.Overflowed++
+			c.recycle(x)
 			return
 		}
 		c.input.Push(x)
@@ -96,4 +99,21 @@ func (c *Card) Fire(event, _ uint64) {
 			c.ready()
 		}
 	}
+}
+
+// memory returns memory for a cell.
+func (c *Card) memory() []byte {
+	last := len(c.idle) - 1
+	if last < 0 {
+		return make([]byte, 0, c.p.Card.Data)
+	}
+	b := c.idle[last]
+	c.idle = c.idle[:last]
+	return b[:0]
+}
+
+// recycle says that nobody uses a cell any more that has come to the card: its memory is its sender's again.
+func (c *Card) recycle(x cell) {
+	from := c.all[x.from]
+	from.idle = append(from.idle, x.data)
 }

@@ -96,7 +96,7 @@ func (d *Device) put(x cell, data []byte) {
 		d.proc().Charge(until - d.proc().Now())
 	}
 	d.work(d.k.p.write(d.k.p.Card.Words))
-	x.from, x.program, x.data = d.k.id, d.program, append([]byte(nil), data...)
+	x.from, x.program, x.data = d.k.id, d.program, append(d.k.card.memory(), data...)
 	d.k.card.send(x)
 }
 

@@ -23,12 +23,18 @@ type Process struct {
 	device   *Device
 	partners []partner
 	ready    fifo.Queue[message] // whole, and not handled
+	held                         // see Hold
+
+	text    []byte   // of the message that is sent, kept
+	idle    [][]byte // memory of messages that have been handled
+	handled message  // whose handler runs
 }
 
 // A message is whole.
 type message struct {
 	reply bool
 	amfamily.Message
+	text []byte // of which its data is part
 }
 
 // A partner is what a process knows of another one.
@@ -94,10 +100,13 @@ func (c *Cluster) Program(image amfamily.Image) ([]*Process, error) {
 	return all, c.share()
 }
 
+// window returns how many cells a process may have under way to a partner, among n workstations with so many programs.
+func (p *Profile) window(n, programs int) int { return p.Card.Input/((n-1)*programs) - creditCells }
+
 // share has the processes of all programs share the input FIFOs.
 func (c *Cluster) share() error {
 	programs := len(c.kernels[0].devices)
-	window := c.p.Card.Input/((len(c.Cards)-1)*programs) - creditCells
+	window := c.p.window(len(c.Cards), programs)
 	if window < 2 {
 		return fmt.Errorf("ssam: %d programs on %d workstations: an input FIFO of %d cells is shared by all partners", programs, len(c.Cards), c.p.Card.Input)
 	}
@@ -166,17 +175,17 @@ func (q *partner) train(reply bool) *train {
 
 // send sends a message, cell by cell.
 func (p *Process) send(to, handler int, reply bool, args [amfamily.Args]uint32, data []byte) error {
-	text := binary.BigEndian.AppendUint16(nil, uint16(len(data)))
+	text := binary.BigEndian.AppendUint16(p.text[:0], uint16(len(data)))
 	text = binary.BigEndian.AppendUint16(text, uint16(handler))
 	for _, a := range args {
 		text = binary.BigEndian.AppendUint32(text, a)
 	}
 	text = append(text, data...)
+	p.text = text
 	p.Count.Copied += uint64(len(data))
 	size := int(p.p.Card.Data)
-	cells := (len(text) + size - 1) / size
 	if p.device.k.path >= Driver {
-		p.call(cells)
+		p.call(p.p.cells(len(data)))
 	}
 	for len(text) > 0 {
 		n := min(size, len(text))
@@ -267,6 +276,7 @@ func (p *Process) take() (n int) {
 			p.Count.Copied += uint64(len(x.data))
 		}
 		p.assemble(q.train(x.reply), x)
+		d.k.card.recycle(x)
 		if q.owed >= p.device.half {
 			p.giveRoom(x.from)
 		}
@@ -300,12 +310,16 @@ func (p *Process) assemble(t *train, x cell) {
 	if !x.last {
 		return
 	}
-	data, broken := t.data, t.broken
+	text, broken := t.data, t.broken
 	t.data, t.broken = nil, false
-	if m, ok := decode(x.from, data); ok && !broken && (p.Known(m.Handler) || x.reply && m.Handler == noHandler) {
-		p.ready.Push(message{x.reply, m})
+	if last := len(p.idle) - 1; last >= 0 {
+		t.data, p.idle = p.idle[last][:0], p.idle[:last]
+	}
+	if m, ok := decode(x.from, text); ok && !broken && (p.Known(m.Handler) || x.reply && m.Handler == noHandler) {
+		p.ready.Push(message{x.reply, m, text})
 	} else {
 		p.Count.Malformed++
+		p.idle = append(p.idle, text)
 	}
 }
 
@@ -334,15 +348,17 @@ func (p *Process) Poll() (int, error) {
 	return n + cells, nil
 }
 
-// run runs the handlers of whole messages in a loop.
+// run runs the handlers of whole messages in a loop, but for requests that are held.
 func (p *Process) run() (n int) {
+	p.look()
 	for ; ; n++ {
-		m, ok := p.ready.Pop()
-		if !ok {
+		ok := false
+		if p.handled, ok = p.next(); !ok {
 			return n
 		}
+		m := &p.handled
 		if p.device.k.path >= Driver {
-			p.call((headerBytes + len(m.Data) + int(p.p.Card.Data) - 1) / int(p.p.Card.Data))
+			p.call(p.p.cells(len(m.Data)))
 		}
 		switch {
 		case !m.reply:
@@ -359,5 +375,6 @@ func (p *Process) run() (n int) {
 				p.Settle(p, &m.Message)
 			}
 		}
+		p.idle = append(p.idle, m.text)
 	}
 }

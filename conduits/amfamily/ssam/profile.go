@@ -108,3 +108,9 @@ func (p *Profile) read(words int) vtime.Time  { return p.Bus.Clock.Time(words * 
 func (p *Profile) copied(cells int) vtime.Time {
 	return p.Memory.Copy.Time(cells * int(p.Card.Data))
 }
+
+// cells returns how many cells a message with so many bytes of data takes.
+func (p *Profile) cells(data int) int {
+	size := int(p.Card.Data)
+	return (headerBytes + data + size - 1) / size
+}

@@ -1,0 +1,35 @@
+// Package amfamily_test runs the suite of the Extended API over the modelled systems of the Active Message family.
+package amfamily_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/coretest"
+	"github.com/aqueduct-go/aqueduct/extended/exttest"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
+
+	_ "github.com/aqueduct-go/aqueduct/conduits/amfamily/conduit"
+)
+
+// TestExtended runs every case over one of the systems. Two that send hundreds of thousands of messages are left to quicker models, and the
+// groups that move much to the systems whose messages are large: to SSAM every cell is several events.
+func TestExtended(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find among coroutines that take turns, and takes minutes over it")
+	}
+	kind := func(name string, most int, why string, without ...string) coretest.Kind {
+		return coretest.Kind{
+			Name: name, Launcher: coretest.Model, Config: core.Config{Conduit: name}, Factors: "messages", Most: most, Why: why,
+			Only: func(c *coretest.Case) bool { return without == nil || !coretest.Groups(without...)(c) },
+		}
+	}
+	cases := slices.DeleteFunc(exttest.Cases(), func(c *coretest.Case) bool {
+		return coretest.Groups("forced")(c) || c.Name == "event/many" || c.Name == "vis/put"
+	})
+	coretest.Suite(t, cases,
+		kind("am", 0, ""),
+		kind("hpam", 4, "24 receive buffers are enough for 4 workstations", "vis", "put", "collective", "progress"),
+		kind("ssam", 10, "an input FIFO is enough for 10 workstations", "put", "vis", "collective", "typed", "event", "progress", "split"))
+}
