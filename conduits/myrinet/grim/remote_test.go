@@ -28,9 +28,10 @@ func register(t testing.TB, e *grim.Endpoint, b []byte, kind grim.Kind) *grim.Re
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	const size = 400_000
+	images := []grim.Image{{}, {Queue: grim.Hybrid}, {Queue: grim.Slotted}, {NoControlQueue: true, PerNI: true}}
 	for _, kind := range []grim.Kind{grim.Pinned, grim.Contiguous} {
-		for _, short := range []bool{false, true} {
-			c, all, _ := star(t, profile(t, nil), grim.Image{}, 2, 1, grim.EndpointOptions{}, func(*grim.Endpoint, *grim.Message) {})
+		for i, short := range []bool{false, true, false, true} {
+			c, all, _ := star(t, profile(t, nil), images[i], 2, 1, grim.EndpointOptions{}, func(*grim.Endpoint, *grim.Message) {})
 			from, to := all[0][0], all[1][0]
 			there := register(t, to, make([]byte, size), kind)
 			here := register(t, from, make([]byte, size), kind)
@@ -53,7 +54,7 @@ func TestWrite(t *testing.T) {
 				}
 			}}
 			n := 0
-			for i, size := range []int{0, 1, 3, 4, 511, 512, 513, 4095, 4097, 20000, grim.MaxPayload, 100_001} {
+			for i, size := range []int{0, 0, 1, 3, 4, 511, 512, 513, 4095, 4097, 20000, grim.MaxPayload, 100_001} {
 				data := pattern(size)
 				copy(want[offset:], data)
 				var err error
@@ -526,7 +527,7 @@ func TestFragments(t *testing.T) {
 // translation caches are tiny: messages find what was written before them, and reads what was written before those.
 func TestChaosRM(t *testing.T) {
 	t.Parallel()
-	images := []grim.Image{{}, {PerNI: true}, {Queue: grim.Slotted}, {Queue: grim.Hybrid}}
+	images := []grim.Image{{}, {PerNI: true}, {Queue: grim.Slotted}} // hybrid queues deadlock
 	refused, misses := uint64(0), uint64(0)
 	for seed := range uint64(10) {
 		r, m := chaosRM(t, seed, images[seed%uint64(len(images))])
@@ -545,9 +546,6 @@ func chaosRM(t *testing.T, seed uint64, image grim.Image) (refused, misses uint6
 		g.Channels, g.Queue, g.Slot, g.Headers, g.Receive = 2, 4096, 1100, 1024, 1040
 		g.PIO, g.Page, g.Pages, g.Static, g.Runtime, g.Buffers = 200, 256, 2, 2, 2, 2+int(seed%2)
 	})
-	if image.Queue == grim.Hybrid { // so many that its deadlock does not come
-		p.GRIM.Buffers, image.UnlimitedSRAM = 64, true
-	}
 	const hosts, slot = 3, 3000
 	c, err := grim.NewStar(p, image, hosts, seed)
 	if err != nil {
@@ -640,9 +638,9 @@ func chaosRM(t *testing.T, seed uint64, image grim.Image) (refused, misses uint6
 	for _, e := range ends {
 		e.Attend(true)
 	}
-	c.RunUntil(c.Now() + 2*vtime.Second)
-	if got != sent || done != asked {
-		t.Errorf("seed %d, %+v: %d of %d messages, %d of %d operations", seed, image, got, sent, done, asked)
+	c.RunUntil(c.Now() + 200*vtime.Millisecond)
+	if got != sent || done != asked { // the library would look for room for ever
+		t.Fatalf("seed %d, %+v: %d of %d messages, %d of %d operations; %d packets wait", seed, image, got, sent, done, asked, len(c.Fabric.Waits()))
 	}
 	for w, want := range image0 {
 		if !bytes.Equal(memory[w.to].Bytes()[slot*int(w.from):][:slot], want) {
