@@ -3,6 +3,7 @@ package paper
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/aqueduct-go/aqueduct/bench/plot"
@@ -156,7 +157,8 @@ func (s *Setting) rmWrites(o *Outcome) error {
 		series[i].Name = names[i]
 		series[i].Points = append(series[i].Points, plot.Point{X: float64(x), Y: y})
 	}
-	physical, costs, contiguous, once := true, true, true, true
+	costs, contiguous, once := true, true, true
+	ahead := math.Inf(1) // by how much RM-P is faster
 	interrupt := micros(p.Host.Interrupt + p.Host.Translate)
 	var small, large [2]latencies
 	for i, size := range sizes {
@@ -173,7 +175,7 @@ func (s *Setting) rmWrites(o *Outcome) error {
 		add(1, size, l[0].virtual)
 		add(2, size, l[1].virtual)
 		add(3, size, l[0].missed)
-		physical = physical && l[0].physical < l[0].virtual
+		ahead = min(ahead, l[0].virtual-l[0].physical)
 		contiguous = contiguous && (size <= page || l[0].virtual < l[1].virtual)
 		if i == 0 {
 			small = l
@@ -186,7 +188,7 @@ func (s *Setting) rmWrites(o *Outcome) error {
 	o.number("grim-rm-miss", "by RM-V, with a miss", small[0].missed, "us")
 	o.number("grim-rm-contiguous", fmt.Sprintf("%d bytes by RM-V into contiguous memory", most), large[0].virtual, "us")
 	o.number("grim-rm-pinned", "into pinned pages", large[1].virtual, "us")
-	o.claim("RM-P is faster than RM-V, of all sizes", "GRIM, 4.7", physical, "4 B in %s µs against %s, %d B in %s against %s", figures(small[0].physical), figures(small[0].virtual), most, figures(large[0].physical), figures(large[0].virtual))
+	o.claim("RM-P is faster than RM-V, of all sizes", "GRIM, 4.7", ahead > 0, "4 B in %s µs against %s; by %s µs at least", figures(small[0].physical), figures(small[0].virtual), figures(ahead))
 	o.claim("a miss interrupts the host once, and costs that", "GRIM, 4.7", costs && once, "%s µs against %s; the interrupt has %s", figures(small[0].missed), figures(small[0].virtual), figures(interrupt))
 	o.claim("contiguous memory takes one DMA; pinned pages take one each, and longer", "GRIM, 4.7", contiguous, "%d B in %s µs against %s", most, figures(large[0].virtual), figures(large[1].virtual))
 	o.Figures = append(o.Figures, Figure{"writes", plot.Figure{

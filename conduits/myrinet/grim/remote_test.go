@@ -736,3 +736,32 @@ func TestOwed(t *testing.T) {
 		}
 	}
 }
+
+// TestUnregisterDuringMiss unregisters memory that a write has found in the cache, and that waits for the host because of its notification: nothing is written.
+func TestUnregisterDuringMiss(t *testing.T) {
+	t.Parallel()
+	p := profile(t, func(p *grim.Profile) { p.Host.Interrupt = vtime.Millisecond })
+	c, all, _ := star(t, p, grim.Image{}, 2, 1, grim.EndpointOptions{}, func(*grim.Endpoint, *grim.Message) {})
+	from, to := all[0][0], all[1][0]
+	block, flag := register(t, to, make([]byte, 100), grim.Contiguous), register(t, to, make([]byte, 4), grim.Pinned)
+	var got error
+	if err := from.Write(to.ID(), grim.Remote{Key: block.Key()}, pattern(100), grim.RMOptions{
+		Notify: grim.Notification{Where: grim.AtTarget, At: grim.Remote{Key: flag.Key()}, Value: 1},
+		Done:   func(err error) { got = err },
+	}); err != nil {
+		t.Fatal(err)
+	}
+	c.RunUntil(c.Now() + 300*vtime.Microsecond)
+	gone := false
+	if err := to.UnregisterMemory(block, func() { gone = true }); err != nil {
+		t.Fatal(err)
+	}
+	c.RunUntil(c.Now() + 300*vtime.Microsecond)
+	if !gone || got != nil {
+		t.Errorf("told %v, %v, before the host has answered", gone, got)
+	}
+	c.RunUntil(c.Now() + 2*vtime.Millisecond)
+	if got != grim.ErrUnregistered || !bytes.Equal(block.Bytes(), make([]byte, 100)) || flag.Bytes()[0] != 0 {
+		t.Errorf("%v; written: %v, notified: %v", got, !bytes.Equal(block.Bytes(), make([]byte, 100)), flag.Bytes()[0] != 0)
+	}
+}
