@@ -765,3 +765,28 @@ func TestUnregisterDuringMiss(t *testing.T) {
 		t.Errorf("%v; written: %v, notified: %v", got, !bytes.Equal(block.Bytes(), make([]byte, 100)), flag.Bytes()[0] != 0)
 	}
 }
+
+// TestScattered has two endpoints write from pages that are so small that the chain of the host DMA engine has no room for the messages of both: they wait for it.
+func TestScattered(t *testing.T) {
+	t.Parallel()
+	p := profile(t, func(p *grim.Profile) { p.GRIM.Page = 64 })
+	c, all, _ := star(t, p, grim.Image{UnlimitedSRAM: true}, 2, 2, grim.EndpointOptions{}, func(*grim.Endpoint, *grim.Message) {})
+	const n = 100_000
+	done := 0
+	var there [2]*grim.Region
+	for i, from := range all[0] {
+		here := register(t, from, pattern(n+i), grim.Pinned)
+		there[i] = register(t, all[1][0], make([]byte, n+i), grim.Pinned)
+		if err := from.WriteFrom(all[1][0].ID(), grim.Remote{Key: there[i].Key()}, here, 0, n+i, grim.RMOptions{Done: func(err error) {
+			if done++; err != nil {
+				t.Error(err)
+			}
+		}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.RunUntil(c.Now() + 100*vtime.Millisecond)
+	if done != 2 || !bytes.Equal(there[0].Bytes(), pattern(n)) || !bytes.Equal(there[1].Bytes(), pattern(n+1)) {
+		t.Errorf("%d of 2 writes done", done)
+	}
+}
