@@ -26,15 +26,7 @@ func TestGRIMMemoryMoves(t *testing.T) {
 		}
 		return o
 	}
-	value := func(o *Outcome, name string) float64 {
-		for _, n := range o.Numbers {
-			if n.Name == name {
-				return n.Value
-			}
-		}
-		t.Fatalf("no number %s", name)
-		return 0
-	}
+	value := func(o *Outcome, name string) float64 { return numberIn(t, o, name) }
 	before := measure()
 	for _, c := range []struct {
 		change       change
@@ -56,4 +48,16 @@ func TestGRIMMemoryMoves(t *testing.T) {
 			t.Errorf("translation for nothing: %q: holds is %v", c.Text, c.Holds)
 		}
 	}
+}
+
+// numberIn returns a number of an outcome, which must be there.
+func numberIn(t *testing.T, o *Outcome, name string) float64 {
+	t.Helper()
+	for _, n := range o.Numbers {
+		if n.Name == name {
+			return n.Value
+		}
+	}
+	t.Fatalf("no number %s", name)
+	return 0
 }
