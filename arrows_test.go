@@ -307,6 +307,7 @@ var forbidden = []arrow{
 	{"conduits/myrinet/grim", "conduits/myrinet/gm", false},       //
 	{"conduits/myrinet/component", "conduits/myrinet/gm", true},   //
 	{"conduits/amfamily", "conduits/amfamily/am", false},          // upwards
+	{"conduits/amfamily/conduit", "extended", true},               // whatever messages are for
 	{"conduits/amfamily/am", "conduits/amfamily/hpam", false},     // side by side
 	{"conduits/udp/socket", "conduits/udp", true},                 // upwards
 	{"conduits/udp/seal", "conduits/udp/am2", false},              // keys know no messages
