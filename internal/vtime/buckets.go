@@ -17,23 +17,22 @@ type buckets struct {
 	at     [digits][1 << digit]bucket // by the first digit that differs, the least one first, and its value
 	used   [digits]uint64             // which buckets of a level are not empty
 	levels uint                       // which levels are not
-	chunks []chunk                    // what buckets refer to; the first one is none
-	free   uint32                     // the first chunk of no bucket
+	free   *chunk                     // memory of empty buckets
 }
 
 // bucket holds entries in the order in which they came. Its memory comes in chunks, so that it
-// is not lost when the bucket shrinks.
+// neither moves as it grows nor is lost when it shrinks.
 type bucket struct {
-	first, last uint32 // chunks
-	n           uint32
-	disorder    uint32 // how many entries are before the one that came before them
+	first, last *chunk
+	n           int
+	disorder    int // how many entries are before the one that came before them
 }
 
-// chunk is a part of a bucket: two cache lines, without a pointer.
+// chunk is a part of a bucket.
 type chunk struct {
-	next    uint32
-	n       uint32
-	entries [5]entry
+	next    *chunk
+	n       int
+	entries [few]entry
 }
 
 // add puts an entry into its bucket, which comes in the order of calls.
@@ -41,75 +40,68 @@ func (b *buckets) add(e entry, base Time) {
 	level := uint(bits.Len64(uint64(e.at^base)|1)-1) / digit
 	value := uint(e.at>>(level*digit%64)) % (1 << digit) // the shift is below 64, which spares a test
 	t := &b.at[level][value]
-	if t.n == 0 {
-		t.first = b.chunk()
-		t.last = t.first
+	c := t.last
+	if c == nil {
+		c = b.chunk()
+		t.first, t.last = c, c
 		b.used[level] |= 1 << value
 		b.levels |= 1 << level
-	}
-	c := &b.chunks[t.last]
-	if c.n > 0 {
-		t.disorder += uint32(e.before(&c.entries[c.n-1]))
-	}
-	if c.n == uint32(len(c.entries)) {
-		next := b.chunk() // which may move chunks
-		b.chunks[t.last].next, t.last = next, next
-		c = &b.chunks[next]
+	} else {
+		// Nearly all are in order, which a branch guesses better than before computes it.
+		if last := &c.entries[c.n-1]; e.at < last.at || e.at == last.at && e.key < last.key {
+			t.disorder++
+		}
+		if c.n == len(c.entries) {
+			c.next = b.chunk()
+			c = c.next
+			t.last = c
+		}
 	}
 	c.entries[c.n] = e
 	c.n++
 	t.n++
 }
 
-// first returns where the first bucket is; there is one.
-func (b *buckets) first() (level, value int) {
+// take removes the first bucket; there is one. All its entries have the digits
+// of the first one from level on.
+func (b *buckets) take() (level int, t bucket) {
 	level = bits.TrailingZeros(b.levels)
-	return level, bits.TrailingZeros64(b.used[level])
-}
-
-// take removes the first bucket, which is there. All its entries have the digits of the first one from level on.
-func (b *buckets) take(level, value int) (t bucket) {
+	value := bits.TrailingZeros64(b.used[level])
 	t = b.at[level][value]
 	b.at[level][value] = bucket{}
 	if b.used[level] &^= 1 << value; b.used[level] == 0 {
 		b.levels &^= 1 << level
 	}
-	return t
+	return level, t
 }
 
-// chunk returns an empty chunk.
-func (b *buckets) chunk() uint32 {
-	i := b.free
-	if i == 0 {
-		if len(b.chunks) == 0 {
-			b.chunks = append(b.chunks, chunk{})
-		}
-		b.chunks = append(b.chunks, chunk{})
-		return uint32(len(b.chunks) - 1)
+// chunk returns memory for entries.
+func (b *buckets) chunk() *chunk {
+	c := b.free
+	if c == nil {
+		return new(chunk)
 	}
-	c := &b.chunks[i]
-	b.free, c.next, c.n = c.next, 0, 0
-	return i
+	b.free, c.next, c.n = c.next, nil, 0
+	return c
 }
 
 // empty appends the entries of a bucket that was taken to a slice, and takes its memory back.
 func (b *buckets) empty(t bucket, to []entry) []entry {
-	for i := t.first; i != 0; i = b.chunks[i].next {
-		c := &b.chunks[i]
+	for c := t.first; c != nil; c = c.next {
 		to = append(to, c.entries[:c.n]...)
 	}
-	b.chunks[t.last].next, b.free = b.free, t.first
+	t.last.next, b.free = b.free, t.first
 	return to
 }
 
 // divide puts the entries of a bucket that was taken into others, by a base that has risen.
 func (b *buckets) divide(t bucket, base Time) {
-	for i := t.first; i != 0; {
-		c := b.chunks[i] // a copy: chunks may move
-		b.chunks[i].next, b.free = b.free, i
-		for j := range c.entries[:c.n] {
-			b.add(c.entries[j], base)
+	for c := t.first; c != nil; {
+		for i := range c.entries[:c.n] {
+			b.add(c.entries[i], base)
 		}
-		i = c.next
+		next := c.next
+		c.next, b.free = b.free, c
+		c = next
 	}
 }

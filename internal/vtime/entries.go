@@ -35,9 +35,9 @@ func order(x, y entry) int { return int(y.before(&x)) - int(x.before(&y)) }
 // entryQueue holds entries in three parts, so that each is moved but a few times,
 // however many there are. What comes first is sorted, in a run that is read from
 // its head on. Later entries wait in buckets of times, in the order in which they
-// came; when the run has been read, the first buckets become the next one. What
-// is pushed for a time that the run reaches is put into its place there if not much
-// is left of the run, and else goes to a heap beside it. The zero value is empty.
+// came; when the run has been read, the first bucket becomes the next one. What
+// is pushed for a time that the run reaches goes to a heap beside it. The zero
+// value is empty.
 type entryQueue struct {
 	run   []entry // sorted
 	other []entry // memory to sort the run in
@@ -48,34 +48,16 @@ type entryQueue struct {
 	n     int     // entries in all
 }
 
-// few is how many entries are sorted without dividing them before, and up to how many are moved to put one among them.
+// few is how many entries are sorted without dividing them before.
 const few = 16
-
-// enough is up to how many entries of several buckets make a run. A longer run would be read with less work, and more
-// would have to be put into their places.
-const enough = 8
 
 func (q *entryQueue) push(e entry) {
 	q.n++
-	if q.n > 1 && e.at > q.last {
-		q.far.add(e, q.last)
-	} else {
-		q.insert(e)
-	}
-}
-
-// insert is push of an entry for a time that the run reaches, or of the only one.
-func (q *entryQueue) insert(e entry) {
 	switch {
 	case q.n == 1:
 		q.run, q.head, q.last = append(q.run[:0], e), 0, e.at
-	case q.head > 0 && len(q.run)-q.head <= few:
-		i := q.head
-		for ; i < len(q.run) && q.run[i].before(&e) != 0; i++ {
-			q.run[i-1] = q.run[i]
-		}
-		q.run[i-1] = e
-		q.head--
+	case e.at > q.last:
+		q.far.add(e, q.last)
 	default:
 		q.near.push(e)
 		if len(q.near) > few && len(q.near) > q.n/2 {
@@ -131,33 +113,26 @@ func (q *entryQueue) popUntil(t Time) (e entry, due bool) {
 // are less than 262 ns apart, so that not much is pushed for times that the run reaches.
 const narrow = 3
 
-// refill makes a run of the first bucket, and of those of its level behind it while they are small. One that is large and
-// in no order is divided before, until its first part is small or has but one time.
+// refill makes a run of the first bucket. One that is large and in no order is
+// divided before, until its first part is small or has but one time.
 func (q *entryQueue) refill() {
-	f := &q.far
-	level, value := f.first()
-	b := f.take(level, value)
-	for b.disorder > 0 && b.n > few && level > 0 && (b.disorder > 1 || level > narrow) {
-		f.divide(b, f.chunks[b.first].entries[0].at>>(level*digit)<<(level*digit))
-		level, value = f.first()
-		b = f.take(level, value)
-	}
-	q.run, q.head = f.empty(b, q.run[:0]), 0
-	if b.disorder > 0 {
-		if b.n <= few {
+	for {
+		level, b := q.far.take()
+		if b.disorder > 0 && b.n > few && level > 0 && (b.disorder > 1 || level > narrow) {
+			q.far.divide(b, b.first.entries[0].at>>(level*digit)<<(level*digit))
+			continue
+		}
+		q.run, q.head = q.far.empty(b, q.run[:0]), 0
+		switch {
+		case b.disorder == 0:
+		case b.n <= few:
 			insertionSort(q.run)
-		} else {
+		default:
 			q.merge()
 		}
+		q.last = q.run[b.n-1].at
+		return
 	}
-	for len(q.run) < enough && f.used[level] != 0 {
-		value = bits.TrailingZeros64(f.used[level])
-		if t := &f.at[level][value]; len(q.run)+int(t.n) > enough || t.disorder > 0 {
-			break
-		}
-		q.run = f.empty(f.take(level, value), q.run)
-	}
-	q.last = q.run[len(q.run)-1].at
 }
 
 // spread puts all entries into buckets. It is called when most are in the heap,
@@ -165,7 +140,8 @@ func (q *entryQueue) refill() {
 func (q *entryQueue) spread() {
 	all := append(slices.Clone(q.run[q.head:]), q.near...)
 	for q.far.levels != 0 {
-		all = q.far.empty(q.far.take(q.far.first()), all)
+		_, b := q.far.take()
+		all = q.far.empty(b, all)
 	}
 	q.run, q.head, q.near = q.run[:0], 0, q.near[:0]
 	q.last = slices.MinFunc(all, order).at - 1

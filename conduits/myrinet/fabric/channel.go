@@ -11,21 +11,21 @@ type channel struct {
 	pump // the sender
 
 	// Where the channel ends: packets in the slack buffer or on their way there, one after the other.
-	first, final *worm
-	reader       *pump       // who drains the buffer; nil: nobody
-	drained      int64       // bytes that have left it, when nobody drains it
-	since        vtime.Time  // when the first packet became it
-	next         vtime.Time  // when the buffer sends its next signal, as far as is known
-	due          vtime.Time  // when the first of the signals under way comes: STOP, if the sender is not held, and else GO
-	delay        vtime.Time  // of a byte along the cable
-	round        vtime.Time  // from when a signal is sent until it has come
-	period       vtime.Time  // of a byte, at the link's rate
-	port         *Port       // of the host at the end; nil: a switch
-	input        int         // the port of the switch
-	outputs      []*channel  // of the switch, by port; nil without a cable
-	stopping     bool        // the last signal that the buffer has sent was STOP
-	kinds        [2]Kind     // of the ports at the channel's ends
 	head         vtime.Timer // the switch or the host sees the first packet, or the time limit has come
+	first, final *worm
+	reader       *pump      // who drains the buffer; nil: nobody
+	drained      int64      // bytes that have left it, when nobody drains it
+	since        vtime.Time // when the first packet became it
+	next         vtime.Time // when the buffer sends its next signal, as far as is known
+	due          vtime.Time // when the first of the signals under way comes: STOP, if the sender is not held, and else GO
+	delay        vtime.Time // of a byte along the cable
+	round        vtime.Time // from when a signal is sent until it has come
+	period       vtime.Time // of a byte, at the link's rate
+	port         *Port      // of the host at the end; nil: a switch
+	input        int        // the port of the switch
+	outputs      []*channel // of the switch, by port; nil without a cable
+	stopping     bool       // the last signal that the buffer has sent was STOP
+	kinds        [2]Kind    // of the ports at the channel's ends
 
 	// Where it begins at a switch: inputs whose packets wait for it, who had it last, and all inputs, by port.
 	queue  uint32
@@ -36,6 +36,7 @@ type channel struct {
 	signals  fifo.Queue[vtime.Time] // when those under way come behind the first, which are STOP and GO in turn
 	sink     pump                   // what absorbs packets, or takes them in
 	ends     [2]End                 // where it begins and ends
+	store    [2][remembered]stretch // of the streams of both pumps, as long as that is enough
 	rate     machine.Rate
 	index    int // 2*link + direction
 	failures int // of the link itself, that have not been repaired

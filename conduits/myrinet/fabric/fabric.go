@@ -59,10 +59,10 @@ func (f *Fabric) addChannel(c *channel, l *Link, end int) {
 	*c = channel{index: len(f.channels), ends: [2]End{from, to}, delay: f.constants.delay(l), rate: rate, period: rate.Time(1), last: -1, next: never, due: never}
 	c.round = c.delay + c.period
 	c.pump = pump{f: f, step: c.period, to: c}
-	c.out.before = c.store[:0]
+	c.out.before = c.store[0][:0]
 	c.timer.Init(f.loop, c, uint64(c.index), senderEvent)
 	c.sink = pump{f: f, step: c.period}
-	c.sink.out.before = c.sink.store[:0]
+	c.sink.out.before = c.store[1][:0]
 	c.sink.timer.Init(f.loop, c, uint64(c.index), sinkEvent)
 	c.head.Init(f.loop, c, uint64(c.index), headEvent)
 	for i, e := range c.ends {

@@ -5,31 +5,33 @@ import "github.com/aqueduct-go/aqueduct/internal/vtime"
 // pump moves the bytes of one packet after the other, as fast as they come but at most one each step: the
 // sender of a channel, the receive DMA of a port, or what absorbs a packet that cannot go on.
 type pump struct {
-	out    stream     // bytes by when they have left the pump
-	clear  vtime.Time // when the last byte has left, or will
-	end    int64      // of the packet
-	begun  int64      // number of its first byte
-	supply *stream    // byte n of the pump is byte n+shift of the supply, and can leave from lag after that has passed
+	timer  vtime.Timer // for the next thing that happens here
+	out    stream      // bytes by when they have left the pump
+	clear  vtime.Time  // when the last byte has left, or will
+	end    int64       // of the packet
+	begun  int64       // number of its first byte
+	supply *stream     // byte n of the pump is byte n+shift of the supply, and can leave from lag after that has passed
 	shift  int64
 	lag    vtime.Time
-	step   vtime.Time  // of a byte
-	to     *channel    // whose sender this is; nil: none
-	near   *channel    // the buffer that is drained; nil: a host's memory
-	watch  int64       // number of the first byte after a mark; 0: none
-	held   bool        // no byte may begin
-	busy   bool        // a packet is being moved
-	armed  bool        // the timer is what it should be
-	late   bool        // the timer is to be set when the switch or the host has looked at the packet
-	news   change      // of what leaves, that nobody has been told yet
-	timer  vtime.Timer // for the next thing that happens here
+	step   vtime.Time // of a byte
+	to     *channel   // whose sender this is; nil: none
+	near   *channel   // the buffer that is drained; nil: a host's memory
+	watch  int64      // number of the first byte after a mark; 0: none
+	held   bool       // no byte may begin
+	busy   bool       // a packet is being moved
+	armed  bool       // the timer is what it should be
+	late   bool       // the timer is to be set when the switch or the host has looked at the packet
+	news   change     // of what leaves, that nobody has been told yet
 
 	f        *Fabric
 	follower *pump      // supplied by out, besides the receiver of a channel
 	host     *Port      // which sends the packet, or takes it in; nil: none
 	cutAt    vtime.Time // when it was cut short; 0: never
-	store    [4]stretch // of out, as long as that is enough
 	old      []stretch  // what was planned before
 }
+
+// remembered is how many stretches of a stream there is room for beside it, which is enough for most.
+const remembered = 4
 
 // begin takes up a packet of n bytes.
 func (p *pump) begin(supply *stream, first int64, lag vtime.Time, near *channel, n int64) {
@@ -183,7 +185,7 @@ func (p *pump) plan(now vtime.Time, supply change) change {
 
 // forget drops what nobody asks for any more.
 func (p *pump) forget(now vtime.Time) {
-	if len(p.out.before) >= len(p.store)-2 {
+	if len(p.out.before) >= remembered-2 {
 		p.out.forget(now - p.f.memory)
 	}
 }
