@@ -11,41 +11,36 @@ type channel struct {
 	pump // the sender
 
 	// Where the channel ends: packets in the slack buffer or on their way there, one after the other.
-	first, final *worm
-	reader       *pump       // who drains the buffer; nil: nobody
-	drained      int64       // bytes that have left it, when nobody drains it
-	since        vtime.Time  // when the first packet became it
-	next         vtime.Time  // when the buffer sends its next signal, as far as is known
-	due          vtime.Time  // when the first of signals has come
-	delay        vtime.Time  // of a byte along the cable
-	round        vtime.Time  // from when a signal is sent until it has come
-	period       vtime.Time  // of a byte, at the link's rate
-	stopping     bool        // the last signal that the buffer has sent was STOP
-	kinds        [2]Kind     // of the ports at the channel's ends
-	port         *Port       // of the host at the end; nil: a switch
-	input        int         // the port of the switch
-	outputs      []*channel  // of the switch, by port; nil without a cable
 	head         vtime.Timer // the switch or the host sees the first packet, or the time limit has come
+	first, final *worm
+	reader       *pump      // who drains the buffer; nil: nobody
+	drained      int64      // bytes that have left it, when nobody drains it
+	since        vtime.Time // when the first packet became it
+	next         vtime.Time // when the buffer sends its next signal, as far as is known
+	due          vtime.Time // when the first of the signals under way comes: STOP, if the sender is not held, and else GO
+	delay        vtime.Time // of a byte along the cable
+	round        vtime.Time // from when a signal is sent until it has come
+	period       vtime.Time // of a byte, at the link's rate
+	port         *Port      // of the host at the end; nil: a switch
+	input        int        // the port of the switch
+	outputs      []*channel // of the switch, by port; nil without a cable
+	stopping     bool       // the last signal that the buffer has sent was STOP
+	kinds        [2]Kind    // of the ports at the channel's ends
 
 	// Where it begins at a switch: inputs whose packets wait for it, who had it last, and all inputs, by port.
 	queue  uint32
 	last   int
 	inputs []*channel
 
-	signals  fifo.Queue[signal]
-	stats    Traffic
-	sink     *pump  // what absorbs packets, or takes them in
-	ends     [2]End // where it begins and ends
+	stats    stats
+	signals  fifo.Queue[vtime.Time] // when those under way come behind the first, which are STOP and GO in turn
+	sink     pump                   // what absorbs packets, or takes them in
+	ends     [2]End                 // where it begins and ends
+	store    [2][remembered]stretch // of the streams of both pumps, as long as that is enough
 	rate     machine.Rate
 	index    int // 2*link + direction
 	failures int // of the link itself, that have not been repaired
 	dead     int // those, and those of the switches at its ends
-}
-
-// signal is a STOP or a GO under way.
-type signal struct {
-	at   vtime.Time // when it has come
-	stop bool
 }
 
 // drainedAt returns how many bytes have left the buffer at t.
@@ -68,11 +63,13 @@ func (c *channel) note(now vtime.Time) {
 	for c.next <= now {
 		c.stopping = !c.stopping
 		if c.stopping {
-			c.stats.Stops++
+			c.stats.stops++
 		}
-		at := c.next + c.round
-		c.signals.Push(signal{at, c.stopping})
-		c.due = min(c.due, at)
+		if at := c.next + c.round; c.due == never {
+			c.due = at
+		} else {
+			c.signals.Push(at)
+		}
 		c.next = c.crossing(c.next)
 	}
 }
@@ -84,7 +81,7 @@ func (c *channel) foresee(now vtime.Time) {
 	if c.next == before || !c.busy || c.due < never {
 		return
 	}
-	if c.out.next == c.end && min(before, c.next)+c.round >= c.clear { // the tail comes before
+	if c.out.end == c.end && min(before, c.next)+c.round >= c.clear { // the tail comes before
 		return
 	}
 	c.arm(now)
@@ -106,15 +103,14 @@ func (c *channel) obey(now vtime.Time) {
 // take is obey of signals that there are.
 func (c *channel) take(now vtime.Time) {
 	for c.due <= now {
-		s, _ := c.signals.Pop()
-		c.due = never
-		if c.signals.Len() > 0 {
-			c.due = c.signals.At(0).at
-		}
-		if c.held = s.stop; c.held {
-			c.stats.heldSince = s.at
+		if c.held = !c.held; c.held {
+			c.stats.heldSince = c.due
 		} else {
-			c.stats.Held += s.at - c.stats.heldSince
+			c.stats.held += c.due - c.stats.heldSince
+		}
+		c.due = never
+		if at, more := c.signals.Pop(); more {
+			c.due = at
 		}
 	}
 }
@@ -132,7 +128,7 @@ func (c *channel) crossing(from vtime.Time) vtime.Time {
 		}
 		return c.crossingStop(from, r, limit)
 	}
-	if n := c.drained + limit - 1; n < c.out.next {
+	if n := c.drained + limit - 1; n < c.out.end {
 		return max(from, c.out.past(n)+c.delay)
 	}
 	return never
@@ -141,16 +137,16 @@ func (c *channel) crossing(from vtime.Time) vtime.Time {
 // crossingStop is crossing for STOP where a pump drains the buffer in whatever way.
 func (c *channel) crossingStop(from vtime.Time, r *pump, limit int64) vtime.Time {
 	drained := c.drainedAt(from)
-	for n := drained + limit - 1; n < c.out.next; {
+	for n := drained + limit - 1; n < c.out.end; {
 		at := max(from, c.out.past(n)+c.delay)
 		if drained = c.drainedAt(at); n+1-drained >= limit {
 			return at
 		}
 		n = max(drained+limit-1, n+1)
 		// As long as bytes leave no slower than they come, the level does not rise.
-		i, j := c.out.find(n), r.out.find(drained-r.shift)
-		if n < c.out.next && i >= 0 && j >= 0 && drained-r.shift < r.out.next {
-			if in, out := &c.out.known[i], &r.out.known[j]; out.step <= in.step && out.at <= at && in.at+c.delay <= at {
+		i, j := c.out.index(n), r.out.index(drained-r.shift)
+		if n < c.out.end && i >= 0 && j >= 0 && drained-r.shift < r.out.end {
+			if in, out := c.out.nth(i), r.out.nth(j); out.step <= in.step && out.at <= at && in.at+c.delay <= at {
 				n = max(n, in.count(out.last()-c.delay))
 			}
 		}
@@ -162,20 +158,16 @@ func (c *channel) crossingStop(from vtime.Time, r *pump, limit int64) vtime.Time
 // none is known to leave any more; else it reports that it has not found out. Then the level does not rise meanwhile, but
 // before the first byte leaves and after the last: it was below the threshold when the first one left, or at that of GO later.
 func (c *channel) crossingSteady(from vtime.Time, r *pump, limit int64) (at vtime.Time, found bool) {
-	last := len(r.out.known) - 1
-	if last < 0 {
-		return 0, false
-	}
-	out := &r.out.known[last]
-	if out.step > c.period {
+	out := &r.out.stretch
+	if out.first == out.end || out.step > c.period {
 		return 0, false
 	}
 	if out.at > from {
-		if last > 0 && r.out.known[last-1].last() > from {
+		if last := len(r.out.before) - 1; last >= 0 && r.out.before[last].last() > from {
 			return 0, false
 		}
 		n := out.first + r.shift + limit - 1
-		if n >= c.out.next {
+		if n >= c.out.end {
 			return never, true
 		}
 		if at = c.out.past(n) + c.delay; at < out.at {
@@ -185,7 +177,7 @@ func (c *channel) crossingSteady(from vtime.Time, r *pump, limit int64) (at vtim
 		return 0, false
 	}
 	n := out.end + r.shift + limit - 1
-	if n >= c.out.next {
+	if n >= c.out.end {
 		return never, true
 	}
 	at = c.out.past(n) + c.delay
@@ -203,16 +195,16 @@ func (c *channel) crossingGo(from vtime.Time) vtime.Time {
 	if in-c.drainedAt(from) <= limit {
 		return from
 	}
-	for n := in - limit - 1; n-r.shift < r.out.next; { // when that byte has left, the level is the limit, if no more has come
+	for n := in - limit - 1; n-r.shift < r.out.end; { // when that byte has left, the level is the limit, if no more has come
 		at := max(from, r.out.past(n-r.shift))
 		if in = c.out.count(at - c.delay); in-(n+1) <= limit {
 			return at
 		}
 		n = max(in-limit-1, n+1)
 		// As long as bytes come no slower than they leave, the level does not fall.
-		i, j := c.out.find(in), r.out.find(n-r.shift)
-		if in < c.out.next && i >= 0 && j >= 0 && n-r.shift < r.out.next {
-			if in, out := &c.out.known[i], &r.out.known[j]; in.step <= out.step && in.at+c.delay <= at {
+		i, j := c.out.index(in), r.out.index(n-r.shift)
+		if in < c.out.end && i >= 0 && j >= 0 && n-r.shift < r.out.end {
+			if in, out := c.out.nth(i), r.out.nth(j); in.step <= out.step && in.at+c.delay <= at {
 				n = max(n, out.count(in.last()+c.delay-1)+r.shift)
 			}
 		}
@@ -230,8 +222,8 @@ func (c *channel) send(w *worm) {
 		c.since = now
 	}
 	c.push(w)
-	c.stats.Packets++
-	c.stats.Bytes += int64(w.len())
+	c.stats.packets++
+	c.stats.bytes += int64(w.len())
 	c.f.damage(c, w)
 	c.start(now)
 }
@@ -261,7 +253,7 @@ func (c *channel) await(now vtime.Time) {
 		return
 	}
 	if r := c.reader; r != nil && r.to != nil && w.next != nil {
-		if w, since = w.next, r.left(); r.out.next < r.end {
+		if w, since = w.next, r.left(); r.out.end < r.end {
 			c.head.Stop()
 			return
 		}
@@ -313,8 +305,8 @@ func (c *channel) look(w *worm) vtime.Time {
 func (c *channel) absorb(w *worm) {
 	w.state = passing
 	c.sink.step, c.sink.held = c.period, false
-	c.sink.done = func() {}
-	c.drain(c.sink, w, 0)
+	c.sink.host = nil
+	c.drain(&c.sink, w, 0)
 	c.sink.start(c.f.loop.Now())
 }
 

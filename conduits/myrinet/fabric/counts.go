@@ -37,19 +37,24 @@ type Traffic struct {
 	Held     vtime.Time // STOP was in force, a packet being there or not
 	Waited   vtime.Time // of all packets together, before they were given the channel
 	Stops    uint64     // STOPs that the buffer at the end has sent
+}
 
-	heldSince vtime.Time
+// stats is what becomes the Traffic of a channel.
+type stats struct {
+	packets, stops uint64
+	bytes          int64
+	waited, held   vtime.Time
+	heldSince      vtime.Time // if it is held
 }
 
 // traffic returns what a channel has done until now.
 func (c *channel) traffic() Traffic {
 	now := c.f.loop.Now()
 	c.obey(now)
-	l := c.stats
-	l.From, l.To = c.ends[0], c.ends[1]
-	l.Busy = vtime.Time(l.Bytes) * c.period
+	s := &c.stats
+	l := Traffic{From: c.ends[0], To: c.ends[1], Packets: s.packets, Bytes: s.bytes, Busy: vtime.Time(s.bytes) * c.period, Held: s.held, Waited: s.waited, Stops: s.stops}
 	if c.held {
-		l.Held += now - l.heldSince
+		l.Held += now - s.heldSince
 	}
 	return l
 }

@@ -43,25 +43,26 @@ func New(loop *vtime.Loop, t *Topology, c *Constants) (*Fabric, error) {
 	for h := range t.Hosts {
 		f.ports = append(f.ports, &Port{f: f, host: h})
 	}
+	channels := make([]channel, 2*len(t.Links)) // side by side in memory
 	for i := range t.Links {
 		l := &t.Links[i]
-		f.addChannel(l, 0)
-		f.addChannel(l, 1)
+		f.addChannel(&channels[2*i], l, 0)
+		f.addChannel(&channels[2*i+1], l, 1)
 		f.memory = max(f.memory, 3*c.delay(l)+8*c.rate(l).Time(1))
 	}
 	return f, nil
 }
 
 // addChannel adds a link in the direction from one of its ends.
-func (f *Fabric) addChannel(l *Link, end int) {
+func (f *Fabric) addChannel(c *channel, l *Link, end int) {
 	from, to, rate := l.Ends[end], l.Ends[1-end], f.constants.rate(l)
-	c := &channel{index: len(f.channels), ends: [2]End{from, to}, delay: f.constants.delay(l), rate: rate, period: rate.Time(1), last: -1, next: never, due: never}
+	*c = channel{index: len(f.channels), ends: [2]End{from, to}, delay: f.constants.delay(l), rate: rate, period: rate.Time(1), last: -1, next: never, due: never}
 	c.round = c.delay + c.period
 	c.pump = pump{f: f, step: c.period, to: c}
-	c.out.known = c.store[:0]
+	c.out.before = c.store[0][:0]
 	c.timer.Init(f.loop, c, uint64(c.index), senderEvent)
-	c.sink = &pump{f: f, step: c.period}
-	c.sink.out.known = c.sink.store[:0]
+	c.sink = pump{f: f, step: c.period}
+	c.sink.out.before = c.store[1][:0]
 	c.sink.timer.Init(f.loop, c, uint64(c.index), sinkEvent)
 	c.head.Init(f.loop, c, uint64(c.index), headEvent)
 	for i, e := range c.ends {
@@ -73,20 +74,14 @@ func (f *Fabric) addChannel(l *Link, end int) {
 	if from.Host {
 		p := f.ports[from.Index]
 		p.out = c
-		c.done, c.marked = p.gone, func() {
-			if n := p.sending.nic; n != nil {
-				n.Sent(&p.sending, p.sending.mark)
-			}
-		}
+		c.host = p
 	} else {
 		f.outputs[from.Index][from.Port] = c
 		c.inputs = f.inputs[from.Index]
-		c.done = func() { f.release(c) }
 	}
 	if to.Host {
 		p := f.ports[to.Index]
-		p.in, c.port, p.ended = c, p, p.taken
-		c.sink.marked = func() { p.arrival.nic.Received(&p.arrival, p.arrival.mark) }
+		p.in, c.port = c, p
 	} else {
 		f.inputs[to.Index][to.Port] = c
 		c.input, c.outputs = to.Port, f.outputs[to.Index]
@@ -213,7 +208,7 @@ func (f *Fabric) grant(out, c *channel) {
 	now := f.loop.Now()
 	w := c.first
 	if w.state == waiting {
-		out.stats.Waited += now - c.since
+		out.stats.waited += now - c.since
 		c.head.Stop()
 	}
 	w.state = passing
@@ -223,11 +218,8 @@ func (f *Fabric) grant(out, c *channel) {
 	out.send(f.worm(w.packet.Skip(1), w.verdict))
 }
 
-// release gives an output, which is free again, to the next input that waits for it: round robin.
+// release gives an output, which is free again, to the next of the inputs that wait for it: round robin.
 func (f *Fabric) release(out *channel) {
-	if out.queue == 0 {
-		return
-	}
 	next := out.queue &^ (2<<out.last - 1)
 	if next == 0 {
 		next = out.queue

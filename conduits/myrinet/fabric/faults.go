@@ -50,7 +50,7 @@ func (f *Fabric) Plan(from End, n uint64, fault Fault) {
 // damage decides what happens to a packet on a channel, which is the last of its worms.
 func (f *Fabric) damage(c *channel, w *worm) {
 	if f.planned != nil {
-		if fault, ok := f.planned[crossing{c.index, c.stats.Packets - 1}]; ok {
+		if fault, ok := f.planned[crossing{c.index, c.stats.packets - 1}]; ok {
 			f.harm(c, w, fault)
 		}
 	}

@@ -11,7 +11,7 @@ func (c *channel) limit() {
 func (f *Fabric) expire(c *channel, w *worm) {
 	in := w.start // where what is in ends, and the byte under way with it
 	if w.state == passing {
-		if in = c.sink.out.next + c.sink.shift; in == w.end {
+		if in = c.sink.out.end + c.sink.shift; in == w.end {
 			return
 		}
 	}
@@ -45,7 +45,7 @@ func (f *Fabric) expire(c *channel, w *worm) {
 func (f *Fabric) withdraw(c *channel, w *worm) {
 	if out := c.output(w); out != nil {
 		out.queue &^= 1 << c.input
-		out.stats.Waited += f.loop.Now() - c.since
+		out.stats.waited += f.loop.Now() - c.since
 	}
 	c.head.Stop()
 	w.ghost = true

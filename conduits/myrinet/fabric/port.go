@@ -37,8 +37,7 @@ type Port struct {
 	arrival Arrival
 	sending Sending
 
-	resetting bool   // the arrival is being ended by a reset
-	ended     func() // taken
+	resetting bool // the arrival is being ended by a reset
 }
 
 // Attach gives the port its NIC, or takes it away with nil. What is being received goes on to the NIC before.
@@ -101,7 +100,7 @@ func (p *Port) InjectPaced(packet Packet) *Sending { return p.inject(packet, Goo
 
 func (p *Port) inject(packet Packet, v Verdict) *Sending {
 	s := p.start()
-	s.supply.known, s.supply.next = s.supply.known[:0], 0
+	s.supply.stretch, s.supply.before = none(0), s.supply.before[:0]
 	p.out.begin(&s.supply, 0, 0, nil, int64(packet.Len()))
 	p.out.send(p.f.worm(packet, v))
 	return s
@@ -111,7 +110,7 @@ func (p *Port) inject(packet Packet, v Verdict) *Sending {
 // byte goes on as soon as it is in. What becomes of the arrival becomes of the packet too: a CRC that is wrong stays
 // wrong, and it ends where the arrival does. The arrival has been accepted, and is not void; the port is idle.
 func (p *Port) Forward(a *Arrival, skip int) *Sending {
-	sink := a.port.in.sink
+	sink := &a.port.in.sink
 	if !a.accepted {
 		panic(fmt.Sprintf("fabric: host %s: Forward of an arrival that has not been accepted", p.name()))
 	}
@@ -138,9 +137,19 @@ func (p *Port) start() *Sending {
 	return &p.sending
 }
 
+// marked tells the NIC that the bytes before the mark of a pump have left it.
+func (p *Port) marked(m *pump) {
+	switch {
+	case m.to == nil:
+		p.arrival.nic.Received(&p.arrival, p.arrival.mark)
+	case p.sending.nic != nil:
+		p.sending.nic.Sent(&p.sending, p.sending.mark)
+	}
+}
+
 // gone lets the NIC know that the port is idle.
 func (p *Port) gone() {
-	if sink := p.in.sink; sink.follower == &p.out.pump {
+	if sink := &p.in.sink; sink.follower == &p.out.pump {
 		sink.follower = nil
 	}
 	p.out.watch = 0
@@ -154,20 +163,17 @@ func (p *Port) gone() {
 func (s *Sending) Supply(n int, period vtime.Time) {
 	now := s.port.f.loop.Now()
 	p := &s.port.out.pump
-	end := s.supply.next + int64(n)
+	end := s.supply.end + int64(n)
 	if p.supply != &s.supply || n < 0 || end >= p.end-p.begun {
 		panic(fmt.Sprintf("fabric: host %s: Supply of %d bytes, which the packet has not", s.port.name(), n))
 	}
-	at := now
-	if k := s.supply.known; len(k) > 0 {
-		at = max(at, k[len(k)-1].last())
-	}
+	at := max(now, s.supply.last())
 	if n > 0 {
 		s.supply.add(at+period, period, end)
 	}
 	if end == p.end-p.begun-1 {
 		if n > 0 {
-			at = s.supply.known[len(s.supply.known)-1].last()
+			at = s.supply.last()
 		}
 		s.supply.add(at, 0, end+1)
 	}
@@ -205,8 +211,8 @@ func (s *Sending) Abort() {
 	now := c.f.loop.Now()
 	c.settle(now)
 	c.cut(now)
-	c.trim(c.out.next)
-	c.pump.end = c.out.next
+	c.trim(c.out.end)
+	c.pump.end = c.out.end
 	c.news = other
 	c.replan()
 }
@@ -276,8 +282,8 @@ func (a *Arrival) Accept(period vtime.Time) {
 	a.accepted = true
 	w := a.current()
 	w.state = passing
-	c.sink.done = a.port.ended
-	c.drain(c.sink, w, 0)
+	c.sink.host = a.port
+	c.drain(&c.sink, w, 0)
 	c.sink.start(c.f.loop.Now())
 }
 
@@ -306,7 +312,7 @@ func (a *Arrival) Watch(n int) {
 
 // When returns when the first n bytes will be in, as far as is known now; it reports false if nothing is.
 func (a *Arrival) When(n int) (vtime.Time, bool) {
-	sink := a.port.in.sink
+	sink := &a.port.in.sink
 	if !a.accepted || n < 1 {
 		return 0, a.accepted
 	}
@@ -326,7 +332,7 @@ func (a *Arrival) Discard() {
 		c.absorb(a.current())
 		return
 	}
-	c.sink.done = func() {}
+	c.sink.host = nil
 	c.sink.held, c.sink.step = false, c.period
 	c.sink.replan()
 }

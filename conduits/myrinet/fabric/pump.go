@@ -5,37 +5,38 @@ import "github.com/aqueduct-go/aqueduct/internal/vtime"
 // pump moves the bytes of one packet after the other, as fast as they come but at most one each step: the
 // sender of a channel, the receive DMA of a port, or what absorbs a packet that cannot go on.
 type pump struct {
-	f      *Fabric
+	timer  vtime.Timer // for the next thing that happens here
+	out    stream      // bytes by when they have left the pump
+	clear  vtime.Time  // when the last byte has left, or will
+	end    int64       // of the packet
+	begun  int64       // number of its first byte
+	supply *stream     // byte n of the pump is byte n+shift of the supply, and can leave from lag after that has passed
+	shift  int64
+	lag    vtime.Time
+	step   vtime.Time // of a byte
 	to     *channel   // whose sender this is; nil: none
-	clear  vtime.Time // when the last byte has left, or will
-	out    stream     // bytes by when they have left the pump
+	near   *channel   // the buffer that is drained; nil: a host's memory
+	watch  int64      // number of the first byte after a mark; 0: none
 	held   bool       // no byte may begin
 	busy   bool       // a packet is being moved
 	armed  bool       // the timer is what it should be
 	late   bool       // the timer is to be set when the switch or the host has looked at the packet
 	news   change     // of what leaves, that nobody has been told yet
-	step   vtime.Time // of a byte
-	end    int64      // of the packet
-	begun  int64      // number of its first byte
-	cutAt  vtime.Time // when it was cut short; 0: never
-	supply *stream    // byte n of the pump is byte n+shift of the supply, and can leave from lag after that has passed
-	shift  int64
-	lag    vtime.Time
-	near   *channel    // the buffer that is drained; nil: a host's memory
-	store  [4]stretch  // of out, as long as that is enough
-	timer  vtime.Timer // for the next thing that happens here
 
-	watch    int64     // number of the first byte after a mark; 0: none
-	done     func()    // called when the packet has left
-	marked   func()    // called when all bytes before the mark have left
-	follower *pump     // supplied by out, besides the receiver of a channel
-	before   []stretch // what was planned before
+	f        *Fabric
+	follower *pump      // supplied by out, besides the receiver of a channel
+	host     *Port      // which sends the packet, or takes it in; nil: none
+	cutAt    vtime.Time // when it was cut short; 0: never
+	old      []stretch  // what was planned before
 }
+
+// remembered is how many stretches of a stream there is room for beside it, which is enough for most.
+const remembered = 4
 
 // begin takes up a packet of n bytes.
 func (p *pump) begin(supply *stream, first int64, lag vtime.Time, near *channel, n int64) {
 	p.busy, p.news, p.cutAt = true, longer, 0
-	p.begun = p.out.next
+	p.begun = p.out.end
 	p.end = p.begun + n
 	p.supply, p.shift, p.lag, p.near = supply, first-p.begun, lag, near
 }
@@ -106,7 +107,7 @@ func (p *pump) tellOn(now vtime.Time, how change) {
 			c.await(now)
 		}
 		switch r := c.reader; {
-		case r == nil || how == longer && (r.held || r.out.next == r.end): // what comes later is nothing to r yet, or none of its packet
+		case r == nil || how == longer && (r.held || r.out.end == r.end): // what comes later is nothing to r yet, or none of its packet
 			c.foresee(now)
 		case how == longer && r.advance(now):
 			if c.stopping {
@@ -124,19 +125,16 @@ func (p *pump) tellOn(now vtime.Time, how change) {
 // advance is follow for a pump that takes all that comes at its own pace, and goes on so with what is known now besides; else it
 // reports false. The level of the buffer that is drained does not rise then.
 func (p *pump) advance(now vtime.Time) bool {
-	known, n := p.supply.known, p.out.next
-	if p.clear < now || len(known) == 0 || len(p.out.known) == 0 {
-		return false
-	}
-	s, k := &known[len(known)-1], &p.out.known[len(p.out.known)-1]
-	if k.at > now || k.step != p.step || s.step != p.step || n+p.shift < s.first || n+p.shift >= s.end || s.time(n+p.shift)+p.lag > p.clear {
+	s, k := &p.supply.stretch, &p.out.stretch
+	n := k.end + p.shift
+	if p.clear < now || k.first == k.end || k.at > now || k.step != p.step || s.step != p.step || n < s.first || n >= s.end || s.time(n)+p.lag > p.clear {
 		return false
 	}
 	// The first byte of a stretch may come sooner than a step after the one before it, which is forgotten only if it came long ago.
-	if n+p.shift == s.first {
+	if n == s.first {
 		gap := p.f.memory
-		if len(known) > 1 {
-			gap = s.at - known[len(known)-2].last()
+		if last := len(p.supply.before) - 1; last >= 0 {
+			gap = s.at - p.supply.before[last].last()
 		}
 		if gap < p.step {
 			return false
@@ -147,10 +145,9 @@ func (p *pump) advance(now vtime.Time) bool {
 		p.to.settle(now)
 	}
 	k.end = min(p.end, s.end-p.shift)
-	p.out.next = k.end
 	p.clear = k.last()
 	p.tellOn(now, longer)
-	tail := p.out.next == p.end
+	tail := k.end == p.end
 	if tail && p.near.first != p.near.final {
 		p.near.await(now)
 	}
@@ -163,23 +160,23 @@ func (p *pump) advance(now vtime.Time) bool {
 // plan works out what leaves from now on as far as the supply is known, and reports whether that is something else
 // than before.
 func (p *pump) plan(now vtime.Time, supply change) change {
-	before, how := p.out.next, p.news
+	before, how := p.out.end, p.news
 	p.news = same
 	taken := p.clear > now && supply == other
 	if taken {
 		if !p.held { // else what is taken back does not come again
-			p.before = append(p.before[:0], p.out.known...)
+			p.old = p.out.copyTo(p.old[:0])
 		}
 		p.cut(now)
-		taken = p.out.next < before
+		taken = p.out.end < before
 	}
-	if p.busy && !p.held && p.out.next < p.end {
+	if p.busy && !p.held && p.out.end < p.end {
 		p.extend(now)
 	}
 	switch {
-	case taken && (p.held || !p.out.continues(p.before)):
+	case taken && (p.held || !p.out.continues(p.old)):
 		how = other
-	case p.out.next > before:
+	case p.out.end > before:
 		how = max(how, longer)
 	}
 	p.forget(now)
@@ -188,7 +185,7 @@ func (p *pump) plan(now vtime.Time, supply change) change {
 
 // forget drops what nobody asks for any more.
 func (p *pump) forget(now vtime.Time) {
-	if len(p.out.known) >= len(p.store)-1 {
+	if len(p.out.before) >= remembered-2 {
 		p.out.forget(now - p.f.memory)
 	}
 }
@@ -200,32 +197,24 @@ func (p *pump) cut(now vtime.Time) {
 		keep++
 	}
 	p.out.cut(keep)
-	p.clear = 0
-	if n := len(p.out.known); n > 0 {
-		p.clear = p.out.known[n-1].last()
-	}
+	p.clear = p.out.last()
 }
 
 // extend adds the bytes that leave at equal distances from now on.
 func (p *pump) extend(now vtime.Time) {
-	n := p.out.next
-	if n+p.shift >= p.supply.next {
+	n := p.out.end
+	if n+p.shift >= p.supply.end {
 		return
 	}
-	known := p.supply.known
-	i := p.supply.find(n + p.shift)
+	i := p.supply.index(n + p.shift)
 	start := max(now, p.clear)
 	step, end := p.step, n
 	if i < 0 { // all that is forgotten is there
 		start = max(start, p.lag)
-		end = p.supply.next
-		if len(known) > 0 {
-			end = known[0].first
-		}
-		end -= p.shift
+		end = p.supply.nth(0).first - p.shift
 		i = 0
 	} else {
-		s := &known[i]
+		s := p.supply.nth(i)
 		if ready := s.time(n+p.shift) + p.lag; ready >= start {
 			if start = ready; s.step > step {
 				p.add(start+step, s.step, min(p.end, s.end-p.shift))
@@ -237,8 +226,8 @@ func (p *pump) extend(now vtime.Time) {
 			i++
 		}
 	}
-	for ; i < len(known) && end < p.end; i++ {
-		s := &known[i]
+	for ; i <= len(p.supply.before) && end < p.end; i++ {
+		s := p.supply.nth(i)
 		late := s.time(end+p.shift) + p.lag - (start + vtime.Time(end-n)*step)
 		if late > 0 {
 			break
@@ -258,7 +247,7 @@ func (p *pump) extend(now vtime.Time) {
 }
 
 func (p *pump) add(at, step vtime.Time, end int64) {
-	p.clear = at + vtime.Time(end-1-p.out.next)*step
+	p.clear = at + vtime.Time(end-1-p.out.end)*step
 	p.out.add(at, step, end)
 }
 
@@ -267,21 +256,18 @@ func (p *pump) arm(now vtime.Time) {
 	p.armed, p.late = true, false
 	if p.busy {
 		c := p.to
-		at, tail := never, p.out.next == p.end
-		if tail || p.clear > now && p.supply.next > p.out.next+p.shift { // what comes late
-			at = p.clear
+		last, tail := never, p.out.end == p.end
+		if tail || p.clear > now && p.supply.end > p.out.end+p.shift { // what comes late
+			last = p.clear
 		}
+		at := last
 		if c != nil {
-			if t := c.signalled(); t < at {
-				at, tail = t, false
-			}
+			at = min(at, c.signalled())
 		}
 		if p.watch > 0 {
-			if t := p.out.when(p.watch - 1); t < at {
-				at, tail = t, false
-			}
+			at = min(at, p.out.when(p.watch-1))
 		}
-		if at < never && !(tail && !p.awaited()) {
+		if at < never && !(tail && at == last && !p.awaited()) {
 			at = max(at, now)
 			if c == nil || c.reader != nil || !c.looks(at) {
 				if set, is := p.timer.Set(); !is || set != at {
@@ -300,14 +286,14 @@ func (p *pump) arm(now vtime.Time) {
 func (p *pump) awaited() bool { return p.near == nil || p.to == nil || p.to.queue != 0 }
 
 // passed reports whether the last byte of the packet has left.
-func (p *pump) passed(now vtime.Time) bool { return p.busy && p.out.next == p.end && p.clear <= now }
+func (p *pump) passed(now vtime.Time) bool { return p.busy && p.out.end == p.end && p.clear <= now }
 
 // left returns when the last byte of a packet leaves which is known to its end.
 func (p *pump) left() vtime.Time { return max(p.clear, p.cutAt) }
 
 // expect sets the timer for the tail if it is known, as somebody waits for it from now on.
 func (p *pump) expect(now vtime.Time) {
-	if p.out.next == p.end {
+	if p.out.end == p.end {
 		p.arm(now)
 	}
 }
@@ -328,13 +314,13 @@ func (p *pump) fire() {
 	}
 	if p.watch > 0 && p.out.count(now) >= p.watch {
 		p.watch = 0
-		p.marked()
+		p.host.marked(p)
 	}
 	switch {
 	case !p.busy:
 	case p.clear > now && held == p.held:
 		p.arm(now)
-	case p.clear <= now && p.out.next == p.end:
+	case p.clear <= now && p.out.end == p.end:
 		p.finish()
 	default:
 		p.replan()
@@ -349,6 +335,20 @@ func (p *pump) finish() {
 		near.await(p.f.loop.Now())
 	}
 	p.done()
+}
+
+// done is called when the packet has left.
+func (p *pump) done() {
+	switch {
+	case p.to == nil:
+		if p.host != nil {
+			p.host.taken()
+		}
+	case p.host != nil:
+		p.host.gone()
+	case p.to.queue != 0:
+		p.f.release(p.to)
+	}
 }
 
 // leave takes the packet out of the buffer that was drained.

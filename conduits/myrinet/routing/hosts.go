@@ -17,8 +17,9 @@ type Hosts struct {
 	f       *fabric.Fabric
 	table   *Table
 	hosts   []host
-	heads   []span // by sender and receiver: what is before the body of a packet, in text; empty: nothing has been sent there
-	text    []byte
+	heads   []uint32 // by sender and receiver: where in text it is what comes before the body of a packet; 0: nothing has been sent there
+	text    []byte   // heads, each behind its length
+	head    []byte   // memory to put one together in
 	body    []byte
 	delay   vtime.Time                          // of packets in transit
 	observe func(from, to int, sent vtime.Time) // nil: nobody asks
@@ -28,16 +29,14 @@ type Hosts struct {
 	most    int // packets in transit at a host at once
 }
 
-// span is a part of a text.
-type span struct{ start, end uint32 }
-
 // host is one of them.
 type host struct {
 	*Hosts
 	number int
 	port   *fabric.Port
 	queue  fifo.Queue[fabric.Packet] // of its own
-	others []int                     // those that it has routes to
+	reach  int                       // how many others it has routes to
+	others []int32                   // those, unless they are all
 	chance *rand.Rand
 
 	transit fifo.Queue[transit]
@@ -66,14 +65,18 @@ const (
 // topology.
 func NewHosts(f *fabric.Fabric, t *Table, size int) *Hosts {
 	topo := f.Topology()
-	n := &Hosts{f: f, table: t, hosts: make([]host, len(topo.Hosts)), body: make([]byte, size), heads: make([]span, len(topo.Hosts)*len(topo.Hosts))}
+	n := &Hosts{f: f, table: t, hosts: make([]host, len(topo.Hosts)), body: make([]byte, size), heads: make([]uint32, len(topo.Hosts)*len(topo.Hosts)), text: make([]byte, 1)}
 	for from, name := range topo.Hosts {
 		n.hosts[from] = host{Hosts: n, number: from, port: f.Port(from), chance: f.Loop().Rand("myrinet/routing: traffic of " + name)}
 		n.hosts[from].port.Attach(&n.hosts[from])
+		var others []int32
 		for to := range topo.Hosts {
 			if t.Route(from, to) != nil {
-				n.hosts[from].others = append(n.hosts[from].others, to)
+				others = append(others, int32(to))
 			}
+		}
+		if n.hosts[from].reach = len(others); len(others) < len(topo.Hosts)-1 {
+			n.hosts[from].others = others
 		}
 	}
 	return n
@@ -132,13 +135,16 @@ func (n *Hosts) Send(from, to int) {
 
 // packet returns a packet between hosts with a route.
 func (n *Hosts) packet(from, to int) fabric.Packet {
-	head := &n.heads[from*len(n.hosts)+to]
-	if head.end == 0 {
-		head.start = uint32(len(n.text))
-		n.text = n.table.appendHead(n.text, n.table.Route(from, to))
-		head.end = uint32(len(n.text))
+	at := &n.heads[from*len(n.hosts)+to]
+	if *at == 0 {
+		*at = uint32(len(n.text))
+		n.head = n.table.appendHead(n.head[:0], n.table.Route(from, to))
+		n.text = append(binary.AppendUvarint(n.text, uint64(len(n.head))), n.head...)
 	}
-	p := fabric.Packet{Head: n.text[head.start:head.end:head.end], Body: n.body}
+	length, size := binary.Uvarint(n.text[*at:])
+	start := int(*at) + size
+	end := start + int(length)
+	p := fabric.Packet{Head: n.text[start:end:end], Body: n.body}
 	if n.observe != nil {
 		p.Body = n.stamped(from)
 	}
@@ -183,12 +189,23 @@ func (h *host) next() {
 	}
 	p, ok := h.queue.Pop()
 	if !ok {
-		if !h.greedy || len(h.others) == 0 {
+		if !h.greedy || h.reach == 0 {
 			return
 		}
-		p = h.packet(h.number, h.others[h.chance.IntN(len(h.others))])
+		p = h.packet(h.number, h.other(h.chance.IntN(h.reach)))
 	}
 	h.port.Inject(p)
+}
+
+// other returns the i-th of those that the host has routes to.
+func (h *host) other(i int) int {
+	switch {
+	case h.others != nil:
+		return int(h.others[i])
+	case i >= h.number:
+		return i + 1
+	}
+	return i
 }
 
 // onward sends a packet in transit on through the port, which is idle, and reports whether there was one.
