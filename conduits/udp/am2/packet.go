@@ -142,10 +142,14 @@ func FragmentKind(datagram []byte) (k Kind, ok bool) {
 	return Kind(datagram[fragmentHead+atKindOfFragment]), true
 }
 
+// HasBody reports whether a datagram, the head of which has FixedHead bytes at least, has a body, and so the place for the
+// tag of that.
+func HasBody(head []byte) bool { return head[atHead] != 0 }
+
 // BodyTag returns the place in the head of a fragment for the tag of its body, or nil if
 // the datagram has no body.
 func BodyTag(head []byte) []byte {
-	if head[atHead] == 0 {
+	if !HasBody(head) {
 		return nil
 	}
 	return head[FixedHead:fragmentHead]
