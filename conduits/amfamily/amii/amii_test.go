@@ -288,9 +288,12 @@ func TestLeastRecent(t *testing.T) {
 	w.run(func(e *amii.Endpoint) error {
 		for turn < len(order) {
 			if order[turn] != e {
-				if _, err := e.Poll(); err != nil {
-					return err
+				if e.Proc().Charge(10 * us); turn == 5 && e == b || e.ID() == 1 { // a poll is a use
+					if _, err := e.Poll(); err != nil {
+						return err
+					}
 				}
+				e.Proc().Sync()
 				continue
 			}
 			switch turn {

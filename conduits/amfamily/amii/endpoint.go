@@ -45,6 +45,7 @@ type Endpoint struct {
 	posted bool // what the processor has written is in the SRAM
 	sleeps bool // what it does while it waits
 	asleep bool
+	claims []claim // of Claim, for Send
 }
 
 // Open makes an endpoint on a host. It is resident if a frame is free.
@@ -119,6 +120,10 @@ func (e *Endpoint) Stats() am2.Stats { return e.queues.bundle.Stats() }
 
 // Unacknowledged returns how many packets of the endpoint wait to be sent, or for an acknowledgement.
 func (e *Endpoint) Unacknowledged() int { return e.queues.bundle.Unacknowledged() }
+
+// Waiting returns how many packets and returned messages Poll would take now: in an endpoint's queues they are delivered, as
+// AM-II has it, and their handlers have not run.
+func (e *Endpoint) Waiting() int { return e.queues.bundle.Backlog() }
 
 // Close closes the endpoint: messages for it return to their senders from now on. Its process makes no further calls but Poll.
 func (e *Endpoint) Close() {
@@ -220,8 +225,10 @@ func (e *Endpoint) Bulk(to, handler int, args [amfamily.Args]uint32, data []byte
 }
 
 // kindOf returns the kind of a message with data that is for no segment.
-func kindOf(data []byte) am2.Kind {
-	if len(data) == 0 {
+func kindOf(data []byte) am2.Kind { return kindOfLength(len(data)) }
+
+func kindOfLength(n int) am2.Kind {
+	if n == 0 {
 		return am2.Short
 	}
 	return am2.Medium

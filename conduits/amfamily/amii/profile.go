@@ -127,7 +127,7 @@ func (p *Profile) config() am2.Config {
 	c.Receive, c.Assemblies = a.Receives, a.Staging
 	c.MaxMedium, c.MaxBulk = int(a.Fragment), int(a.Bulk)
 	c.Inline, c.Fragment, c.Unpaced = int(a.Medium), int(a.Fragment), true
-	c.Datagram = int(a.Fragment) + am2.FragmentHead
+	c.Datagram = max(am2.MinDatagram, int(a.Fragment)+am2.FragmentHead)
 	c.Pack = max(am2.MinDatagram, (am2.MessageHead+int(a.Medium)+7)&^7)
 	c.ReceiveBytes = a.Staging*c.Datagram + a.Receives*c.Pack
 	c.AckDelay, c.KeepAlive = a.Delay.Duration(), a.KeepAlive.Duration()

@@ -22,7 +22,8 @@ type queues struct {
 	timer   *vtime.Timer
 	serving bool // in Program.due
 
-	told uint64 // events of the bundle that the process knows of
+	taken uint64 // fragments so far
+	told  uint64 // of them, and of the bundle's events, those that the process knows of
 
 	place   place
 	pins    int // packets of it that the firmware has in hand
@@ -112,7 +113,10 @@ func (q *queues) attend() {
 
 // notify tells the process of what has come, if anything has.
 func (q *queues) notify() {
-	if n := q.bundle.Events(); q.owner != nil && n != q.told {
+	if q.owner == nil {
+		return
+	}
+	if n := q.bundle.Events() + q.taken; n != q.told {
 		q.told = n
 		q.owner.come()
 	}

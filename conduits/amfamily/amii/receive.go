@@ -90,6 +90,7 @@ func (p *Program) accept() {
 	if in.fragment {
 		if after := q.bundle.Stats(); taken(&before, &after) {
 			q.copies.Push(fragment{in.payload, in.kind})
+			q.taken++
 		} else {
 			q.staged--
 		}
