@@ -576,3 +576,181 @@ func TestRefused(t *testing.T) {
 		t.Error("an index outside the table, or no address")
 	}
 }
+
+// TestFragmentsAreTold has a stream of messages of more fragments than the staging area has places for come without a drop: the process
+// is told of each fragment, and takes it out before the message is whole.
+func TestFragmentsAreTold(t *testing.T) {
+	t.Parallel()
+	_, counts, err := amii.Bulk(profile(t), 1, 128<<10, 8)
+	if err != nil || counts[1].NoStaging > 0 {
+		t.Errorf("%+v, %v", counts[1], err)
+	}
+}
+
+// TestClaim has a program that waits by itself take room before it sends, as a conduit does, with fewer frames than endpoints.
+func TestClaim(t *testing.T) {
+	t.Parallel()
+	for _, frames := range []string{"1", "8"} {
+		w := newWorld(t)
+		w.star(profile(t, "am2.depth", "2", "count", "am2.frames", frames, "count"), 2)
+		w.program("b")
+		const n = 6
+		w.run(func(e *amii.Endpoint) error {
+			if err := e.Hold(9000); err == nil || !strings.Contains(err.Error(), "am2.fragment") {
+				t.Errorf("replies of 9000 bytes: %v", err)
+			}
+			if err := e.Hold(8192); err != nil {
+				return err
+			}
+			if err := e.Send(1-e.ID(), 0, args(0, 0), nil, 0); err == nil {
+				t.Error("a request without a claim")
+			}
+			program := slices.Index(w.all, e) / 2
+			for i := range n {
+				length := 100 * i
+				id := program*n + i
+				claimed := func() bool { return e.Claim(1-e.ID(), length) }
+				if err := amfamily.Wait(e, "room", claimed); err != nil {
+					return err
+				}
+				if frames == "8" && i == 0 && (!claimed() || claimed()) {
+					t.Error("there is room for 2 requests")
+				} else if frames == "8" && i == 0 {
+					if err := e.Send(1-e.ID(), 0, args(100+program, 0), nil, length); err != nil {
+						return err
+					}
+				}
+				if err := e.Send(1-e.ID(), 0, args(id, length/2), data(id, length/2), length); err != nil {
+					return err
+				}
+			}
+			want := n
+			if frames == "8" {
+				want++
+			}
+			return replies(e, want)
+		})
+		if faults := w.sum().Faults > 0; faults != (frames == "1") {
+			t.Errorf("%s frames: %+v", frames, w.sum())
+		}
+		want := 4 * n
+		if frames == "8" {
+			want += 4
+		}
+		w.once(want)
+	}
+}
+
+// garbage injects packets into the port of a NIC, as a NIC with other firmware does.
+type garbage struct {
+	port    *fabric.Port
+	route   []byte
+	packets [][]byte
+}
+
+func (g *garbage) Fire(_, _ uint64) {
+	if !g.port.Idle() {
+		g.port.NIC().(*idle).g = g
+		return
+	}
+	if len(g.packets) > 0 {
+		g.port.NIC().(*idle).g = g
+		g.port.Inject(fabric.Packet{Head: append([]byte{}, g.route...), Body: g.packets[0]})
+		g.packets = g.packets[1:]
+	}
+}
+
+// idle is a NIC that takes in everything.
+type idle struct {
+	*fabric.Port
+	g *garbage
+}
+
+func (n *idle) Head(a *fabric.Arrival)        { a.Accept(0) }
+func (n *idle) Received(*fabric.Arrival, int) {}
+func (n *idle) Tail(*fabric.Arrival)          {}
+func (n *idle) Sent(*fabric.Sending, int)     {}
+func (n *idle) Gone(*fabric.Sending)          { n.g.Fire(0, 0) }
+func (n *idle) Reset(*fabric.Port)            {}
+
+// inject has a NIC get packets, the last of them of AM-II, and returns what it has counted.
+func inject(t testing.TB, packets ...[]byte) (amii.Counts, *amii.Endpoint) {
+	k := vtime.New(1)
+	c, err := amii.NewStar(&k.Loop, profile(t), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := c.Program("a", tag, amfamily.Image{func(n amfamily.Node, m *amfamily.Message) {}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := c.Fabric.Port(0)
+	n := &idle{Port: port}
+	port.Attach(n)
+	g := &garbage{port: port, route: []byte{fabric.RouteByte(1)}, packets: packets}
+	k.At(0, g, 0, 0)
+	if err := amfamily.Run(k, all, func(e *amii.Endpoint) error {
+		e.Proc().Charge(10 * ms)
+		e.Proc().Sync()
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return c.Hosts[1].Counts(), all[1]
+}
+
+// TestMalformed has packets that no firmware sends dropped and counted.
+func TestMalformed(t *testing.T) {
+	t.Parallel()
+	head := make([]byte, am2.FixedHead)
+	head[16], head[17] = 99, 0 // a version that there is not
+	frame := amii.AppendFrame(nil, 0, head, nil)
+	far := amii.AppendFrame(nil, 77, validHead(), nil)
+	c, e := inject(t, []byte{0, 0}, []byte{0, 8, 0, 0, 1, 2, 3}, []byte{0x0a, 2, 0, 0, 1}, frame, far, amii.AppendFrame(nil, 0, validHead(), nil))
+	if c.Malformed != 4 || c.Foreign != 1 || c.Received != 1 || e.Counts() != (amfamily.Counts{}) {
+		t.Errorf("%+v, %+v", c, e.Counts())
+	}
+}
+
+// validHead returns a probe to endpoint 0.
+func validHead() []byte {
+	head := make([]byte, am2.FixedHead)
+	head[16], head[17], head[24], head[28] = 2, 5, 1, 1
+	return head
+}
+
+// FuzzNIC has a NIC get a packet of any bytes: nothing is delivered, and the NIC goes on.
+func FuzzNIC(f *testing.F) {
+	f.Add([]byte{0x0a, 2, 0, 0})
+	f.Add(amii.AppendFrame(nil, 0, validHead(), nil))
+	f.Add(append(amii.AppendFrame(nil, 0, validHead(), nil), make([]byte, 300)...))
+	f.Fuzz(func(t *testing.T, packet []byte) {
+		if len(packet) > 9000 || len(packet) > 0 && fabric.IsRoute(packet[0]) {
+			return
+		}
+		c, _ := inject(t, packet, amii.AppendFrame(nil, 0, validHead(), nil))
+		if n := c.Malformed + c.Foreign + c.Received + c.NoStaging + c.Corrupt; n != 2 {
+			t.Errorf("%d packets are accounted for: %+v", n, c)
+		}
+	})
+}
+
+// FuzzFrame takes any packet apart: what is taken is put together to the same packet again.
+func FuzzFrame(f *testing.F) {
+	f.Add(amii.AppendFrame(nil, 3, validHead(), nil))
+	f.Add([]byte{0x0a, 2, 0, 0})
+	memory := make([]byte, am2.BlockSize)
+	f.Fuzz(func(t *testing.T, packet []byte) {
+		node, datagram, ok := amii.DecodeFrame(memory, packet)
+		if !ok {
+			return
+		}
+		n, ok := am2.HeadLen(datagram)
+		if !ok {
+			t.Fatal("a datagram that is none")
+		}
+		if got := amii.AppendFrame(nil, node, datagram[:n], datagram[n:]); !bytes.Equal(got, packet) {
+			t.Errorf("%x becomes %x", packet, got)
+		}
+	})
+}

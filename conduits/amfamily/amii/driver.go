@@ -11,18 +11,20 @@ type driver struct {
 	free    int // frames
 	wanted  fifo.Queue[*queues]
 
-	busy bool    // an endpoint is being paged in
-	in   *queues // it
-	out  *queues // whose frame it gets; nil: one that is free
+	looks bool    // at the endpoints again, later
+	busy  bool    // an endpoint is being paged in
+	in    *queues // it
+	out   *queues // whose frame it gets; nil: one that is free
 }
 
 // The events of a driver.
 const (
 	interrupted uint64 = iota // the NIC's interrupt has come for the oldest of missing
 	mapped                    // the driver has chosen frames, and mapped endpoints
+	look                      // an endpoint may be paged out now
 )
 
-var driverEvents = [...]string{"interrupt", "mapped"}
+var driverEvents = [...]string{"interrupt", "mapped", "look"}
 
 // Label implements vtime.Labelled.
 func (d *driver) Label(event, _ uint64) string { return "AM-II driver: " + driverEvents[event] }
@@ -56,7 +58,9 @@ func (d *driver) run() {
 	}
 	var victim *queues
 	if d.free == 0 {
-		if victim = d.oldest((*queues).quiet); victim == nil {
+		if victim = d.oldest((*queues).quiet); victim != nil && d.settling(victim) {
+			return
+		} else if victim == nil {
 			if d.oldest(func(q *queues) bool { return q.leaving }) == nil {
 				d.oldest(func(*queues) bool { return true }).leaving = true
 			}
@@ -73,6 +77,21 @@ func (d *driver) run() {
 	q.wanted, q.place = false, moving
 	p := d.program
 	p.loop.At(p.loop.Now()+p.profile.Driver.Page, d, mapped, 0)
+}
+
+// settling reports whether an endpoint has been paged in so lately that its process may not have noticed, and looks again when it
+// must have: it stays for as long as the driver works to page one in.
+func (d *driver) settling(q *queues) bool {
+	p := d.program
+	end := q.since + p.profile.Driver.Page
+	if end <= p.loop.Now() {
+		return false
+	}
+	if !d.looks {
+		d.looks = true
+		p.loop.At(end, d, look, 0)
+	}
+	return true
 }
 
 // oldest returns the resident endpoint that was used least recently among those that are fit, or nil.
@@ -97,14 +116,16 @@ func (d *driver) stay() {
 
 // Fire implements vtime.Target.
 func (d *driver) Fire(event, number uint64) {
-	if event == interrupted {
+	switch {
+	case event == interrupted:
 		d.wanted.Push(d.program.numbered[uint16(number)])
 		d.run()
-		return
-	}
-	if d.out != nil {
+	case event == look:
+		d.looks = false
+		d.run()
+	case d.out != nil:
 		d.move(lanai.ToHost)
-	} else {
+	default:
 		d.move(lanai.FromHost)
 	}
 }
@@ -131,7 +152,7 @@ func (d *driver) moved() {
 	q := d.in
 	d.busy, d.in = false, nil
 	p.counts.PagedIn++
-	q.place, q.usedAt = resident, p.loop.Now()
+	q.place, q.since, q.usedAt = resident, p.loop.Now(), p.loop.Now()
 	q.owner.arrive()
 	q.attend()
 }

@@ -26,7 +26,8 @@ type queues struct {
 	told  uint64 // of them, and of the bundle's events, those that the process knows of
 
 	place   place
-	pins    int // packets of it that the firmware has in hand
+	pins    int        // packets of it that the firmware has in hand
+	since   vtime.Time // when it was paged in
 	usedAt  vtime.Time
 	wanted  bool // in driver.wanted
 	leaving bool // it is to be paged out, and takes no requests
