@@ -144,7 +144,7 @@ func (e *Endpoint) enter() {
 	e.busy, q.usedAt = true, p.Now()
 }
 
-// fault waits until the queues are resident. They stay so until the use has ended for which they have come.
+// fault waits until the queues are resident. They stay so for long enough: see driver.settling.
 func (e *Endpoint) fault() {
 	p, q := e.Proc(), e.queues
 	e.Count.Traps++
@@ -155,7 +155,7 @@ func (e *Endpoint) fault() {
 	for q.leaving {
 		p.Park(0)
 	}
-	for e.busy = true; q.place != resident; {
+	for q.place != resident {
 		e.host.program.driver.want(q)
 		p.Park(0)
 	}
