@@ -6,25 +6,10 @@ import (
 	"testing"
 )
 
-// am2Outcome runs an experiment of AM-II on its machine, with a constant changed if name is not empty.
+// am2Outcome runs an experiment of AM-II on its machine, as outcomeOn does.
 func am2Outcome(t *testing.T, run func(*Setting) (*Outcome, error), name, value, unit string) (*Setting, *Outcome) {
 	t.Helper()
-	s, err := AM2.Setting(am2Machines[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if name != "" {
-		predictions := s.Machine.Predictions
-		if s.Machine, err = s.Machine.With(name, value, unit); err != nil {
-			t.Fatal(err)
-		}
-		s.Machine.Predictions = predictions // to be missed
-	}
-	o, err := run(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s, o
+	return outcomeOn(t, AM2, am2Machines[0], run, name, value, unit)
 }
 
 // TestAM2 wants everything within its tolerance, and the same bytes from the same seed.

@@ -62,8 +62,7 @@ func TestBulk(t *testing.T) {
 	const size, at = 300_000, 12_345
 	w := newWorld(t)
 	w.star(profile(t), 2)
-	image := w.image()
-	image[0] = func(n amfamily.Node, m *amfamily.Message) {
+	w.handler = func(n amfamily.Node, m *amfamily.Message) {
 		if !bytes.Equal(m.Data, data(3, size)) || &m.Data[0] != &n.(*amii.Endpoint).Segment()[at] {
 			t.Errorf("node %d has %d bytes, which are not the data in its segment", n.ID(), len(m.Data))
 		}

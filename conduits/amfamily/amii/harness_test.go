@@ -39,6 +39,8 @@ type world struct {
 	came map[string]int
 	back map[string]int
 	lost []am2.Reason // why messages returned
+
+	handler amfamily.Handler // of requests, instead of the one of image
 }
 
 // key names a message: from and to whom, and its number.
@@ -50,6 +52,10 @@ const tag = 7
 func (w *world) image() amfamily.Image {
 	return amfamily.Image{
 		func(n amfamily.Node, m *amfamily.Message) {
+			if w.handler != nil {
+				w.handler(n, m)
+				return
+			}
 			w.check(n, m)
 			w.came[key(m.From, n.ID(), m.Args[0])]++
 			if m.Args[1] == 0 {
