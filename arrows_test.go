@@ -40,7 +40,7 @@ var rooms = []room{
 		[]string{".", "bench/...", "core", "spawner", "extended", "extended/coll/...", "internal/vtime"},
 		[]string{"bench/runner/runnertest", "internal/shm"}},
 	{"bench/paper", "it repeats experiments below the library too: on the adapter alone, and on its hardware",
-		[]string{"bench", "bench/plot", "core", "extended", "extended/coll/...", "conduits/sci/sisci", "conduits/sci/hardware", "conduits/myrinet/fabric", "conduits/myrinet/routing", "conduits/myrinet/gm", "conduits/myrinet/grim", "conduits/myrinet/component", "conduits/amfamily/...", "internal/machine", "internal/vtime"},
+		[]string{"bench", "bench/plot", "core", "extended", "extended/coll/...", "conduits/sci/sisci", "conduits/sci/hardware", "conduits/myrinet/fabric", "conduits/myrinet/routing", "conduits/myrinet/gm", "conduits/myrinet/grim", "conduits/myrinet/component", "conduits/myrinet/lanai", "conduits/amfamily/...", "conduits/udp/am2", "internal/machine", "internal/vtime"},
 		[]string{".", "internal/shm"}},
 	{"bench/topology", "it draws networks, and what of them is busy",
 		[]string{"conduits/myrinet/fabric", "conduits/myrinet/routing", "internal/vtime"}, nil},
@@ -86,6 +86,9 @@ var rooms = []room{
 		[]string{"conduits/amfamily", "internal/..."}, nil},
 	{"conduits/amfamily/conduit", "it makes conduits of the family's systems", []string{"core", "conduits/amfamily/...", "internal/shm", "internal/fifo", "internal/vtime"},
 		[]string{"core/coretest"}},
+	{"conduits/amfamily/amii", "the state machine of am2 as a program on NICs in a fabric, and the library on hosts, whose cluster takes its routes from a table",
+		[]string{"conduits/amfamily", "conduits/myrinet/fabric", "conduits/myrinet/lanai", "conduits/myrinet/netdma", "conduits/myrinet/routing", "conduits/udp/am2", "internal/..."}, nil},
+	{"conduits/myrinet/netdma", "the NIC's DMA engines at a port of a fabric, for any program", []string{"conduits/myrinet/fabric", "conduits/myrinet/lanai", "internal/fifo"}, []string{"internal/vtime"}},
 	{"conduits/udp", "it is the driver of the machine, and has datagrams protected",
 		[]string{"core", "core/settings", "conduits/udp/am2", "conduits/udp/seal", "conduits/udp/socket", "internal/..."}, []string{"core/coretest", "spawner/..."}},
 	{"conduits/udp/bundle", "it is the machine's driver for talk between jobs, without core",
@@ -308,6 +311,8 @@ var forbidden = []arrow{
 	{"conduits/myrinet/component", "conduits/myrinet/gm", true},   //
 	{"conduits/amfamily", "conduits/amfamily/am", false},          // upwards
 	{"conduits/amfamily/conduit", "extended", true},               // whatever messages are for
+	{"conduits/amfamily/amii", "core", true},                      // a system knows no conduit
+	{"conduits/myrinet/netdma", "conduits/myrinet/gm", true},      // upwards
 	{"conduits/amfamily/am", "conduits/amfamily/hpam", false},     // side by side
 	{"conduits/udp/socket", "conduits/udp", true},                 // upwards
 	{"conduits/udp/seal", "conduits/udp/am2", false},              // keys know no messages

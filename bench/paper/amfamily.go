@@ -7,8 +7,10 @@ import (
 	"github.com/aqueduct-go/aqueduct/bench/plot"
 	"github.com/aqueduct-go/aqueduct/conduits/amfamily"
 	"github.com/aqueduct-go/aqueduct/conduits/amfamily/am"
+	"github.com/aqueduct-go/aqueduct/conduits/amfamily/amii"
 	"github.com/aqueduct-go/aqueduct/conduits/amfamily/hpam"
 	"github.com/aqueduct-go/aqueduct/conduits/amfamily/ssam"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/grim"
 	"github.com/aqueduct-go/aqueduct/internal/machine"
 )
 
@@ -25,6 +27,10 @@ type amProfiles struct {
 	am   *am.Profile
 	hpam *hpam.Profile
 	ssam *ssam.Profile
+
+	// These two have experiments of their own: they are what comes with their packages, on every machine.
+	am2  *amii.Profile
+	grim *grim.Profile
 }
 
 func newAMProfiles(f *machine.File) (p *amProfiles, err error) {
@@ -35,7 +41,13 @@ func newAMProfiles(f *machine.File) (p *amProfiles, err error) {
 	if p.hpam, err = hpam.NewProfile(f.Part("hpam")); err != nil {
 		return nil, err
 	}
-	p.ssam, err = ssam.NewProfile(f.Part("ssam"))
+	if p.ssam, err = ssam.NewProfile(f.Part("ssam")); err != nil {
+		return nil, err
+	}
+	if p.am2, err = machine.Load(amii.Library(), am2Machines[0], amii.NewProfile); err != nil {
+		return nil, err
+	}
+	p.grim, err = grim.Load(grimMachine[0])
 	return p, err
 }
 
@@ -52,7 +64,7 @@ const (
 	amLarge = 4080 // bytes of data: a page of payload
 )
 
-// layers returns the layers, each system before what it is compared with. AM-II and GRIM are to follow.
+// layers returns the layers, each system before what it is compared with.
 func (p *amProfiles) layers() []layer {
 	const partners = 3
 	sends := 2 * p.hpam.HPAM.Buffers * partners
@@ -65,6 +77,8 @@ func (p *amProfiles) layers() []layer {
 		{"ssam-user", "SSAM's library at user level, same cards", ssam.Build(p.ssam, ssam.User), p.ssam.Card.Input},
 		{"ssam-driver", "the same through a traditional driver", ssam.Build(p.ssam, ssam.Driver), p.ssam.Card.Input},
 		{"ssam-vendor", "the same through the vendor's interface", ssam.Build(p.ssam, ssam.Vendor), p.ssam.Card.Input},
+		{"am2", "AM-II", amii.Build(p.am2), 2*(p.am2.AM2.Sends+p.am2.AM2.Receives) + 2*p.am2.AM2.Staging},
+		{"grim", "GRIM", buildGRIM(p.grim), int(p.grim.GRIM.Queue+p.grim.GRIM.Receive) / (grim.HeaderSize + grim.Padded(amShort-amfamily.ArgBytes))},
 	}
 }
 
@@ -173,9 +187,10 @@ func amFamily(s *Setting) (*Outcome, error) {
 		"%s against %s µs, %s against %s MB/s", figures(by["ssam"].oneWay), figures(by["ssam-user"].oneWay), figures(by["ssam"].bandwidth), figures(by["ssam-user"].bandwidth))
 	if s.goal("hpam-round-trip") != nil {
 		o.claim("Active Messages and HPAM never enter the kernel for a message", "De Vivo", by["am"].traps+by["hpam"].traps == 0, "%s traps", figures(by["am"].traps+by["hpam"].traps))
+		o.claim("nor do AM-II, whose endpoints are resident, and GRIM", "", by["am2"].traps+by["grim"].traps == 0, "%s traps", figures(by["am2"].traps+by["grim"].traps))
 	}
 	o.note("The layers are on different machines: what stands beside a layer on its own machine is what it can be judged by.")
-	o.note("AM-II and GRIM are not there yet.")
+	o.note("AM-II is on %s and GRIM on %s, whatever machine the others are on. GRIM's buffers are queues in bytes: as many messages of 20 bytes as they have room for.", am2Machines[0], grimMachine[0])
 	return o, nil
 }
 

@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// amOutcome runs am-family on its machine, with a constant changed if name is not empty.
-func amOutcome(t *testing.T, name, value, unit string) (*Setting, *Outcome) {
+// outcomeOn runs an experiment on a machine of a family, with a constant changed if name is not empty.
+func outcomeOn(t *testing.T, family *Family, on string, run func(*Setting) (*Outcome, error), name, value, unit string) (*Setting, *Outcome) {
 	t.Helper()
-	s, err := AMFamily.Setting("am-family")
+	s, err := family.Setting(on)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -19,11 +19,17 @@ func amOutcome(t *testing.T, name, value, unit string) (*Setting, *Outcome) {
 		}
 		s.Machine.Predictions = predictions // to be missed
 	}
-	o, err := amFamily(s)
+	o, err := run(s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s, o
+}
+
+// amOutcome runs am-family on its machine, as outcomeOn does.
+func amOutcome(t *testing.T, name, value, unit string) (*Setting, *Outcome) {
+	t.Helper()
+	return outcomeOn(t, AMFamily, amMachines[0], amFamily, name, value, unit)
 }
 
 // TestAMFamily wants everything within its tolerance, and the same bytes from the same seed.

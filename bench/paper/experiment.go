@@ -80,6 +80,7 @@ var (
 	grimMachines = []string{"grim-lanai4", "grim-lanai9"}
 	grimMachine  = []string{"grim-lanai4"}
 	eposMachines = []string{"epos-pci64a"}
+	am2Machines  = []string{"now-lanai4"}
 )
 
 // all are the experiments in the order of a report.
@@ -95,6 +96,8 @@ var all = []*Experiment{
 	{"itb-cost", "what an in-transit buffer costs a packet", Myrinet, collMachines, withoutErrors(itbCost)},
 	{"itb-throughput", "up*/down* routes against in-transit buffers on irregular networks, by load", Myrinet, collMachines, withoutErrors(itbThroughput)},
 	{"am-family", "the layers of the Active Message family side by side, each on its machine", AMFamily, amMachines, amFamily},
+	{"am2-bandwidth", "AM-II: bulk to the segment, beside the limit of the DMA", AM2, am2Machines, am2Bandwidth},
+	{"am2-latency", "AM-II: messages one at a time, sleeping, paging, a dead node, and 105 nodes", AM2, am2Machines, am2Latency},
 	{"component-cost", "what each protocol of the customizable component costs, in time, memory and copies", Component, eposMachines, componentCost},
 	{"fabric-hol", "contention and head-of-line blocking in the fabric", Myrinet, collMachines, withoutErrors(fabricHOL)},
 	{"grim-rollback", "GRIM: three messages, of which the second is refused, as published", GRIM, grimMachine, grimRollback},

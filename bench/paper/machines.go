@@ -3,6 +3,7 @@ package paper
 import (
 	"slices"
 
+	"github.com/aqueduct-go/aqueduct/conduits/amfamily/amii"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/component"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/gm"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/grim"
@@ -36,6 +37,10 @@ var (
 		_, err := newAMProfiles(f)
 		return err
 	}}
+	AM2 = &Family{"am2", amii.Library, func(f *machine.File) error {
+		_, err := amii.NewProfile(f)
+		return err
+	}}
 	Component = &Family{"component", component.Library, func(f *machine.File) error {
 		_, err := component.NewProfile(f)
 		return err
@@ -43,7 +48,7 @@ var (
 )
 
 // Families are all of them.
-var Families = []*Family{SCI, Myrinet, GRIM, Component, AMFamily}
+var Families = []*Family{SCI, Myrinet, GRIM, Component, AMFamily, AM2}
 
 // Setting returns the setting for a machine of the family: a built-in one by its name, or a user's
 // own by the path of its file. Seed and Full are the caller's to set.

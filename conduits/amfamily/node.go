@@ -15,7 +15,7 @@ const (
 
 // A Message is what a handler is called with.
 type Message struct {
-	From    int // node
+	From    int // node; -1 for a client that has no number here, which can be replied to all the same
 	Handler int
 	Args    [Args]uint32
 	Data    []byte // valid until the handler returns
@@ -129,7 +129,7 @@ func (e *End) CheckReply(m *Message, handler, length int) error {
 	if m == nil || e.serving != m {
 		return fmt.Errorf("node %d: %w", e.id, ErrHandler)
 	}
-	if err := e.check(m.From, handler, length); err != nil {
+	if err := e.checkMessage(handler, length); err != nil {
 		return err
 	}
 	e.serving = nil
@@ -145,9 +145,14 @@ func (e *End) CheckPoll() error {
 }
 
 func (e *End) check(to, handler, length int) error {
-	switch {
-	case to < 0 || to >= e.nodes || to == e.id:
+	if to < 0 || to >= e.nodes || to == e.id {
 		return fmt.Errorf("node %d: no other node %d; there are %d", e.id, to, e.nodes)
+	}
+	return e.checkMessage(handler, length)
+}
+
+func (e *End) checkMessage(handler, length int) error {
+	switch {
 	case !e.Known(handler):
 		return fmt.Errorf("node %d: no handler %d; the image has %d", e.id, handler, len(e.image))
 	case length > e.most:

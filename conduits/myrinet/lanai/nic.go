@@ -44,9 +44,14 @@ func (n *NIC) HostWrite(bytes int, to vtime.Target, a, b uint64) {
 	}
 }
 
+// HostRead has the host read so many bytes from the NIC by its processor, which waits for them, and returns when it has them.
+func (n *NIC) HostRead(bytes int) vtime.Time { return n.access(n.profile.Bus.ReadTime(bytes)) }
+
 // hostWrite returns when a write of the host's processor that begins now is in the SRAM.
-func (n *NIC) hostWrite(bytes int) vtime.Time {
-	take := n.profile.Bus.WriteTime(bytes)
+func (n *NIC) hostWrite(bytes int) vtime.Time { return n.access(n.profile.Bus.WriteTime(bytes)) }
+
+// access returns when an access of the host's processor that begins now and takes a time of the bus is over.
+func (n *NIC) access(take vtime.Time) vtime.Time {
 	free := n.Bus.Use(n.loop.Now(), take)
 	n.loop.At(free-take, (*access)(n), 1, 0)
 	n.loop.At(free, (*access)(n), 0, 0)

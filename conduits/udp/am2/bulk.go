@@ -91,10 +91,13 @@ func (b *Bundle) commitBulk(op *Op) *channel {
 	}
 	head := fragmentHead + fragmentHeader + padded(4*k.nargs)
 	k.size = (min(b.cfg.Datagram, b.wire.MTU(ch.peer.addr)) - head) &^ (unit - 1)
+	if most := b.cfg.Fragment; most > 0 {
+		k.size = min(k.size, most)
+	}
 	k.count = (op.Len + k.size - 1) / k.size
 	k.left, k.next = k.count, 0
 	k.turn = packet{ch: ch, lane: k.lane, bulk: k, count: 1}
-	if FixedHead+recordSize(op.Kind, op.NArgs, op.Len) <= ch.packLimit() {
+	if FixedHead+recordSize(op.Kind, op.NArgs, op.Len) <= ch.packLimit() && b.inlined(op) {
 		ch.queue(now, b.pack(k, op))
 	} else {
 		ch.queue(now, &k.turn)

@@ -184,7 +184,7 @@ func (b *Bundle) newSmall(ch *channel, l lane) *packet {
 
 // moreSmall makes some packets for heads at once: as many as windows open to are needed.
 func (b *Bundle) moreSmall() {
-	const some, size = 16, max(headSize, ackSize)
+	const some, size = 16, max(FragmentHead, ackSize)
 	packets, memory := make([]packet, some), make([]byte, some*size)
 	for i := range packets {
 		packets[i].buf = memory[i*size : (i+1)*size : (i+1)*size]

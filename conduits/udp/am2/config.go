@@ -35,6 +35,15 @@ type Config struct {
 	// Datagram is the bytes of a datagram at most, whatever the path allows, and Pack those
 	// of one in which messages gather; what does not fit it goes as bulk.
 	Datagram, Pack int
+	// Inline, if not 0, has every message travel in a packet of its own, which leaves when it is committed, as from
+	// the queues of a NIC. A packet then has so many bytes of payload at most; what is longer goes as bulk.
+	Inline int
+	// Fragment, if not 0, is the payload bytes of a fragment at most, a multiple of 8. Otherwise a fragment has as many as
+	// a datagram has room for.
+	Fragment int
+	// Unpaced leaves congestion control out: windows alone limit what is under way. It is for networks that hold
+	// packets back themselves and hardly lose any, such as Myrinet.
+	Unpaced bool
 	// Peers is how many processes may be known, Channels how many channels with one of them.
 	Peers, Channels int
 
@@ -95,6 +104,8 @@ func (c *Config) check() error {
 		{"MaxBulk", c.MaxBulk, 0, 1 << 28},
 		{"Datagram", c.Datagram, MinDatagram, 65535},
 		{"Pack", c.Pack, MinDatagram, 65535},
+		{"Inline", c.Inline, 0, c.Pack - MessageHead},
+		{"Fragment", c.Fragment, 0, 1 << 16},
 		{"Peers", c.Peers, 1, 1 << 30},
 		{"Channels", c.Channels, 1, 1 << 30},
 		{"Retries", c.Retries, 1, 1 << 15},
@@ -117,12 +128,14 @@ func (c *Config) check() error {
 	switch {
 	case c.Window&(c.Window-1) != 0:
 		return fmt.Errorf("am2: Config.Window is %d; it must be a power of two", c.Window)
+	case c.Fragment%unit != 0:
+		return fmt.Errorf("am2: Config.Fragment is %d; it must be a multiple of %d", c.Fragment, unit)
 	case c.MinRTO > c.MaxRTO:
 		return fmt.Errorf("am2: Config.MinRTO is %v, above MaxRTO, which is %v", c.MinRTO, c.MaxRTO)
 	case c.ReplyAcks && c.Depth != c.Window:
 		return fmt.Errorf("am2: Config.Depth is %d and Window %d; with ReplyAcks they must be equal", c.Depth, c.Window)
-	case c.ReplyAcks && max(c.MaxMedium, c.MaxBulk) > c.Datagram-overhead:
-		return fmt.Errorf("am2: Config.MaxMedium and MaxBulk must be at most %d with ReplyAcks: a message is one packet", c.Datagram-overhead)
+	case c.ReplyAcks && max(c.MaxMedium, c.MaxBulk) > c.Datagram-MessageHead:
+		return fmt.Errorf("am2: Config.MaxMedium and MaxBulk must be at most %d with ReplyAcks: a message is one packet", c.Datagram-MessageHead)
 	}
 	return nil
 }

@@ -132,10 +132,24 @@ func HeadLen(datagram []byte) (n int, ok bool) {
 	return n, n >= fragmentHead && n < len(datagram)
 }
 
+// FragmentKind returns the kind of the message of which a received datagram is a fragment. It reports false for a datagram
+// that is none.
+func FragmentKind(datagram []byte) (k Kind, ok bool) {
+	n, ok := HeadLen(datagram)
+	if !ok || n == len(datagram) || n < fragmentHead+fragmentHeader {
+		return 0, false
+	}
+	return Kind(datagram[fragmentHead+atKindOfFragment]), true
+}
+
+// HasBody reports whether a datagram, the head of which has FixedHead bytes at least, has a body, and so the place for the
+// tag of that.
+func HasBody(head []byte) bool { return head[atHead] != 0 }
+
 // BodyTag returns the place in the head of a fragment for the tag of its body, or nil if
 // the datagram has no body.
 func BodyTag(head []byte) []byte {
-	if head[atHead] == 0 {
+	if !HasBody(head) {
 		return nil
 	}
 	return head[FixedHead:fragmentHead]

@@ -126,10 +126,10 @@ func (pr *peer) notePassed(size int) {
 
 // open reports whether the path lets one more packet of a lane out. One packet of replies always
 // may go, since they must not wait for requests. HPAM knows no such window: few buffers are
-// enough of a limit.
+// enough of a limit. Nor does Config.Unpaced.
 func (pr *peer) open(now time.Duration, ol *outLane, l lane) bool {
 	switch pa := pr.path; {
-	case pr.b.cfg.ReplyAcks || l == replies && ol.flight.head == nil:
+	case pr.b.cfg.ReplyAcks || pr.b.cfg.Unpaced || l == replies && ol.flight.head == nil:
 		return true
 	case pa == nil:
 		return pr.flight < firstPackets

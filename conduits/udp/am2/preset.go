@@ -11,7 +11,7 @@ func HPAM() Config {
 	c.ReplyAcks = true
 	c.Depth, c.Window = 4, 4
 	c.Datagram, c.Pack = 1472, 1472
-	c.MaxMedium, c.MaxBulk = c.Datagram-overhead, c.Datagram-overhead
+	c.MaxMedium, c.MaxBulk = c.Datagram-MessageHead, c.Datagram-MessageHead
 	return c
 }
 

@@ -30,10 +30,12 @@ const (
 	longHeader     = 16
 	fragmentHeader = 32
 
-	// overhead is what a message of one packet has beside its payload, at most.
-	overhead = FixedHead + longHeader + 4*MaxArgs
-	// headSize is the length of the head of a fragment at most.
-	headSize = fragmentHead + fragmentHeader + 4*MaxArgs
+	atKindOfFragment = 4
+
+	// MessageHead is what a packet with one message has beside the payload, at most.
+	MessageHead = FixedHead + longHeader + 4*MaxArgs
+	// FragmentHead is the length of the head of a fragment at most.
+	FragmentHead = fragmentHead + fragmentHeader + 4*MaxArgs
 )
 
 var errRecord = errors.New("am2: a record that its packet does not hold")

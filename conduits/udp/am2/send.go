@@ -79,7 +79,7 @@ func (ch *channel) another(l lane, tag Tag, size int, op *Op) (p *packet, r Resu
 	if most := b.most(op.Kind); op.Len > most {
 		return nil, TooLong
 	}
-	if n := FixedHead + size; n > MinDatagram && n > ch.packLimit() {
+	if n := FixedHead + size; n > MinDatagram && n > ch.packLimit() || !b.inlined(op) {
 		return nil, ch.reserveBulk(l, tag, op)
 	}
 	open := ol.open
@@ -113,6 +113,9 @@ func (b *Bundle) most(k Kind) int {
 	}
 	return 0
 }
+
+// inlined reports whether Config.Inline lets a message travel in a packet.
+func (b *Bundle) inlined(op *Op) bool { return b.cfg.Inline == 0 || op.Len <= b.cfg.Inline }
 
 // packLimit returns the bytes of a packet in which messages gather.
 func (ch *channel) packLimit() int {
@@ -149,7 +152,7 @@ func (b *Bundle) commit(op *Op) *channel {
 	switch {
 	case p.alone:
 		ch.queue(b.clock(), p)
-	case b.cfg.ReplyAcks || ol.idle():
+	case b.cfg.ReplyAcks || b.cfg.Inline > 0 || ol.idle():
 		ch.close(b.clock(), l)
 	default:
 		ch.gather()
@@ -271,7 +274,7 @@ func (ch *channel) transmit(now time.Duration, ol *outLane, p *packet) {
 	}
 	p.state = flying
 	ol.flight.push(p)
-	if pr.path == nil && pr.flight >= firstPackets-1 && !b.cfg.ReplyAcks {
+	if pr.path == nil && pr.flight >= firstPackets-1 && !b.cfg.ReplyAcks && !b.cfg.Unpaced {
 		pr.path = newPath(now, max(pr.inFlight+size, firstPackets*min(b.cfg.Datagram, b.wire.MTU(pr.addr))))
 	}
 	if pr.path != nil {
