@@ -163,7 +163,7 @@ func (p *Program) flowCount() int {
 // flow returns that of messages from a channel to an endpoint.
 func (p *Program) flow(c *channel, to EndpointID) *flow {
 	node, remote := p.place(to)
-	return &p.flows[p.flowIndex(c.number, node, remote)]
+	return p.flows.At(p.flowIndex(c.number, node, remote))
 }
 
 // place returns which NI an endpoint is at, and which channel of it.

@@ -124,12 +124,13 @@ func (e *Endpoint) Send(to EndpointID, handler HandlerID, args [4]uint32, payloa
 	switch {
 	case node >= p.nodes:
 		return fmt.Errorf("grim: endpoint %d would be at host %d; there are %d hosts of %d channels", to, node, p.nodes, len(p.channels))
-	case p.routes[node] == nil:
-		return fmt.Errorf("grim: host %d has no route to host %d", p.id, node)
 	case len(payload) > e.MostPayload():
 		return fmt.Errorf("%w: %d B; here there can be %d, of grim.queue, and nowhere more than %d", ErrTooLarge, len(payload), e.MostPayload(), MaxPayload)
 	case int(e.host.profile.GRIM.Receive) < HeaderSize+Padded(len(payload)):
 		return fmt.Errorf("%w: %d B are more than an endpoint can receive (grim.receive)", ErrTooLarge, len(payload))
+	}
+	if _, err := p.route(node); err != nil {
+		return err
 	}
 	m := outgoing{Header{Type: AM, Source: e.id, Destination: to, Channel: uint16(e.channel.number), Handler: handler, Args: args, Length: len(payload)}, payload}
 	if e.overflow.Len() == 0 && e.place(&m) {

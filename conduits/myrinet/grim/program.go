@@ -6,6 +6,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
 	"github.com/aqueduct-go/aqueduct/internal/fifo"
+	"github.com/aqueduct-go/aqueduct/internal/sparse"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -84,10 +85,11 @@ type Program struct {
 	nodes   int
 	counts  Counts
 
-	routes     [][]byte // by node; nil: none
+	routes     sparse.Table[routeEntry] // by node
+	router     func(node int) []byte
 	channels   []channel
-	flows      []flow   // see flowIndex
-	inflows    []inflow // likewise
+	flows      sparse.Table[flow]   // see flowIndex
+	inflows    sparse.Table[inflow] // likewise
 	scoreboard [tokens]*message
 
 	load, store *lanai.DMAChain
@@ -164,7 +166,7 @@ func load(nic *lanai.NIC, port *fabric.Port, p *Profile, image Image, id, nodes 
 	g := &p.GRIM
 	f := &Program{
 		loop: nic.Loop(), nic: nic, port: port, profile: p, image: image, id: id, nodes: nodes,
-		routes: make([][]byte, nodes), channels: make([]channel, g.Channels), room: g.Buffers, capacity: g.Controls,
+		channels: make([]channel, g.Channels), room: g.Buffers, capacity: g.Controls,
 	}
 	if nodes*g.Channels > 1<<16 {
 		return nil, fmt.Errorf("grim: %d hosts with %d channels each (grim.channels); a header can name %d endpoints", nodes, g.Channels, 1<<16)
@@ -178,7 +180,9 @@ func load(nic *lanai.NIC, port *fabric.Port, p *Profile, image Image, id, nodes 
 	if err := f.allocate(); err != nil {
 		return nil, fmt.Errorf("grim: host %d: %w", id, err)
 	}
-	f.flows, f.inflows = make([]flow, f.flowCount()), make([]inflow, f.flowCount())
+	f.routes.Init(nodes)
+	f.flows.Init(f.flowCount())
+	f.inflows.Init(f.flowCount())
 	f.step = steps{
 		rearm: f.rearm, classify: f.classify, accept: f.accept, answered: f.answered, store: f.startStore, respond: f.respond, refuse: f.refuse, stored: f.endStore, loaded: f.endLoad,
 		sent: f.free, found: f.foundOne, transmit: f.transmit, await: f.await, second: f.second, control: f.sendControl, rolled: func() {},

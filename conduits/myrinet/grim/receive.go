@@ -135,7 +135,7 @@ func (p *Program) accept() {
 	h, n := &p.header, &p.counts
 	_, local := p.place(h.Destination)
 	from, _ := p.place(h.Source)
-	in := &p.inflows[p.flowIndex(local, from, int(h.Channel))]
+	in := p.inflows.At(p.flowIndex(local, from, int(h.Channel)))
 	switch {
 	case h.Sequence != in.expected && in.nacked:
 		n.Dropped++

@@ -77,7 +77,8 @@ func (p *Program) transmit() {
 	m.again = true
 	p.note(step, m.bytes[sequenceByte], m.bytes[tokenByte])
 	node, _ := p.place(m.to)
-	packet := fabric.Packet{Head: p.routes[node], Body: m.bytes}
+	route, _ := p.route(node) // the library has looked it up
+	packet := fabric.Packet{Head: route, Body: m.bytes}
 	p.starts()
 	if p.image.Queue != Hybrid || len(m.bytes) == HeaderSize {
 		p.port.Inject(packet)
@@ -134,7 +135,7 @@ func (p *Program) free() {
 // sendControl sends a control message over the link, which is free, and takes input again that was refused.
 func (p *Program) sendControl() {
 	m := &p.answer.message
-	route := p.routes[p.answer.node]
+	route, _ := p.route(p.answer.node)
 	p.starts()
 	p.port.Inject(fabric.Packet{Head: m.Append(append(make([]byte, 0, len(route)+ControlSize), route...))})
 	p.arm()
