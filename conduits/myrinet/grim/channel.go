@@ -104,6 +104,7 @@ func (c *channel) acknowledge(m *message) {
 		c.free.Push(token)
 	}
 	c.next = max(c.next, c.front)
+	c.owner.returned()
 }
 
 // rollback has the messages of a flow sent again that the channel has sent from a sequence number on, and returns how many they

@@ -181,7 +181,7 @@ func (p *Program) refuse() {
 // startStore moves a message to the room that the endpoint has reserved for it, and acknowledges it.
 func (p *Program) startStore() {
 	e, bytes := p.target, p.done.packet.Bytes()
-	block := lanai.Block{Direction: lanai.ToHost, Host: e.reserved(), SRAM: bytes, Terminal: true, Signal: true, Written: (*arrival)(e)}
+	block := lanai.Block{Direction: lanai.ToHost, Host: e.reserved(bytes), SRAM: bytes, Terminal: true, Signal: true, Written: (*arrival)(e)}
 	if err := p.store.Append(block); err != nil {
 		panic(err) // the chain has a block for each receive buffer
 	}
