@@ -30,6 +30,12 @@ type message struct {
 	again  bool // it has been sent before
 	flow   *flow
 	index  uint64 // of all messages of the channel
+
+	fetch     [][]byte   // host memory that the NIC fetches the end of the payload from; nil: it has been written
+	from      int        // where that begins in bytes
+	fetched   *operation // which is told that the NIC has it; nil: none
+	operation *operation // of remote memory, of which the library wants to know the end
+	answered  bool       // that end is being dealt with
 }
 
 // channel is a logical channel: the queue of an endpoint's outgoing messages in SRAM, with its registers, and what the NI knows of
@@ -76,6 +82,7 @@ func (c *channel) sendable() *message {
 const (
 	tokenByte    = 2
 	sequenceByte = 3
+	typeByte     = 4
 )
 
 // leave marks a message as sent. One that is sent for the first time gets a token and a sequence number.
@@ -134,6 +141,7 @@ type flow struct {
 type inflow struct {
 	expected uint8
 	nacked   bool // the expected message was refused, and what follows is dropped until that comes again
+	held     bool // the message before it waits for the host: the expected one is refused meanwhile
 }
 
 // What sequencing takes of the SRAM, in bytes: an element of the array of outgoing flows, and of that of incoming ones.

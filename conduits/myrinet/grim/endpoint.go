@@ -69,14 +69,18 @@ type EndpointCounts struct {
 	Received     uint64 // that have been handed to handlers
 	Overflowed   uint64 // messages sent that had to wait in the overflow queue
 	MostOverflow int    // of them at once
+	Operations   uint64 // on remote memory that have been taken
 	NoHandler    uint64 // messages dropped, as their handler is not known here
 	BadRequest   uint64 // messages to the handler server, or from it, that no library sends
 }
 
 // outgoing is a message in the overflow queue.
 type outgoing struct {
-	header  Header
-	payload []byte
+	header    Header
+	extension []byte // the first bytes of the payload
+	source    source // the others
+	length    int    // and how many these are
+	operation *operation
 }
 
 // Message is what has come. It is valid until the handler returns.
@@ -122,20 +126,19 @@ func (e *Endpoint) MostPayload() int { return e.channel.queue.most() }
 // host's memory. Send fails, and sends nothing: with ErrFull if there is no such queue, with ErrTooLarge for more than MostPayload,
 // and for endpoints of hosts that there are not, or that there is no route to.
 func (e *Endpoint) Send(to EndpointID, handler HandlerID, args [4]uint32, payload []byte) error {
-	p := e.host.program
-	node, _ := p.place(to)
+	if err := e.reachable(to); err != nil {
+		return err
+	}
 	switch {
-	case node >= p.nodes:
-		return fmt.Errorf("grim: endpoint %d would be at host %d; there are %d hosts of %d channels", to, node, p.nodes, len(p.channels))
 	case len(payload) > e.MostPayload():
 		return fmt.Errorf("%w: %d B; here there can be %d, of grim.queue, and nowhere more than %d", ErrTooLarge, len(payload), e.MostPayload(), MaxPayload)
 	case int(e.host.profile.GRIM.Receive) < HeaderSize+Padded(len(payload)):
 		return fmt.Errorf("%w: %d B are more than an endpoint can receive (grim.receive)", ErrTooLarge, len(payload))
 	}
-	if _, err := p.route(node); err != nil {
-		return err
+	m := outgoing{
+		header: Header{Type: AM, Source: e.id, Destination: to, Channel: uint16(e.channel.number), Handler: handler, Args: args, Length: len(payload)},
+		source: source{bytes: payload}, length: len(payload),
 	}
-	m := outgoing{Header{Type: AM, Source: e.id, Destination: to, Channel: uint16(e.channel.number), Handler: handler, Args: args, Length: len(payload)}, payload}
 	if e.overflow.Len() == 0 && e.place(&m) {
 		e.counts.Sent++
 		return nil
@@ -146,11 +149,28 @@ func (e *Endpoint) Send(to EndpointID, handler HandlerID, args [4]uint32, payloa
 		return ErrFull
 	}
 	e.counts.Sent++
+	m.source.bytes = append([]byte(nil), payload...)
+	e.queueUp(m)
+	return nil
+}
+
+// reachable fails for endpoints that messages cannot be sent to.
+func (e *Endpoint) reachable(to EndpointID) error {
+	p := e.host.program
+	node, _ := p.place(to)
+	switch {
+	case node >= p.nodes:
+		return fmt.Errorf("grim: endpoint %d would be at host %d; there are %d hosts of %d channels", to, node, p.nodes, len(p.channels))
+	}
+	_, err := p.route(node)
+	return err
+}
+
+// queueUp appends a message to the overflow queue.
+func (e *Endpoint) queueUp(m outgoing) {
 	e.counts.Overflowed++
-	m.payload = append([]byte(nil), payload...)
 	e.overflow.Push(m)
 	e.counts.MostOverflow = max(e.counts.MostOverflow, e.overflow.Len())
-	return nil
 }
 
 // OnRoom has f called whenever there may be room in the channel's queue again after Send has failed with ErrFull.
@@ -162,8 +182,13 @@ func (e *Endpoint) place(m *outgoing) bool {
 	if e.options.Limit > 0 && e.unanswered >= e.options.Limit {
 		return false
 	}
-	size := Padded(m.header.Length)
-	if !e.room(size) {
+	h, size := e.host, Padded(m.header.Length)
+	fetch := e.parts(m)
+	blocks := len(fetch)
+	if fetch != nil && m.source.region != nil {
+		blocks++ // that of the word which tells that the NIC has the bytes
+	}
+	if blocks > 0 && !h.program.loads(blocks) || !e.room(size) {
 		return false
 	}
 	e.channel.queue.add(size)
@@ -171,21 +196,40 @@ func (e *Endpoint) place(m *outgoing) bool {
 	if e.options.Limit > 0 {
 		e.unanswered++
 	}
-	h := e.host
-	q := &message{bytes: make([]byte, 0, HeaderSize+size), to: m.header.Destination, state: notSent, index: e.appended}
+	q := &message{bytes: make([]byte, HeaderSize+size), to: m.header.Destination, state: notSent, index: e.appended, fetch: fetch}
 	e.appended++
-	q.bytes = m.header.Append(q.bytes)
-	q.bytes = append(q.bytes, m.payload...)
-	q.bytes = append(q.bytes, make([]byte, size-len(m.payload))...)
+	q.from = HeaderSize + copy(q.bytes[HeaderSize:], m.extension)
+	m.header.Append(q.bytes[:0])
 	e.channel.messages.Push(q)
-	take, write := h.profile.Host.Send, h.profile.Bus.WriteTime(HeaderSize+size)
-	if e.fetched(size) {
-		take += h.profile.Host.Copy.Time(size)
-		write = h.profile.Bus.WriteTime(HeaderSize + lanai.BlockSize)
+	take, write := h.profile.Host.Send, h.profile.Bus.WriteTime(len(q.bytes))
+	if blocks > 0 {
+		h.program.promised += blocks
+		write = h.profile.Bus.WriteTime(q.from + blocks*lanai.BlockSize)
+	}
+	switch r := m.source.region; {
+	case r == nil:
+		copy(q.bytes[q.from:], m.source.bytes)
+		if fetch != nil { // from a copy
+			take += h.profile.Host.Copy.Time(size)
+			q.fetch = [][]byte{append([]byte(nil), q.bytes[q.from:]...)}
+		}
+	case fetch == nil:
+		copy(q.bytes[q.from:], r.bytes[m.source.offset:][:m.length])
+	}
+	if m.operation != nil {
+		m.operation.placed(q, m)
 	}
 	e.writing.Push(q)
 	h.loop.At(e.work(take+write)-write, e, 0, eventWritten)
 	return true
+}
+
+// now returns when a call takes effect.
+func (e *Endpoint) now() vtime.Time {
+	if p := e.options.Proc; p != nil && !e.program.helped {
+		return p.Now()
+	}
+	return max(e.Free(), e.host.loop.Now())
 }
 
 // work has the endpoint's processor work for a time, and returns when that is over.
@@ -221,11 +265,7 @@ func (e *Endpoint) look() bool {
 func (e *Endpoint) lookLater() {
 	if !e.looking {
 		e.looking = true
-		now := e.host.loop.Now()
-		if p := e.options.Proc; p != nil {
-			now = max(now, p.Now())
-		}
-		e.host.loop.At(max(e.Free(), now+e.host.profile.Host.Look), e, 0, eventLook)
+		e.host.loop.At(max(e.now(), e.host.loop.Now()+e.host.profile.Host.Look), e, 0, eventLook)
 	}
 }
 
@@ -300,23 +340,37 @@ func (e *Endpoint) Fire(n, what uint64) {
 func (e *Endpoint) write() {
 	h := e.host
 	m, _ := e.writing.Pop()
-	payload := m.bytes[HeaderSize:]
-	if !e.fetched(len(payload)) {
+	if m.fetch == nil {
 		m.loaded = true
 		h.nic.HostWrite(len(m.bytes), nil, 0, 0)
 		h.nic.HostWrite(word, e, 0, eventTold)
 		return
 	}
-	h.nic.HostWrite(HeaderSize+lanai.BlockSize, nil, 0, 0)
 	p := h.program
-	p.loading.Push(m)
-	pinned := append([]byte(nil), payload...)
-	err := p.load.Append(lanai.Block{Direction: lanai.FromHost, Host: pinned, SRAM: payload, Terminal: true, Signal: true})
-	if err == nil {
-		err = p.load.HostStart()
+	var blocks []lanai.Block
+	at := m.from
+	for _, b := range m.fetch {
+		blocks = append(blocks, lanai.Block{Direction: lanai.FromHost, Host: b, SRAM: m.bytes[at : at+len(b)]})
+		at += len(b)
 	}
-	if err != nil {
-		panic(err) // the chain has a block for each payload that queues have room for
+	blocks[len(blocks)-1].Signal = true
+	p.ordered += uint64(len(blocks))
+	p.loading.Push(loading{m, p.ordered})
+	if m.fetched != nil {
+		w := make([]byte, word)
+		blocks = append(blocks, lanai.Block{Direction: lanai.ToHost, Host: w, SRAM: w, Written: m.fetched, Word: opFetched})
+		p.ordered++
+	}
+	blocks[len(blocks)-1].Terminal = true
+	p.promised -= len(blocks)
+	h.nic.HostWrite(m.from+len(blocks)*lanai.BlockSize, nil, 0, 0)
+	for _, b := range blocks {
+		if err := p.load.Append(b); err != nil {
+			panic(err) // there was room when the message was placed
+		}
+	}
+	if err := p.load.HostStart(); err != nil {
+		panic(err)
 	}
 	h.nic.HostWrite(word, e, 0, eventTold)
 }

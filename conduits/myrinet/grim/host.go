@@ -14,6 +14,7 @@ type Host struct {
 	nic     *lanai.NIC
 	profile *Profile
 	loop    *vtime.Loop
+	memory  memory
 }
 
 // NewHost puts a NIC with an image of the firmware at the port of host id of a fabric. It fails if the firmware with its queues
@@ -33,7 +34,8 @@ func NewHost(f *fabric.Fabric, p *Profile, image Image, id int) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Host{program: program, nic: nic, profile: p, loop: f.Loop()}, nil
+	program.host = &Host{program: program, nic: nic, profile: p, loop: f.Loop()}
+	return program.host, nil
 }
 
 // NIC returns the host's NIC.

@@ -29,6 +29,13 @@ type Profile struct {
 		PIO      machine.Bytes `machine:"pio"`      // the host writes payloads up to this size itself
 		Code     machine.Bytes `machine:"code"`     // of the program and its data, in SRAM
 		Route    machine.Bytes `machine:"route"`    // of an entry of the table of routes, in SRAM
+
+		Page    machine.Bytes `machine:"page"`    // of the host's memory
+		Block   machine.Bytes `machine:"block"`   // the most that a contiguous block has
+		Blocks  int           `machine:"blocks"`  // contiguous blocks that a host can have
+		Static  int           `machine:"static"`  // static entries of the translation cache
+		Runtime int           `machine:"runtime"` // run-time entries
+		Pages   int           `machine:"pages"`   // that a run-time entry has addresses for
 	} `machine:"grim"`
 
 	// Steps are those of the firmware, besides the dispatcher.
@@ -49,6 +56,9 @@ type Profile struct {
 		Store    int `machine:"store"`    // to move a message to the host
 		Stored   int `machine:"stored"`   // it is there
 		Loaded   int `machine:"loaded"`   // a payload has come from the host
+
+		Translate int `machine:"translate"` // to look up memory that is adjacent
+		Install   int `machine:"install"`   // the host's answer to a miss has come
 	} `machine:"steps"`
 
 	Host struct {
@@ -59,6 +69,11 @@ type Profile struct {
 		Look    vtime.Time   `machine:"look"`    // from one look at a channel's front register to the next, while there is no room
 		Read    vtime.Time   `machine:"read"`    // a look
 		Poll    vtime.Time   `machine:"poll"`    // a look for messages that finds none, of a program that is a coroutine
+
+		System    vtime.Time `machine:"system"`    // a system call
+		Pin       vtime.Time `machine:"pin"`       // a page in it
+		Interrupt vtime.Time `machine:"interrupt"` // of a miss, until the driver begins to work
+		Translate vtime.Time `machine:"translate"` // what the driver does for it
 	} `machine:"host"`
 }
 
@@ -99,6 +114,14 @@ func (p *Profile) check() error {
 	in("grim.receive", int(g.Receive), HeaderSize, 64*mega)
 	in("grim.buffers", g.Buffers, 1, 1024)
 	in("grim.controls", g.Controls, 1, mega)
+	if page := int(g.Page); page < 64 || page&(page-1) != 0 {
+		errs = append(errs, p.File.Errorf("grim.page is %d, but must be a power of two from 64 on", page))
+	}
+	in("grim.block", int(g.Block), 1, 1024*mega)
+	in("grim.blocks", g.Blocks, 0, mega)
+	in("grim.static", g.Static, 0, mega)
+	in("grim.runtime", g.Runtime, 1, mega)
+	in("grim.pages", g.Pages, 1, mega)
 	in("grim.route", int(g.Route), 1, 4096)
 	if p.Host.Visible < 1 || p.Host.Look < 1 || p.Host.Poll < 1 {
 		errs = append(errs, p.File.Errorf("host.visible, host.look and host.poll must take time"))

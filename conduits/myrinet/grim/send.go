@@ -21,6 +21,10 @@ func (p *Program) scan() {
 	if p.busy || !p.port.Idle() {
 		return // the end of what is leaving brings the next scan
 	}
+	if p.replies.Len() > 0 {
+		p.spend(p.profile.Steps.Send, p.step.reply)
+		return
+	}
 	p.advance()
 	n := len(p.channels)
 	for looked := range n {
@@ -123,6 +127,7 @@ func (p *Program) Gone(*fabric.Sending) {
 // free sends what comes next when the link is free: control messages first.
 func (p *Program) free() {
 	p.busy = false
+	p.replied()
 	p.stand()
 	if p.controls.Len() > 0 {
 		p.answer, _ = p.controls.Pop()
@@ -143,9 +148,10 @@ func (p *Program) sendControl() {
 
 // respond sends a control message at once, or queues it: if the link is busy, or others wait already.
 func (p *Program) respond() {
-	if p.answer.message.Type == ACK {
+	switch p.answer.message.Type {
+	case ACK:
 		p.counts.ACKs++
-	} else {
+	case NACK:
 		p.counts.NACKs++
 	}
 	if !p.busy && p.controls.Len() == 0 {
