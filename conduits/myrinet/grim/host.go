@@ -106,3 +106,9 @@ func (p *Program) route(node int) ([]byte, error) {
 	}
 	return r.bytes, r.err
 }
+
+// Halt stops the host, as if its machine had died: the NIC does nothing more, and its port absorbs what comes.
+func (h *Host) Halt() {
+	h.nic.CPU.Halt()
+	h.program.port.Attach(nil)
+}

@@ -68,6 +68,7 @@ type Profile struct {
 		Copy    machine.Rate `machine:"copy"`    // of a payload into memory that the NIC can fetch it from
 		Look    vtime.Time   `machine:"look"`    // from one look at a channel's front register to the next, while there is no room
 		Read    vtime.Time   `machine:"read"`    // a look
+		Detect  vtime.Time   `machine:"detect"`  // from the loss of a host until the drivers of others know
 		Poll    vtime.Time   `machine:"poll"`    // a look for messages that finds none, of a program that is a coroutine
 
 		System    vtime.Time `machine:"system"`    // a system call
