@@ -27,7 +27,7 @@ func (c *conduit) Put(t *core.Transfer) core.Result {
 	if t.Rank == c.rank {
 		return c.local(c.segment[t.Off:], t.Mem)
 	}
-	if !c.endpoint.Room(min(len(t.Mem), c.endpoint.MostPayload())) {
+	if !c.endpoint.Room(min(len(t.Mem), c.endpoint.MostPayload()), c.depth) {
 		return core.NoRoom
 	}
 	x := c.transfer(t.Done)
@@ -50,7 +50,7 @@ func (c *conduit) Get(t *core.Transfer) core.Result {
 	if t.Rank == c.rank {
 		return c.local(t.Mem, c.segment[t.Off:][:len(t.Mem)])
 	}
-	if !c.endpoint.Room(grim.HeaderSize) {
+	if !c.endpoint.Room(grim.HeaderSize, c.depth) {
 		return core.NoRoom
 	}
 	region, off, inside := c.region, uint64(0), false

@@ -14,6 +14,7 @@ type params struct {
 	perHost   int    // ranks on a host, each with an endpoint of its NIC
 	channels  int    // of a NIC; 0: as many as there are ranks on a host
 	queue     int    // bytes of a channel's queue in SRAM; 0: its part of what the machine's channels have
+	depth     int    // messages in a channel's queue behind which requests wait at their rank
 	receive   int    // bytes of an endpoint's queue for what has come; 0: the machine's
 	buffers   int    // receive buffers of a NIC; 0: the machine's
 	controls  int    // entries of a NIC's queue of control messages; 0: the machine's
@@ -40,6 +41,7 @@ func (p *params) table() settings.Table {
 		settings.Int("per-host", &p.perHost, 1, grim.MaxChannels, "ranks on a host, which share its NIC"),
 		settings.Int("channels", &p.channels, 1, grim.MaxChannels, "channels of a NIC, of which a rank has one; auto: as many as there are ranks on a host", settings.Is(auto, 0)),
 		settings.Size("queue", &p.queue, grim.HeaderSize, maxBytes, "bytes of a channel's queue in SRAM; auto: what all of the machine's channels have, divided among those that there are", settings.Is(auto, 0)),
+		settings.Int("depth", &p.depth, 1, 1<<16, "messages in a channel's queue behind which requests, puts and gets wait at their rank: replies wait in the queue too"),
 		settings.Size("receive", &p.receive, grim.HeaderSize, maxBytes, "bytes of an endpoint's queue for what has come, in the host's memory", machine),
 		settings.Int("buffers", &p.buffers, 1, 1024, "receive buffers of a NIC; with one there are no native gets", machine),
 		settings.Int("controls", &p.controls, 1, 1<<20, "entries of a NIC's queue of control messages", machine),
@@ -51,7 +53,7 @@ func (p *params) table() settings.Table {
 	}
 }
 
-var defaults = params{topology: auto, perHost: 1, long: defaultLong, bounce: 128 << 10}
+var defaults = params{topology: auto, perHost: 1, depth: 64, long: defaultLong, bounce: 128 << 10}
 
 // parseParams reads the settings.
 func parseParams(values map[string]string) (p params, err error) {

@@ -40,7 +40,7 @@ func (c *conduit) mostMedium() int {
 	return min(c.endpoint.MostPayload(), int(c.site.profile.GRIM.Receive)-grim.HeaderSize) - mostHead
 }
 
-// Reserve implements core.Conduit. A request needs room in the channel's queue, a Long for the first message of its write. A reply needs none: what finds the queue full
+// Reserve implements core.Conduit. A request needs room in the channel's queue, behind not too many others, since replies wait there too; a Long needs it for the first message of its write. A reply needs none: what finds the queue full
 // waits in the overflow queue. The message is made in the host's memory; it counts in the queue from Commit on, and should the room be gone by then, it
 // waits too.
 func (c *conduit) Reserve(op *core.Op) core.Result {
@@ -51,7 +51,7 @@ func (c *conduit) Reserve(op *core.Op) core.Result {
 		if long {
 			first = min(op.Len, c.endpoint.MostPayload())
 		}
-		if !c.endpoint.Room(first) {
+		if !c.endpoint.Room(first, c.depth) {
 			return core.NoRoom
 		}
 	}

@@ -41,12 +41,13 @@ func (e *Endpoint) Release() {
 	}
 }
 
-// Room reports whether Send would put a message with so many bytes of payload into the channel's queue. It looks at the front register if the library knows of no
-// room. After false RoomReturned tells when to ask again.
-func (e *Endpoint) Room(payload int) bool {
+// Room reports whether Send would put a message with so many bytes of payload into the channel's queue, behind fewer than depth others. It looks at the front register
+// if the library knows of no room. After false RoomReturned tells when to ask again.
+func (e *Endpoint) Room(payload, depth int) bool {
 	p := e.host.program
 	e.refused = e.overflow.Len() > 0 || e.options.Limit > 0 && e.unanswered >= e.options.Limit ||
-		e.fetched(payload) && !p.loads(1) || !e.room(Padded(payload))
+		e.fetched(payload) && !p.loads(1) ||
+		e.sizes.Len() >= depth && (!e.look() || e.sizes.Len() >= depth) || !e.room(Padded(payload))
 	e.program.seen, e.program.loads = e.seen, p.load.Finished()
 	return !e.refused
 }
