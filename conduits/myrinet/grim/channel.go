@@ -122,7 +122,7 @@ func (c *channel) rollback(f *flow, sequence uint8) (n int) {
 		if !m.named {
 			break // nor is anything behind it
 		}
-		if m.flow == f && m.state == sent && m.bytes[sequenceByte]-sequence < f.fresh-sequence {
+		if m.flow == f && m.state == sent && !m.answered && m.bytes[sequenceByte]-sequence < f.fresh-sequence {
 			m.state = notSent
 			c.next = min(c.next, i)
 			n++

@@ -179,7 +179,8 @@ func (e *Endpoint) OnRoom(f func()) { e.onRoom = f }
 // place puts a message into the channel's queue, and reports false if there is no room. The library looks at the front register
 // only if it knows of none.
 func (e *Endpoint) place(m *outgoing) bool {
-	if e.options.Limit > 0 && e.unanswered >= e.options.Limit {
+	limited := e.options.Limit > 0 && m.header.Type == AM
+	if limited && e.unanswered >= e.options.Limit {
 		return false
 	}
 	h, size := e.host, Padded(m.header.Length)
@@ -193,7 +194,7 @@ func (e *Endpoint) place(m *outgoing) bool {
 	}
 	e.channel.queue.add(size)
 	e.sizes.Push(size)
-	if e.options.Limit > 0 {
+	if limited {
 		e.unanswered++
 	}
 	q := &message{bytes: make([]byte, HeaderSize+size), to: m.header.Destination, state: notSent, index: e.appended, fetch: fetch}

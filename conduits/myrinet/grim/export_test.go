@@ -13,6 +13,10 @@ func (h *Host) Leaks() error {
 		return fmt.Errorf("host %d has %d of %d receive buffers; sends: %v, holds up a packet: %v, %d control messages, %d payloads to be fetched",
 			p.id, room, p.profile.GRIM.Buffers, p.busy, p.waiting != nil, p.controls.Len(), p.loading.Len())
 	}
+	if p.held+p.owed+p.promised+p.misses.Len()+p.replies.Len()+p.stores.Len() > 0 {
+		return fmt.Errorf("host %d: %d buffers held, %d answers owed, %d blocks promised, %d misses, %d replies, %d stores",
+			p.id, p.held, p.owed, p.promised, p.misses.Len(), p.replies.Len(), p.stores.Len())
+	}
 	for i := range p.channels {
 		c := &p.channels[i]
 		if c.owner == nil {

@@ -130,7 +130,7 @@ func (e *Endpoint) Read(to EndpointID, at Remote, into *Region, offset uint64, n
 		return fmt.Errorf("grim: the notification of a read is at the initiator, and 0")
 	}
 	local := Remote{into.key, offset}
-	if at.short() && o.Notify.At.short() { // all in the short form
+	if at.short() && at.plus(n).short() && o.Notify.At.short() { // all in the short form
 		address, err := into.Address(offset)
 		if err != nil {
 			return err
@@ -178,7 +178,7 @@ func (e *Endpoint) operate(to EndpointID, all Operation, from source, options RM
 	case n.At.Offset%word != 0:
 		return fmt.Errorf("grim: a notification at offset %d, which is no multiple of %d", n.At.Offset, word)
 	}
-	all.Wide = !all.At.short() || !all.Local.short() || !n.At.short()
+	all.Wide = !all.At.plus(all.Length).short() || !all.At.short() || !all.Local.short() || !n.At.short()
 	reads := all.Type == RMRV
 	most := MaxPayload // of a reply
 	if !reads {

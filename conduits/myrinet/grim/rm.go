@@ -221,6 +221,7 @@ func (p *Program) commit(t *task) {
 
 // deny gives a task up: the memory is not registered. Nothing has been written.
 func (p *Program) deny(t *task) {
+	p.task = t
 	p.counts.Unregistered++
 	t.spans, t.blocks, t.regions = nil, nil, nil
 	if t.flow == nil {
