@@ -50,7 +50,8 @@ type Endpoint struct {
 	looking    bool // at the front register, now and then
 	unanswered int  // of Limit
 	onRoom     func()
-	refused    bool // Send has returned ErrFull, and OnRoom's function has not been called since
+	extension  [maxExtension]byte // of the message that is being placed
+	refused    bool               // Send has returned ErrFull, and OnRoom's function has not been called since
 
 	// Receiving.
 	queue    ring               // the NIC's
@@ -197,7 +198,8 @@ func (e *Endpoint) place(m *outgoing) bool {
 	if limited {
 		e.unanswered++
 	}
-	q := &message{bytes: make([]byte, HeaderSize+size), to: m.header.Destination, state: notSent, index: e.appended, fetch: fetch}
+	q := h.program.slab.message()
+	*q = message{bytes: h.program.slab.make(HeaderSize + size), to: m.header.Destination, state: notSent, index: e.appended, fetch: fetch}
 	e.appended++
 	q.from = HeaderSize + copy(q.bytes[HeaderSize:], m.extension)
 	m.header.Append(q.bytes[:0])
@@ -358,7 +360,7 @@ func (e *Endpoint) write() {
 	p.ordered += uint64(len(blocks))
 	p.loading.Push(loading{m, p.ordered})
 	if m.fetched != nil {
-		w := make([]byte, word)
+		w := p.signal[:]
 		blocks = append(blocks, lanai.Block{Direction: lanai.ToHost, Host: w, SRAM: w, Written: m.fetched, Word: opFetched})
 		p.ordered++
 	}

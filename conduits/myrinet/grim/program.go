@@ -120,6 +120,7 @@ type Program struct {
 	armed   bool
 	current *buffer         // what the receive DMA takes in
 	done    *buffer         // what the processor looks at
+	spare   *buffer         // that it does not look at any more
 	waiting *fabric.Arrival // in the network
 	header  Header
 	control Control
@@ -137,6 +138,8 @@ type Program struct {
 	held      int               // receive buffers that replies have, and tasks that wait
 	owed      int               // control messages for what has been accepted, that are not made yet
 
+	slab    slab
+	signal  [word]byte // a word that is moved so that something else happens
 	step    steps
 	observe func(Step, uint8, uint8)
 }

@@ -30,7 +30,11 @@ func (p *Program) Head(a *fabric.Arrival) {
 }
 
 func (p *Program) take(a *fabric.Arrival) {
-	p.current = &buffer{packet: a.Packet()}
+	p.current = p.spare
+	if p.spare = nil; p.current == nil {
+		p.current = new(buffer)
+	}
+	*p.current = buffer{packet: a.Packet()}
 	p.nic.Works(lanai.Receive, true)
 	a.Accept(0)
 }
@@ -53,7 +57,7 @@ func (p *Program) Tail(a *fabric.Arrival) {
 // received looks at the packet that has come. Before that it programs the next reception, unless that one's control message
 // might find no room behind this one's.
 func (p *Program) received() {
-	p.done, p.current, p.armed = p.current, nil, false
+	p.spare, p.done, p.current, p.armed = p.done, p.current, nil, false
 	if p.room > 0 && p.controls.Len()+p.owed+1 < p.capacity {
 		p.spend(p.profile.Steps.Arm, p.step.rearm)
 		return

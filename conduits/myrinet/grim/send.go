@@ -142,7 +142,7 @@ func (p *Program) sendControl() {
 	m := &p.answer.message
 	route, _ := p.route(p.answer.node)
 	p.starts()
-	p.port.Inject(fabric.Packet{Head: m.Append(append(make([]byte, 0, len(route)+ControlSize), route...))})
+	p.port.Inject(fabric.Packet{Head: m.Append(append(p.slab.make(len(route) + ControlSize)[:0], route...))})
 	p.arm()
 }
 
