@@ -25,6 +25,7 @@ type site struct {
 	fabric  *fabric.Fabric
 	ways    *routing.Ways
 	hosts   []*host // nil: no rank has been there
+	first   *grim.Host
 	arenas  shm.Arenas
 	size    int
 	err     error
@@ -163,6 +164,10 @@ func (s *site) open(c *conduit) (*grim.Endpoint, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w; see settings channels, queue and unlimited-sram", err)
 		}
+		if s.first == nil {
+			s.first = g
+		}
+		g.ShareMemory(s.first)
 		h = &host{Host: g}
 		s.hosts[node] = h
 		g.SetRouter(func(to int) []byte {

@@ -138,7 +138,7 @@ type Program struct {
 	held      int               // receive buffers that replies have, and tasks that wait
 	owed      int               // control messages for what has been accepted, that are not made yet
 
-	slab    slab
+	slab    *slab
 	signal  [word]byte // a word that is moved so that something else happens
 	step    steps
 	observe func(Step, uint8, uint8)
@@ -194,7 +194,7 @@ func load(nic *lanai.NIC, port *fabric.Port, p *Profile, image Image, id, nodes 
 	g := &p.GRIM
 	f := &Program{
 		loop: nic.Loop(), nic: nic, port: port, profile: p, image: image, id: id, nodes: nodes,
-		channels: make([]channel, g.Channels), room: g.Buffers, capacity: g.Controls, cache: newCache(p),
+		channels: make([]channel, g.Channels), room: g.Buffers, capacity: g.Controls, cache: newCache(p), slab: new(slab),
 	}
 	if nodes*g.Channels > 1<<16 {
 		return nil, fmt.Errorf("grim: %d hosts with %d channels each (grim.channels); a header can name %d endpoints", nodes, g.Channels, 1<<16)

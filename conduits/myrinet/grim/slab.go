@@ -9,15 +9,19 @@ type slab struct {
 	tasks      *task // that have been given back, as only the firmware knows them
 }
 
+// ShareMemory has the host take the memory of the simulation for its messages where another host of the same loop takes it, so that each allocation is for more
+// messages. It is called before messages are sent.
+func (h *Host) ShareMemory(other *Host) { h.program.slab = other.program.slab }
+
 // Sizes of allocations.
 const (
-	slabBytes = 64 << 10
-	slabItems = 64
+	slabBytes = 512 << 10
+	slabItems = 1024
 )
 
 // make returns n bytes, which are zero, from a multiple of 16 on.
 func (s *slab) make(n int) []byte {
-	const align, large = 16, slabBytes / 16
+	const align, large = 16, slabBytes / 64
 	size := (n + align - 1) &^ (align - 1)
 	if size > large {
 		return make([]byte, n)
