@@ -271,6 +271,16 @@ func TestUnregistered(t *testing.T) {
 	for what, at := range map[string]uint64{"address 0": 0, "behind a page that is not full": physical + 50, "nothing": 1 << 50, "the last": 1<<64 - 50} {
 		refused("physical: "+what, func(o grim.RMOptions) error { return from.WritePhysical(to.ID(), at, data, o) })
 	}
+	want-- // it is the initiator that refuses, when the bytes are there
+	copy(block.Bytes(), data)
+	refused("notification of a read", func(o grim.RMOptions) error {
+		o.Notify = grim.Notification{Where: grim.AtInitiator, At: keyed(here, here.Size())}
+		return from.Read(to.ID(), keyed(block, 0), here, page-50, n, o)
+	})
+	if got := c.Hosts[0].Counts().Unregistered; got != 1 {
+		t.Errorf("the initiator has refused %d notifications", got)
+	}
+	clear(block.Bytes())
 	for _, r := range []*grim.Region{here, there, block, stale, again} {
 		if !bytes.Equal(r.Bytes(), make([]byte, r.Size())) {
 			t.Error("something has been written")
@@ -503,7 +513,7 @@ func TestFragments(t *testing.T) {
 	c, all, id := star(t, p, grim.Image{}, 2, 1, grim.EndpointOptions{NoOverflow: true}, func(*grim.Endpoint, *grim.Message) {})
 	from, to := all[0][0], all[1][0]
 	there := register(t, to, make([]byte, 100_000), grim.Pinned)
-	data := pattern(50_001)
+	data := pattern(49_000)
 	room := 0
 	from.OnRoom(func() { room++ })
 	before := c.Hosts[0].Counts().Sent
@@ -517,7 +527,7 @@ func TestFragments(t *testing.T) {
 		t.Errorf("a message: %v", err)
 	}
 	c.RunUntil(c.Now() + 50*vtime.Millisecond)
-	// The queue has room for 9,968 B: 8,192-77 up to a page, four times 8,192, and then the 9,118 that are left.
+	// The queue has room for 9,968 B: 8,192-77 up to a page, four times 8,192, and then what is left.
 	if got := c.Hosts[0].Counts().Sent - before; got != 6 || room == 0 || !bytes.Equal(there.Bytes()[77:][:len(data)], data) {
 		t.Errorf("%d messages, want 6; told of room %d times", got, room)
 	}
@@ -661,4 +671,97 @@ func chaosRM(t *testing.T, seed uint64, image grim.Image) (refused, misses uint6
 		t.Error(err)
 	}
 	return refused, misses
+}
+
+// TestMissLeavesRoom has more writes wait for the host than there are receive buffers: a message between others comes meanwhile.
+func TestMissLeavesRoom(t *testing.T) {
+	t.Parallel()
+	p := profile(t, func(p *grim.Profile) { p.Host.Interrupt = vtime.Millisecond })
+	got := 0
+	c, all, id := star(t, p, grim.Image{}, 5, 1, grim.EndpointOptions{}, func(*grim.Endpoint, *grim.Message) { got++ })
+	to := all[0][0]
+	done := 0
+	for _, from := range all[1:4] {
+		r := register(t, to, make([]byte, 100), grim.Pinned)
+		if err := from[0].Write(to.ID(), grim.Remote{Key: r.Key()}, pattern(100), grim.RMOptions{Done: func(err error) {
+			if done++; err != nil {
+				t.Error(err)
+			}
+		}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.RunUntil(c.Now() + 100*vtime.Microsecond)
+	if n := c.Hosts[0].Counts(); n.Misses != 1 || n.Refused == 0 {
+		t.Errorf("%+v", n)
+	}
+	to.Attend(true)
+	send(t, all[4][0], to, id, 0, nil)
+	c.RunUntil(c.Now() + 300*vtime.Microsecond)
+	if counts := c.Hosts[0].Counts(); to.Waiting()+got != 1 || done > 0 {
+		t.Errorf("%d messages have come while writes wait for the host, %d of which are done: %+v", to.Waiting()+got, done, counts)
+	}
+	c.RunUntil(c.Now() + 10*vtime.Millisecond)
+	if done != 3 || got != 1 {
+		t.Errorf("%d of 3 writes done, %d of 1 messages handled", done, got)
+	}
+}
+
+// TestOwed has writes come to an NI whose link is busy: it takes no more in than its queue of control messages has room for, though it answers only when bytes are in the
+// memory of the host.
+func TestOwed(t *testing.T) {
+	t.Parallel()
+	for _, image := range []grim.Image{{}, {NoControlQueue: true}} {
+		p := profile(t, func(p *grim.Profile) {
+			p.GRIM.Controls, p.GRIM.Buffers, p.GRIM.Queue, p.GRIM.PIO = 2, 6, 40_000, 64<<10
+		})
+		c, all, id := star(t, p, image, 4, 1, grim.EndpointOptions{}, func(*grim.Endpoint, *grim.Message) {})
+		to := all[0][0]
+		r := register(t, to, make([]byte, 4096), grim.Contiguous)
+		for i := range 40 {
+			send(t, to, all[1][0], id, 0, make([]byte, 20_000))
+			for _, from := range all[2:] {
+				if err := from[0].Write(to.ID(), grim.Remote{Key: r.Key()}, pattern(50+i), grim.RMOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		c.RunUntil(c.Now() + 20*vtime.Millisecond)
+		most := p.GRIM.Controls
+		if image.NoControlQueue {
+			most = 1
+		}
+		if n := c.Hosts[0].Counts(); n.MostQueued != most || n.Received < 80 {
+			t.Errorf("%+v: up to %d control messages queued, want %d; %d messages have come", image, n.MostQueued, most, n.Received)
+		}
+	}
+}
+
+// TestUnregisterDuringMiss unregisters memory that a write has found in the cache, and that waits for the host because of its notification: nothing is written.
+func TestUnregisterDuringMiss(t *testing.T) {
+	t.Parallel()
+	p := profile(t, func(p *grim.Profile) { p.Host.Interrupt = vtime.Millisecond })
+	c, all, _ := star(t, p, grim.Image{}, 2, 1, grim.EndpointOptions{}, func(*grim.Endpoint, *grim.Message) {})
+	from, to := all[0][0], all[1][0]
+	block, flag := register(t, to, make([]byte, 100), grim.Contiguous), register(t, to, make([]byte, 4), grim.Pinned)
+	var got error
+	if err := from.Write(to.ID(), grim.Remote{Key: block.Key()}, pattern(100), grim.RMOptions{
+		Notify: grim.Notification{Where: grim.AtTarget, At: grim.Remote{Key: flag.Key()}, Value: 1},
+		Done:   func(err error) { got = err },
+	}); err != nil {
+		t.Fatal(err)
+	}
+	c.RunUntil(c.Now() + 300*vtime.Microsecond)
+	gone := false
+	if err := to.UnregisterMemory(block, func() { gone = true }); err != nil {
+		t.Fatal(err)
+	}
+	c.RunUntil(c.Now() + 300*vtime.Microsecond)
+	if !gone || got != nil {
+		t.Errorf("told %v, %v, before the host has answered", gone, got)
+	}
+	c.RunUntil(c.Now() + 2*vtime.Millisecond)
+	if got != grim.ErrUnregistered || !bytes.Equal(block.Bytes(), make([]byte, 100)) || flag.Bytes()[0] != 0 {
+		t.Errorf("%v; written: %v, notified: %v", got, !bytes.Equal(block.Bytes(), make([]byte, 100)), flag.Bytes()[0] != 0)
+	}
 }
