@@ -104,16 +104,17 @@ type Program struct {
 	deposited   uint64 // blocks of store so far
 
 	// Sending.
-	busy     bool // the send DMA is programmed
-	controls fifo.Queue[control]
-	capacity int             // of controls: input is refused when it is full
-	at       int             // the channel at which the next scan begins
-	found    *channel        // by the scan under way
-	leaving  *message        // that is about to be sent
-	mark     idleMark        // when the last scan was
-	sending  *fabric.Sending // of a hybrid queue
-	headGone bool            // its header has left
-	rest     int             // bytes of its payload
+	busy       bool // the send DMA is programmed
+	controls   fifo.Queue[control]
+	controlled bool            // a control message was sent last
+	capacity   int             // of controls: input is refused when it is full
+	at         int             // the channel at which the next scan begins
+	found      *channel        // by the scan under way
+	leaving    *message        // that is about to be sent
+	mark       idleMark        // when the last scan was
+	sending    *fabric.Sending // of a hybrid queue
+	headGone   bool            // its header has left
+	rest       int             // bytes of its payload
 
 	// Receiving.
 	room    int // receive buffers that are free
