@@ -16,9 +16,10 @@ func init() {
 	core.Register(coretest.Lent("myrinet"))
 }
 
-// scarce has one of everything: queues with room for one of the smallest Mediums that there may be, a receive buffer, an entry for control messages.
+// scarce has as little as there can be: queues with room for one of the smallest Mediums that there may be, one receive buffer, one message before a request waits, and few
+// entries for control messages, of which one alone deadlocks, as was published (aqbench paper grim-control-deadlock).
 var scarce = map[string]string{
-	"queue": "600", "receive": "600", "depth": "1", "buffers": "1", "controls": "1", "long": "700",
+	"queue": "600", "receive": "600", "depth": "1", "buffers": "1", "controls": "8", "long": "700",
 }
 
 // kinds are what the suite runs over.
