@@ -81,7 +81,7 @@ func parseFolder(t *testing.T, dir string) map[string]*ast.File {
 
 // TestFiles holds conduits to the common names of files.
 func TestFiles(t *testing.T) {
-	for _, name := range []string{"loopback", "mpi", "nbrhd", "sci", "udp"} {
+	for _, name := range []string{"loopback", "mpi", "myrinet", "nbrhd", "sci", "udp"} {
 		dir := filepath.Join("conduits", name)
 		files := parseFolder(t, dir)
 		conduits := make(map[string]bool)

@@ -88,6 +88,9 @@ func (c *conduit) Attach(a *core.Attachment) (err error) {
 	if c.endpoint, err = c.site.open(c); err != nil {
 		return err
 	}
+	if c.mostMedium() < least {
+		return fmt.Errorf("myrinet: a Medium would have up to %d B, and limits of %d B are the least: give settings queue and receive %d B", c.mostMedium(), least, least+mostHead+grim.HeaderSize)
+	}
 	server := a.Group[0]
 	c.endpoint.SetServer(c.site.endpoint(server))
 	if err := c.endpoint.Announce(names); err != nil {

@@ -144,10 +144,11 @@ type inflow struct {
 	held     bool // the message before it waits for the host: the expected one is refused meanwhile
 }
 
-// What sequencing takes of the SRAM, in bytes: an element of the array of outgoing flows, and of that of incoming ones.
+// What sequencing takes of the SRAM, in bytes: an element of the array of outgoing flows, and of that of incoming ones, which has the number that is expected, marks, and the token and the
+// number of a message whose NACK is owed.
 const (
 	flowSize   = 2
-	inflowSize = 2
+	inflowSize = 4
 )
 
 // flowIndex returns the element of the arrays that a message between a channel here and one of another NI belongs to. Both arrays are

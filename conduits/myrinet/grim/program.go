@@ -61,6 +61,7 @@ type Counts struct {
 	Gap        uint64 // messages that came out of order without that: the network has lost or reordered what was before them
 	Queued     uint64 // control messages that had to wait for the link
 	MostQueued int    // of them at once
+	PutOff     uint64 // messages refused because the queue of control messages was full
 	NoEndpoint uint64 // messages to channels without an endpoint: acknowledged, and dropped
 	Foreign    uint64 // packets of others, dropped
 	Stray      uint64 // packets for other NIs, or with bytes of a route left
@@ -106,15 +107,16 @@ type Program struct {
 	// Sending.
 	busy       bool // the send DMA is programmed
 	controls   fifo.Queue[control]
-	controlled bool            // a control message was sent last
-	capacity   int             // of controls: input is refused when it is full
-	at         int             // the channel at which the next scan begins
-	found      *channel        // by the scan under way
-	leaving    *message        // that is about to be sent
-	mark       idleMark        // when the last scan was
-	sending    *fabric.Sending // of a hybrid queue
-	headGone   bool            // its header has left
-	rest       int             // bytes of its payload
+	late       fifo.Queue[control] // NACKs that are owed: one for each incoming flow at most
+	controlled bool                // a control message was sent last
+	capacity   int                 // of controls
+	at         int                 // the channel at which the next scan begins
+	found      *channel            // by the scan under way
+	leaving    *message            // that is about to be sent
+	mark       idleMark            // when the last scan was
+	sending    *fabric.Sending     // of a hybrid queue
+	headGone   bool                // its header has left
+	rest       int                 // bytes of its payload
 
 	// Receiving.
 	room    int // receive buffers that are free

@@ -5,10 +5,10 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
 )
 
-// arm programs the receive DMA for the next packet, if there is a free buffer, and room for the control message that the
-// packet may ask for.
+// arm programs the receive DMA for the next packet, if there is a free buffer. Without a queue of control messages it wants room for the one that the
+// packet may ask for too.
 func (p *Program) arm() {
-	if p.armed || p.room == 0 || p.controls.Len()+p.owed >= p.capacity {
+	if p.armed || p.room == 0 || p.image.NoControlQueue && p.answers() >= p.capacity {
 		return
 	}
 	p.room--
@@ -58,7 +58,7 @@ func (p *Program) Tail(a *fabric.Arrival) {
 // might find no room behind this one's.
 func (p *Program) received() {
 	p.spare, p.done, p.current, p.armed = p.done, p.current, nil, false
-	if p.room > 0 && p.controls.Len()+p.owed+1 < p.capacity {
+	if p.room > 0 && (!p.image.NoControlQueue || p.answers()+1 < p.capacity) {
 		p.spend(p.profile.Steps.Arm, p.step.rearm)
 		return
 	}
@@ -168,6 +168,9 @@ func (p *Program) accept() {
 	p.answer = control{from, Control{Token: h.Token, Sequence: h.Sequence, Type: ACK, Source: h.Destination}}
 	p.target = p.channels[local].owner
 	switch e := p.target; {
+	case p.answers() >= p.capacity:
+		p.refuseLater(in)
+		return
 	case in.held:
 		p.refuseNow(in)
 		return
@@ -199,6 +202,21 @@ func (p *Program) refuseNow(in *inflow) {
 	in.nacked = true
 	p.answer.message.Type = NACK
 	p.spend(p.profile.Steps.Control, p.step.refuse)
+}
+
+// answers returns how many control messages the queue has, or must have room for.
+func (p *Program) answers() int { return p.controls.Len() + p.owed }
+
+// refuseLater refuses the expected message of a flow when the queue of control messages is full. The NACK follows when the link is free: that it is owed is noted with the flow, so that there
+// is always room. Else an NI whose queue is full would take nothing in, not even what the others wait for that hold up its own messages.
+func (p *Program) refuseLater(in *inflow) {
+	p.counts.Refused++
+	p.counts.PutOff++
+	p.note(Refuses, p.header.Sequence, p.header.Token)
+	in.nacked = true
+	p.answer.message.Type = NACK
+	p.late.Push(p.answer)
+	p.release()
 }
 
 // refuse answers a message that goes no further.

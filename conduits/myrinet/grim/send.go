@@ -67,7 +67,7 @@ func (p *Program) stand() { p.mark = idleMark{p.loop.Now(), p.nic.CPU.Counts().B
 func (p *Program) foundOne() {
 	p.counts.Scanning += p.loop.Now() - p.mark.at
 	if p.leaving = p.found.sendable(); p.leaving == nil {
-		if p.controls.Len() > 0 {
+		if p.controls.Len()+p.late.Len() > 0 {
 			p.nextControl()
 		} else {
 			p.nic.CPU.Raise(evScan)
@@ -143,19 +143,25 @@ func (p *Program) free() {
 	last := p.controlled
 	p.controlled = false
 	switch {
-	case p.controls.Len() == 0 && !p.nic.CPU.Pending(evRecv):
-		p.nic.CPU.Raise(evScan)
-	case p.controls.Len() == 0:
+	case p.controls.Len()+p.late.Len() > 0:
+		if !last || !p.find() {
+			p.nextControl()
+		}
+	case p.nic.CPU.Pending(evRecv):
 		p.find()
-	case !last || !p.find():
-		p.nextControl()
+	default:
+		p.nic.CPU.Raise(evScan)
 	}
 }
 
 // nextControl begins to send the first control message that waits.
 func (p *Program) nextControl() {
 	p.controlled = true
-	p.answer, _ = p.controls.Pop()
+	var ok bool
+	if p.answer, ok = p.controls.Pop(); !ok {
+		p.answer, _ = p.late.Pop()
+		p.counts.NACKs++
+	}
 	p.spend(p.profile.Steps.Control, p.step.control)
 }
 
@@ -176,7 +182,7 @@ func (p *Program) respond() {
 	case NACK:
 		p.counts.NACKs++
 	}
-	if !p.busy && p.controls.Len() == 0 {
+	if !p.busy && p.controls.Len()+p.late.Len() == 0 {
 		p.sendControl()
 		return
 	}
