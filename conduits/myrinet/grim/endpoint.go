@@ -214,7 +214,7 @@ func (e *Endpoint) place(m *outgoing) bool {
 		copy(q.bytes[q.from:], m.source.bytes)
 		if fetch != nil { // from a copy
 			take += h.profile.Host.Copy.Time(size)
-			q.fetch = [][]byte{append([]byte(nil), q.bytes[q.from:]...)}
+			q.fetch = append(fetch[:0], q.bytes[q.from:]) // nobody changes it, so that it stands for itself
 		}
 	case fetch == nil:
 		copy(q.bytes[q.from:], r.bytes[m.source.offset:][:m.length])
@@ -350,7 +350,7 @@ func (e *Endpoint) write() {
 		return
 	}
 	p := h.program
-	var blocks []lanai.Block
+	blocks := p.blocks[:0]
 	at := m.from
 	for _, b := range m.fetch {
 		blocks = append(blocks, lanai.Block{Direction: lanai.FromHost, Host: b, SRAM: m.bytes[at : at+len(b)]})
@@ -365,6 +365,7 @@ func (e *Endpoint) write() {
 		p.ordered++
 	}
 	blocks[len(blocks)-1].Terminal = true
+	p.blocks = blocks
 	p.promised -= len(blocks)
 	h.nic.HostWrite(m.from+len(blocks)*lanai.BlockSize, nil, 0, 0)
 	for _, b := range blocks {

@@ -142,6 +142,7 @@ type Program struct {
 	owed      int               // control messages for what has been accepted, that are not made yet
 
 	slab    *slab
+	blocks  []lanai.Block // of the payload that is written, to be used again
 	signal  [word]byte // a word that is moved so that something else happens
 	step    steps
 	observe func(Step, uint8, uint8)
