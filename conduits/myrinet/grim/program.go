@@ -143,7 +143,7 @@ type Program struct {
 
 	slab    *slab
 	blocks  []lanai.Block // of the payload that is written, to be used again
-	signal  [word]byte // a word that is moved so that something else happens
+	signal  [word]byte    // a word that is moved so that something else happens
 	step    steps
 	observe func(Step, uint8, uint8)
 }
