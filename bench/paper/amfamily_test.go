@@ -48,15 +48,7 @@ func TestAMFamily(t *testing.T) {
 func TestAMFamilyMoves(t *testing.T) {
 	t.Parallel()
 	_, before := amOutcome(t, "", "", "")
-	value := func(o *Outcome, name string) float64 {
-		for _, n := range o.Numbers {
-			if n.Name == name {
-				return n.Value
-			}
-		}
-		t.Fatalf("no number %s", name)
-		return 0
-	}
+	value := func(o *Outcome, name string) float64 { return numberIn(t, o, name) }
 	for _, c := range []struct {
 		constant [3]string
 		moves    string

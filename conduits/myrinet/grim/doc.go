@@ -19,6 +19,13 @@
 // (any-to-any), so that an endpoint that takes nothing in holds up those who send to it, and no others. Arrays for that come out of
 // the SRAM too. [Image] has what GRIM is compared with.
 //
+// # Remote memory
+//
+// NIs write and read memory that a host has registered ([Endpoint.RegisterMemory]), without a program there: RM-V and RM-P ([Endpoint.Write],
+// [Endpoint.WriteFrom], [Endpoint.WritePhysical]), and RM-RV ([Endpoint.Read]). Places are keys and offsets of 64 bits, or as in the paper addresses of 32 bits ([Remote]). The NI looks them up in
+// its translation cache, and asks the host by an interrupt for what is not there. Memory that is not registered is refused, counted, and told to the initiator.
+// Remote memory before a message, or before remote memory, stays in order; behind a message it may overtake that one's handler.
+//
 // # Programs
 //
 // [NewCluster] and [NewStar] make hosts, the fabric between them, and routes; [NewHost] and [Host.SetRoute] do so in a fabric of one's

@@ -47,3 +47,37 @@ func Example() {
 	// message 3 from endpoint 0: in order, and once
 	// refused: true
 }
+
+// A host registers memory, and the program of another one writes it, though nobody polls there. The key would travel in a message.
+func ExampleEndpoint_Write() {
+	p, err := grim.Load("grim-lanai9")
+	if err != nil {
+		log.Fatal(err)
+	}
+	cluster, err := grim.NewStar(p, grim.Image{}, 2, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ends, err := cluster.OpenAll(1, grim.EndpointOptions{}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	from, to := ends[0][0], ends[1][0]
+	to.Attend(false)
+	memory, err := to.RegisterMemory([]byte("................"), grim.Pinned)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, offset := range []uint64{4, 12} {
+		at := grim.Remote{Key: memory.Key(), Offset: offset}
+		if err := from.Write(to.ID(), at, []byte("written"), grim.RMOptions{Done: func(err error) { fmt.Printf("%s: %v\n", memory.Bytes(), err) }}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if err := cluster.Run(); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// ....written.....: <nil>
+	// ....written.....: grim: the memory is not registered
+}

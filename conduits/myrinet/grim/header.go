@@ -61,8 +61,8 @@ type Header struct {
 	Tree        uint8 // of a multicast message
 	Source      EndpointID
 	Destination EndpointID
-	Channel     uint16 // of the sending NI: messages of one channel to one endpoint stay in order
-	Handler     HandlerID
+	Channel     uint16    // of the sending NI: messages of one channel to one endpoint stay in order
+	Handler     HandlerID // of remote memory: its flags, see Operation.Encode
 	Args        [4]uint32
 
 	Length int // of the payload, in bytes: 0 to MaxPayload

@@ -26,7 +26,7 @@ func TestHeaderBits(t *testing.T) {
 	if got := full.Append(nil); !bytes.Equal(got, want) {
 		t.Errorf("% x\nwant\n% x", got, want)
 	}
-	for kind, first := range map[grim.Type]byte{grim.ACK: 2 << 2, grim.NACK: 3 << 2} {
+	for kind, first := range map[grim.Type]byte{grim.ACK: 2 << 2, grim.NACK: 3 << 2, grim.DENY: 4 << 2} {
 		c := grim.Control{Token: 0xa1, Sequence: 0xb2, Type: kind, Source: 0x1122}
 		want := []byte{0x06, 0x36, 0xa1, 0xb2, first, 0, 0x11, 0x22}
 		got := c.Append(nil)

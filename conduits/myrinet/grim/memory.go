@@ -47,7 +47,7 @@ type Region struct {
 	busy     int // operations of this host that use it
 }
 
-// Key returns the name of the memory. It never stands for other memory of the host, unless the host has registered some thousands of times since.
+// Key returns the name of the memory. It never stands for other memory of the host, unless the host has registered memory 65,536 times since.
 func (r *Region) Key() Key { return r.key }
 
 // Kind returns how the memory lies in physical memory.
@@ -157,7 +157,7 @@ type memory struct {
 }
 
 // A key is an index, which begins at 1, and how often that has been used before.
-const indexBits = 20
+const indexBits = 16
 
 // space is addresses, of which ranges are taken. A page is left between them.
 type space struct{ taken []taken }
