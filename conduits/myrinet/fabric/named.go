@@ -19,7 +19,7 @@ func (s Shape) Make(name string, seed uint64) (*Topology, error) {
 	if IsFile(name) {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, fmt.Errorf("fabric: %w; shapes are %s", err, strings.Join(Shapes, ", "))
+			return nil, fmt.Errorf("%w; shapes are %s", err, strings.Join(Shapes, ", "))
 		}
 		defer f.Close()
 		return Read(name, f)
