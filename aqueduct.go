@@ -67,6 +67,7 @@ import (
 	_ "github.com/aqueduct-go/aqueduct/conduits/loopback"
 	_ "github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi"
 	_ "github.com/aqueduct-go/aqueduct/conduits/mpi/scampi"
+	_ "github.com/aqueduct-go/aqueduct/conduits/myrinet"
 	_ "github.com/aqueduct-go/aqueduct/conduits/nbrhd"
 	_ "github.com/aqueduct-go/aqueduct/conduits/sci"
 	_ "github.com/aqueduct-go/aqueduct/conduits/udp"

@@ -46,7 +46,7 @@ var rooms = []room{
 		[]string{"conduits/myrinet/fabric", "conduits/myrinet/routing", "internal/vtime"}, nil},
 
 	{".", "the front door alone wires conduits, bootstrap and core together",
-		[]string{"core", "spawner", "conduits/amfamily/conduit", "conduits/loopback", "conduits/mpi/libmpi", "conduits/mpi/scampi", "conduits/nbrhd", "conduits/sci", "conduits/udp", "internal/stacks", "internal/vtime"}, nil},
+		[]string{"core", "spawner", "conduits/amfamily/conduit", "conduits/loopback", "conduits/mpi/libmpi", "conduits/mpi/scampi", "conduits/myrinet", "conduits/nbrhd", "conduits/sci", "conduits/udp", "internal/stacks", "internal/vtime"}, nil},
 
 	// Nothing below the front door knows a conduit, and none another, as the conduit is chosen at run
 	// time. They carry active messages, whatever these are for, so they do not know extended; and they
@@ -61,6 +61,8 @@ var rooms = []room{
 		[]string{"conduits/sci/hardware", "internal/..."}, nil},
 	{"conduits/sci/hardware", "hardware knows virtual time and machine files",
 		[]string{"internal/..."}, nil},
+	{"conduits/myrinet", "it stands on GRIM, and builds the network with its routes",
+		[]string{"core", "core/settings", "conduits/myrinet/fabric", "conduits/myrinet/grim", "conduits/myrinet/routing", "internal/..."}, []string{"core/coretest"}},
 	{"conduits/myrinet/fabric", "hardware knows virtual time and machine files",
 		[]string{"internal/..."}, nil},
 	{"conduits/myrinet/routing", "it finds ways through the fabric, and its mapper is a program of hosts there",
@@ -312,6 +314,7 @@ var forbidden = []arrow{
 	{"conduits/amfamily", "conduits/amfamily/am", false},          // upwards
 	{"conduits/amfamily/conduit", "extended", true},               // whatever messages are for
 	{"conduits/amfamily/amii", "core", true},                      // a system knows no conduit
+	{"conduits/myrinet", "conduits/sci", false},                   // another conduit
 	{"conduits/myrinet/netdma", "conduits/myrinet/gm", true},      // upwards
 	{"conduits/amfamily/am", "conduits/amfamily/hpam", false},     // side by side
 	{"conduits/udp/socket", "conduits/udp", true},                 // upwards

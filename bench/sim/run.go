@@ -19,17 +19,22 @@ import (
 
 // The operations.
 const (
-	Events   = "events"   // an event that schedules another one, among as many as there are ranks
-	Switches = "switches" // a rank's turn: the others have theirs before its next one
-	Ring     = "ring"     // a message to the right neighbour, on the bare network
-	AllToAll = "alltoall" // a message to each of the other ranks in turn, on the bare network
-	Stack    = "stack"    // a short AM to the right neighbour, over modelled loopback
-	StackSCI = "sci"      // the same over modelled SCI, on the machine scale
-	Barrier  = "barrier"  // a whole job, in which a rank attaches and enters a barrier, on the same machine
+	Events       = "events"      // an event that schedules another one, among as many as there are ranks
+	Switches     = "switches"    // a rank's turn: the others have theirs before its next one
+	Ring         = "ring"        // a message to the right neighbour, on the bare network
+	AllToAll     = "alltoall"    // a message to each of the other ranks in turn, on the bare network
+	Stack        = "stack"       // a short AM to the right neighbour, over modelled loopback
+	StackSCI     = "sci"         // the same over modelled SCI, on the machine scale
+	StackMyrinet = "myrinet"     // and over GRIM on modelled Myrinet
+	AllSCI       = "sci-all"     // a short AM to each of the other ranks in turn, over modelled SCI
+	AllMyrinet   = "myrinet-all" // and over GRIM on modelled Myrinet
+	Barrier      = "barrier"     // a whole job, in which a rank attaches and enters a barrier, on the same machine
 )
 
 // Ops lists the operations in the order of a report.
-func Ops() []string { return []string{Events, Switches, Ring, AllToAll, Stack, StackSCI, Barrier} }
+func Ops() []string {
+	return []string{Events, Switches, Ring, AllToAll, Stack, StackSCI, StackMyrinet, AllSCI, AllMyrinet, Barrier}
+}
 
 // Plan is what to measure.
 type Plan struct {
@@ -56,13 +61,16 @@ type operation struct {
 }
 
 var operations = map[string]operation{
-	Events:   {"events of the kernel, as many under way as ranks", holdEvents, false, false, false},
-	Switches: {"turns of ranks", takeTurns, false, false, false},
-	Ring:     {"messages of a ring on the bare network", ring, true, false, false},
-	AllToAll: {"messages of all to all on the bare network", allToAll, true, false, false},
-	Stack:    {"short AMs of a ring over modelled loopback", stack("loopback"), false, true, false},
-	StackSCI: {"short AMs of a ring over modelled SCI", stack("sci/scale"), false, true, false},
-	Barrier:  {"ranks of jobs over modelled SCI that attach and enter a barrier", attach, false, true, true},
+	Events:       {"events of the kernel, as many under way as ranks", holdEvents, false, false, false},
+	Switches:     {"turns of ranks", takeTurns, false, false, false},
+	Ring:         {"messages of a ring on the bare network", ring, true, false, false},
+	AllToAll:     {"messages of all to all on the bare network", allToAll, true, false, false},
+	Stack:        {"short AMs of a ring over modelled loopback", stack("loopback", toNext), false, true, false},
+	StackSCI:     {"short AMs of a ring over modelled SCI", stack("sci/scale", toNext), false, true, false},
+	StackMyrinet: {"short AMs of a ring over modelled Myrinet", stack("myrinet", toNext), false, true, false},
+	AllSCI:       {"short AMs of all to all over modelled SCI", stack("sci/scale", toEach), false, true, false},
+	AllMyrinet:   {"short AMs of all to all over modelled Myrinet", stack("myrinet", toEach), false, true, false},
+	Barrier:      {"ranks of jobs over modelled SCI that attach and enter a barrier", attach, false, true, true},
 }
 
 // Units of metrics.

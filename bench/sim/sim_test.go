@@ -18,7 +18,7 @@ func TestRun(t *testing.T) {
 	err := sim.Run(t.Context(), p, func(s *bench.Series) error {
 		ops = append(ops, s.Params[0].Value)
 		for i, want := range []int{2, p.Ranks[1]} {
-			if op := s.Params[0].Value; op == sim.Stack || op == sim.StackSCI || op == sim.Barrier {
+			if op := s.Params[0].Value; slices.Index(sim.Ops(), op) >= slices.Index(sim.Ops(), sim.Stack) {
 				want = p.Stack[i]
 			}
 			r := &s.Results[i]

@@ -11,16 +11,19 @@ import (
 // onWord is the handler of stack.
 const onWord core.HandlerIndex = 200
 
-// stack returns the operation that has the ranks of a job over a model send short AMs around a
-// ring.
-func stack(model string) func(ranks, n int) (speed, error) {
+// toNext has each rank send to its right neighbour, and toEach in each round to the next of the other ranks.
+func toNext(int, int) int         { return 1 }
+func toEach(round, ranks int) int { return 1 + round%(ranks-1) }
+
+// stack returns the operation that has the ranks of a job over a model send short AMs: in every round one, so many ranks further.
+func stack(model string, further func(round, ranks int) int) func(ranks, n int) (speed, error) {
 	return func(ranks, n int) (speed, error) {
 		rounds := max(1, n/ranks)
-		_, started, err := circulate(model, ranks, 0)
+		_, started, err := circulate(model, ranks, 0, further)
 		if err != nil {
 			return speed{}, err
 		}
-		took, events, err := circulate(model, ranks, rounds)
+		took, events, err := circulate(model, ranks, rounds, further)
 		messages := float64(rounds * ranks)
 		return speed{float64(took.Nanoseconds()) / messages, float64(events-started) / messages}, err
 	}
@@ -51,9 +54,9 @@ func run(model string, ranks int, events *uint64, body func(*core.Job) error) er
 	return core.RunModel(ranks, cfg, body)
 }
 
-// circulate runs a job whose ranks send so many AMs each. The CPU time is from when rank 0, and by
+// circulate runs a job whose ranks send so many AMs each, and wait for as many. The CPU time is from when rank 0, and by
 // that every rank, is attached; the events are those of the whole job.
-func circulate(model string, ranks, rounds int) (took time.Duration, events uint64, err error) {
+func circulate(model string, ranks, rounds int, further func(round, ranks int) int) (took time.Duration, events uint64, err error) {
 	err = run(model, ranks, &events, func(job *core.Job) error {
 		came := 0
 		ep, err := job.Attach(core.AttachSpec{Segment: "0", Handlers: []core.HandlerEntry{
@@ -62,10 +65,10 @@ func circulate(model string, ranks, rounds int) (took time.Duration, events uint
 		if err != nil {
 			return err
 		}
-		right := core.Rank((int(job.Rank()) + 1) % job.Size())
 		start := cpuTime()
 		for r := 1; r <= rounds; r++ {
-			if err := ep.RequestShort(right, onWord, uint32(r)); err != nil {
+			to := core.Rank((int(job.Rank()) + further(r-1, job.Size())) % job.Size())
+			if err := ep.RequestShort(to, onWord, uint32(r)); err != nil {
 				return err
 			}
 			if err := ep.WaitUntil(func() bool { return came >= r }); err != nil {

@@ -116,7 +116,7 @@ func (c *conduit) AttachSegment(a *core.Attachment) (segment []byte, err error) 
 		return a.Memory, nil
 	}
 	if c.model != nil {
-		c.segment, err = c.process.region(a)
+		c.segment, err = c.process.arenas.Region(int(a.Group[0]), a.Sizes, a.Segment)
 	} else {
 		c.segment, err = shm.NewRegion(a.Segment, shm.Local)
 	}

@@ -14,7 +14,7 @@ type process struct {
 
 	// Under the model alone, where ranks take turns:
 	pool   pool
-	arenas map[core.Rank]*shm.Arena // of the segments of a group, by its first rank
+	arenas shm.Arenas // of segments
 }
 
 // enter notes a rank's node and returns the nodes of all size ranks, which are there when all
@@ -27,24 +27,4 @@ func (p *process) enter(r core.Rank, n *node, size int) []*node {
 	}
 	p.nodes[r] = n
 	return p.nodes
-}
-
-// region makes a modelled rank's segment.
-func (p *process) region(a *core.Attachment) (*shm.Region, error) {
-	first := a.Group[0]
-	if p.arenas[first] == nil {
-		total := 0
-		for _, n := range a.Sizes {
-			total += n
-		}
-		arena, err := shm.NewArena(total)
-		if err != nil {
-			return nil, err
-		}
-		if p.arenas == nil {
-			p.arenas = make(map[core.Rank]*shm.Arena)
-		}
-		p.arenas[first] = arena
-	}
-	return p.arenas[first].Region(a.Segment)
 }

@@ -58,3 +58,26 @@ func (a *Arena) closed() error {
 	a.mem, a.next = nil, 0
 	return err
 }
+
+// Arenas are the arenas of the groups of ranks of a modelled job, by the first rank of each. The zero value has none. One goroutine at a time uses it.
+type Arenas struct{ byFirst map[int]*Arena }
+
+// Region returns a region of a size in the arena of a group, whose members' regions have the given sizes.
+func (a *Arenas) Region(first int, sizes []int, size int) (*Region, error) {
+	arena := a.byFirst[first]
+	if arena == nil {
+		total := 0
+		for _, n := range sizes {
+			total += n
+		}
+		var err error
+		if arena, err = NewArena(total); err != nil {
+			return nil, err
+		}
+		if a.byFirst == nil {
+			a.byFirst = make(map[int]*Arena)
+		}
+		a.byFirst[first] = arena
+	}
+	return arena.Region(size)
+}

@@ -111,6 +111,7 @@ func (c *channel) acknowledge(m *message) {
 		c.free.Push(token)
 	}
 	c.next = max(c.next, c.front)
+	c.owner.returned()
 }
 
 // rollback has the messages of a flow sent again that the channel has sent from a sequence number on, and returns how many they
@@ -143,10 +144,11 @@ type inflow struct {
 	held     bool // the message before it waits for the host: the expected one is refused meanwhile
 }
 
-// What sequencing takes of the SRAM, in bytes: an element of the array of outgoing flows, and of that of incoming ones.
+// What sequencing takes of the SRAM, in bytes: an element of the array of outgoing flows, and of that of incoming ones, which has the number that is expected, marks, and the token and the
+// number of a message whose NACK is owed.
 const (
 	flowSize   = 2
-	inflowSize = 2
+	inflowSize = 4
 )
 
 // flowIndex returns the element of the arrays that a message between a channel here and one of another NI belongs to. Both arrays are
@@ -171,7 +173,7 @@ func (p *Program) flowCount() int {
 // flow returns that of messages from a channel to an endpoint.
 func (p *Program) flow(c *channel, to EndpointID) *flow {
 	node, remote := p.place(to)
-	return &p.flows[p.flowIndex(c.number, node, remote)]
+	return p.flows.At(p.flowIndex(c.number, node, remote))
 }
 
 // place returns which NI an endpoint is at, and which channel of it.

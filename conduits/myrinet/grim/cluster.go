@@ -35,6 +35,7 @@ func NewCluster(p *Profile, image Image, topo *fabric.Topology, seed uint64) (*C
 			return nil, err
 		}
 		c.Hosts = append(c.Hosts, h)
+		h.ShareMemory(c.Hosts[0])
 		for to := range topo.Hosts {
 			route := []byte{fabric.RouteByte(0)}
 			if to != from {

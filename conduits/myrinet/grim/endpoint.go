@@ -24,11 +24,14 @@ type EndpointOptions struct {
 	// Limit, if not 0, is how many messages the endpoint may have under way that have not been answered by a message to it. What
 	// is more finds the queue full. No application needs it: it is for comparison with credits.
 	Limit int
+	// Proc, if not nil, is the coroutine of a program that takes its messages itself: see Take. The time of its calls is charged to it, and whatever it may
+	// wait for calls its Arrive.
+	Proc *vtime.Proc
 }
 
 // Endpoint is a program's access to GRIM: a channel of the NIC, and a queue for messages that have come, in the host's memory.
 // Its methods are called by events of the loop, never block, and charge the time of calls to the endpoint's processor: each
-// endpoint has its own. Handlers may call all of them.
+// endpoint has its own. Handlers may call all of them. The methods of an endpoint with a coroutine are called on that.
 type Endpoint struct {
 	host    *Host
 	id      EndpointID
@@ -47,18 +50,18 @@ type Endpoint struct {
 	looking    bool // at the front register, now and then
 	unanswered int  // of Limit
 	onRoom     func()
-	refused    bool // Send has returned ErrFull, and OnRoom's function has not been called since
+	extension  [maxExtension]byte // of the message that is being placed
+	refused    bool               // Send has returned ErrFull, and OnRoom's function has not been called since
 
 	// Receiving.
-	memory   []byte // made when the first message comes
-	queue    ring   // the NIC's: parts of memory
-	last     part   // that was reserved last
-	arrived  fifo.Queue[part]
-	written  fifo.Queue[part] // reserved, and not arrived
-	heedless bool             // messages wait for Poll
-	polls    int              // messages that Poll has asked for
-	pumping  bool             // one is on its way to its handler
+	queue    ring               // the NIC's
+	arrived  fifo.Queue[[]byte] // messages, not changed any more
+	written  fifo.Queue[[]byte] // the NIC moves them, or is about to
+	heedless bool               // messages wait for Poll
+	polls    int                // messages that Poll has asked for
+	pumping  bool               // one is on its way to its handler
 	got      Message
+	program  polling // of an endpoint with a coroutine
 }
 
 // EndpointCounts is what an endpoint's library has done so far.
@@ -84,6 +87,7 @@ type outgoing struct {
 // Message is what has come. It is valid until the handler returns.
 type Message struct {
 	Source  EndpointID
+	Handler HandlerID
 	Args    [4]uint32
 	Payload []byte
 }
@@ -158,10 +162,9 @@ func (e *Endpoint) reachable(to EndpointID) error {
 	switch {
 	case node >= p.nodes:
 		return fmt.Errorf("grim: endpoint %d would be at host %d; there are %d hosts of %d channels", to, node, p.nodes, len(p.channels))
-	case p.routes[node] == nil:
-		return fmt.Errorf("grim: host %d has no route to host %d", p.id, node)
 	}
-	return nil
+	_, err := p.route(node)
+	return err
 }
 
 // queueUp appends a message to the overflow queue.
@@ -187,19 +190,16 @@ func (e *Endpoint) place(m *outgoing) bool {
 	if fetch != nil && m.source.region != nil {
 		blocks++ // that of the word which tells that the NIC has the bytes
 	}
-	if blocks > 0 && h.program.load.Room()-h.program.promised < blocks {
+	if blocks > 0 && !h.program.loads(blocks) || !e.room(size) {
 		return false
 	}
-	if !e.channel.queue.add(size) {
-		if !e.look() || !e.channel.queue.add(size) {
-			return false
-		}
-	}
+	e.channel.queue.add(size)
 	e.sizes.Push(size)
 	if limited {
 		e.unanswered++
 	}
-	q := &message{bytes: make([]byte, HeaderSize+size), to: m.header.Destination, state: notSent, index: e.appended, fetch: fetch}
+	q := h.program.slab.message()
+	*q = message{bytes: h.program.slab.make(HeaderSize + size), to: m.header.Destination, state: notSent, index: e.appended, fetch: fetch}
 	e.appended++
 	q.from = HeaderSize + copy(q.bytes[HeaderSize:], m.extension)
 	m.header.Append(q.bytes[:0])
@@ -214,7 +214,7 @@ func (e *Endpoint) place(m *outgoing) bool {
 		copy(q.bytes[q.from:], m.source.bytes)
 		if fetch != nil { // from a copy
 			take += h.profile.Host.Copy.Time(size)
-			q.fetch = [][]byte{append([]byte(nil), q.bytes[q.from:]...)}
+			q.fetch = append(fetch[:0], q.bytes[q.from:]) // nobody changes it, so that it stands for itself
 		}
 	case fetch == nil:
 		copy(q.bytes[q.from:], r.bytes[m.source.offset:][:m.length])
@@ -223,8 +223,30 @@ func (e *Endpoint) place(m *outgoing) bool {
 		m.operation.placed(q, m)
 	}
 	e.writing.Push(q)
-	h.loop.At(e.cpu.Use(h.loop.Now(), take+write)-write, e, 0, eventWritten)
+	h.loop.At(e.work(take+write)-write, e, 0, eventWritten)
 	return true
+}
+
+// now returns when a call takes effect.
+func (e *Endpoint) now() vtime.Time {
+	if p := e.options.Proc; p != nil && !e.program.helped {
+		return p.Now()
+	}
+	return max(e.Free(), e.host.loop.Now())
+}
+
+// work has the endpoint's processor work for a time, and returns when that is over.
+func (e *Endpoint) work(d vtime.Time) vtime.Time {
+	if p := e.options.Proc; p != nil && !e.program.helped {
+		p.Charge(d)
+		return p.Now()
+	}
+	return e.cpu.Use(e.host.loop.Now(), d)
+}
+
+// room reports whether the channel's queue has room for a message with so many bytes of payload, padding included.
+func (e *Endpoint) room(size int) bool {
+	return e.channel.queue.fits(size) || e.look() && e.channel.queue.fits(size)
 }
 
 // fetched tells whether the NIC fetches a payload by DMA.
@@ -233,7 +255,7 @@ func (e *Endpoint) fetched(size int) bool { return size > int(e.host.profile.GRI
 // look reads the channel's front register, and reports whether messages have left the queue.
 func (e *Endpoint) look() bool {
 	h := e.host
-	e.cpu.Use(h.loop.Now(), h.profile.Host.Read)
+	e.work(h.profile.Host.Read)
 	news := e.seen < e.channel.front
 	for ; e.seen < e.channel.front; e.seen++ {
 		size, _ := e.sizes.Pop()
@@ -246,20 +268,23 @@ func (e *Endpoint) look() bool {
 func (e *Endpoint) lookLater() {
 	if !e.looking {
 		e.looking = true
-		e.host.loop.At(max(e.Free(), e.host.loop.Now()+e.host.profile.Host.Look), e, 0, eventLook)
+		e.host.loop.At(max(e.now(), e.host.loop.Now()+e.host.profile.Host.Look), e, 0, eventLook)
 	}
 }
 
 // lookAgain moves messages from the overflow queue to the channel's while there is room.
 func (e *Endpoint) lookAgain() {
-	e.looking = false
+	e.looking, e.program.helped = false, true
 	for e.overflow.Len() > 0 && e.place(e.overflow.At(0)) {
 		e.overflow.Drop()
 	}
+	e.program.helped = false
 	if e.overflow.Len() > 0 {
 		e.lookLater()
 	}
-	if e.refused {
+	if e.options.Proc != nil {
+		e.returned()
+	} else if e.refused {
 		e.refused = false
 		if e.onRoom != nil {
 			e.onRoom()
@@ -269,15 +294,16 @@ func (e *Endpoint) lookAgain() {
 
 // The events of an endpoint, by their second word.
 const (
-	eventWritten uint64 = iota // the library has a message ready
-	eventTold                  // the back register has been written
-	eventLook                  // the library looks at the front register
-	eventSeen                  // a program that polls has it
-	eventHandled               // the library has decoded it
-	eventFreed                 // the NIC has been told of the room
+	eventWritten  uint64 = iota // the library has a message ready
+	eventTold                   // the back register has been written
+	eventLook                   // the library looks at the front register
+	eventSeen                   // a program that polls has it
+	eventHandled                // the library has decoded it
+	eventFreed                  // the NIC has been told of the room
+	eventReleased               // the program gives room back
 )
 
-var endpointEvents = [...]string{"message ready", "back register", "look", "message seen", "message handled", "room"}
+var endpointEvents = [...]string{"message ready", "back register", "look", "message seen", "message handled", "room", "room given back"}
 
 // Label implements vtime.Labelled.
 func (e *Endpoint) Label(_, what uint64) string {
@@ -285,7 +311,7 @@ func (e *Endpoint) Label(_, what uint64) string {
 }
 
 // Fire implements vtime.Target.
-func (e *Endpoint) Fire(_, what uint64) {
+func (e *Endpoint) Fire(n, what uint64) {
 	h := e.host
 	switch what {
 	case eventWritten:
@@ -295,11 +321,20 @@ func (e *Endpoint) Fire(_, what uint64) {
 	case eventLook:
 		e.lookAgain()
 	case eventSeen:
-		e.pump()
+		if e.options.Proc != nil {
+			e.program.visible++
+			e.options.Proc.Arrive()
+		} else {
+			e.pump()
+		}
 	case eventHandled:
 		e.handle()
 	case eventFreed:
-		e.queue.give()
+		for range n {
+			e.queue.give()
+		}
+	case eventReleased:
+		h.nic.HostWrite(word, e, n, eventFreed)
 	}
 }
 
@@ -315,7 +350,7 @@ func (e *Endpoint) write() {
 		return
 	}
 	p := h.program
-	var blocks []lanai.Block
+	blocks := p.blocks[:0]
 	at := m.from
 	for _, b := range m.fetch {
 		blocks = append(blocks, lanai.Block{Direction: lanai.FromHost, Host: b, SRAM: m.bytes[at : at+len(b)]})
@@ -325,11 +360,12 @@ func (e *Endpoint) write() {
 	p.ordered += uint64(len(blocks))
 	p.loading.Push(loading{m, p.ordered})
 	if m.fetched != nil {
-		w := make([]byte, word)
+		w := p.signal[:]
 		blocks = append(blocks, lanai.Block{Direction: lanai.ToHost, Host: w, SRAM: w, Written: m.fetched, Word: opFetched})
 		p.ordered++
 	}
 	blocks[len(blocks)-1].Terminal = true
+	p.blocks = blocks
 	p.promised -= len(blocks)
 	h.nic.HostWrite(m.from+len(blocks)*lanai.BlockSize, nil, 0, 0)
 	for _, b := range blocks {
@@ -345,20 +381,15 @@ func (e *Endpoint) write() {
 
 // reserve takes room for a message of a size in the endpoint's queue, and reports false if there is none. The NI does it.
 func (e *Endpoint) reserve(size int) bool {
-	at, ok := e.queue.take(size)
-	if ok {
-		e.last = part{at, size}
-	}
+	_, ok := e.queue.take(size)
 	return ok
 }
 
-// reserved returns the memory that was reserved last.
-func (e *Endpoint) reserved() []byte {
-	if e.memory == nil {
-		e.memory = make([]byte, e.queue.size)
-	}
-	e.written.Push(e.last)
-	return e.memory[e.last.at : e.last.at+e.last.size]
+// reserved returns the memory that was reserved last, for a message. Nobody writes to a message that is on its way, or changes it when it has come: so its bytes
+// stand for themselves in the host's memory too.
+func (e *Endpoint) reserved(message []byte) []byte {
+	e.written.Push(message)
+	return message
 }
 
 // arrival is the endpoint as the NI's DMA tells it that a message is there.
@@ -367,8 +398,8 @@ type arrival Endpoint
 // Fire implements vtime.Target.
 func (a *arrival) Fire(_, _ uint64) {
 	e := (*Endpoint)(a)
-	m, _ := e.written.Pop()
-	e.arrived.Push(m)
+	b, _ := e.written.Pop()
+	e.arrived.Push(b)
 	e.host.loop.At(e.host.loop.Now()+e.host.profile.Host.Visible, e, 0, eventSeen)
 }
 
@@ -401,23 +432,32 @@ func (e *Endpoint) pump() {
 // has done what the handler has given it to do.
 func (e *Endpoint) handle() {
 	h := e.host
-	at, _ := e.arrived.Pop()
-	b := e.memory[at.at : at.at+at.size]
+	e.call(e.next())
+	h.nic.HostWrite(word, e, 1, eventFreed)
+	e.pumping = false
+	if e.arrived.Len() > 0 {
+		h.loop.At(e.Free(), e, 0, eventSeen)
+	}
+}
+
+// next takes the first message out of the queue, and decodes it.
+func (e *Endpoint) next() *Message {
+	b, _ := e.arrived.Pop()
 	header, err := DecodeHeader(b, len(b))
 	if err != nil {
 		panic(err) // the NI has read it
 	}
 	e.unanswered = max(0, e.unanswered-1)
-	e.got = Message{Source: header.Source, Args: header.Args, Payload: b[HeaderSize : HeaderSize+header.Length : HeaderSize+header.Length]}
-	if f := e.names.handler(header.Handler); f != nil {
+	e.got = Message{Source: header.Source, Handler: header.Handler, Args: header.Args, Payload: b[HeaderSize : HeaderSize+header.Length : HeaderSize+header.Length]}
+	return &e.got
+}
+
+// call calls the handler of a message.
+func (e *Endpoint) call(m *Message) {
+	if f := e.names.handler(m.Handler); f != nil {
 		e.counts.Received++
-		f(e, &e.got)
+		f(e, m)
 	} else {
 		e.counts.NoHandler++
-	}
-	h.nic.HostWrite(word, e, 0, eventFreed)
-	e.pumping = false
-	if e.arrived.Len() > 0 {
-		h.loop.At(e.Free(), e, 0, eventSeen)
 	}
 }

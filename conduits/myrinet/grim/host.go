@@ -54,17 +54,61 @@ func (h *Host) Observe(f func(s Step, sequence, token uint8)) { h.program.observ
 // SetRoute says how to reach a host: the route bytes from here to there. Routes are set before messages are sent.
 func (h *Host) SetRoute(node int, route []byte) error {
 	p := h.program
+	if err := p.checkRoute(node, route); err != nil {
+		return err
+	}
+	r := p.routes.At(node)
+	*r = routeEntry{bytes: append([]byte{}, route...), known: true}
+	return nil
+}
+
+// checkRoute refuses what no entry of the table can be.
+func (p *Program) checkRoute(node int, route []byte) error {
 	switch {
 	case node < 0 || node >= p.nodes:
 		return fmt.Errorf("grim: a route to host %d; there are %d", node, p.nodes)
-	case len(route) > int(h.profile.GRIM.Route):
-		return fmt.Errorf("grim: a route of %d bytes to host %d; the table has room for %d (grim.route)", len(route), node, h.profile.GRIM.Route)
+	case len(route) > int(p.profile.GRIM.Route):
+		return fmt.Errorf("grim: a route of %d bytes to host %d; the table has room for %d (grim.route)", len(route), node, p.profile.GRIM.Route)
 	}
 	for _, b := range route {
 		if !fabric.IsRoute(b) {
 			return fmt.Errorf("grim: route byte %#02x to host %d has not its top bit set", b, node)
 		}
 	}
-	p.routes[node] = append([]byte{}, route...)
 	return nil
+}
+
+// SetRouter has find asked for the route to a host when that is first needed, unless SetRoute has said it: nil if there is none. So a host of a
+// large network takes memory for those that it talks to. Its NIC has a table for all of them in any case.
+func (h *Host) SetRouter(find func(node int) []byte) { h.program.router = find }
+
+// routeEntry is an entry of the table of routes.
+type routeEntry struct {
+	bytes []byte
+	known bool  // the router need not be asked
+	err   error // why there is none
+}
+
+// route returns the route to a host, or why there is none.
+func (p *Program) route(node int) ([]byte, error) {
+	r := p.routes.At(node)
+	if !r.known {
+		r.known = true
+		if p.router != nil {
+			r.bytes = p.router(node)
+		}
+		switch {
+		case r.bytes == nil:
+			r.err = fmt.Errorf("grim: host %d has no route to host %d", p.id, node)
+		default:
+			r.err = p.checkRoute(node, r.bytes)
+		}
+	}
+	return r.bytes, r.err
+}
+
+// Halt stops the host, as if its machine had died: the NIC does nothing more, and its port absorbs what comes.
+func (h *Host) Halt() {
+	h.nic.CPU.Halt()
+	h.program.port.Attach(nil)
 }

@@ -156,7 +156,7 @@ func TestSRAM(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := grim.NewHost(f, p, grim.Image{}, 0); err == nil || !strings.Contains(err.Error(), "sequencing needs 1835008 B") {
+	if _, err := grim.NewHost(f, p, grim.Image{}, 0); err == nil || !strings.Contains(err.Error(), "sequencing needs 2752512 B") {
 		t.Errorf("arrays of 32 x 448 x 32 elements: %v", err)
 	}
 	for _, image := range []grim.Image{{PerNI: true}, {UnlimitedSRAM: true}} {

@@ -251,7 +251,7 @@ func (e *Endpoint) RegisterMemory(bytes []byte, kind Kind) (*Region, error) {
 	m.regions[i] = r
 	r.virtual, _ = m.virtual.take(r.Size(), page, 1<<32, taken{region: r})
 	r.physical, _ = m.physical.take(r.Size(), page, 1<<63, taken{region: r})
-	e.cpu.Use(h.loop.Now(), take)
+	e.work(take)
 	if kind == Contiguous && h.program.cache.reserve(r) {
 		h.nic.HostWrite(staticSize, nil, 0, 0)
 	}
@@ -278,7 +278,7 @@ func (e *Endpoint) UnregisterMemory(r *Region, done func()) error {
 	if r.kind == Contiguous {
 		m.blocks--
 	}
-	e.cpu.Use(h.loop.Now(), h.profile.Host.System)
+	e.work(h.profile.Host.System)
 	h.nic.HostWrite(staticSize, &forgetting{h.program, r, done}, 0, 0)
 	return nil
 }

@@ -68,6 +68,8 @@ type Profile struct {
 		Copy    machine.Rate `machine:"copy"`    // of a payload into memory that the NIC can fetch it from
 		Look    vtime.Time   `machine:"look"`    // from one look at a channel's front register to the next, while there is no room
 		Read    vtime.Time   `machine:"read"`    // a look
+		Detect  vtime.Time   `machine:"detect"`  // from the loss of a host until the drivers of others know
+		Poll    vtime.Time   `machine:"poll"`    // a look for messages that finds none, of a program that is a coroutine
 
 		System    vtime.Time `machine:"system"`    // a system call
 		Pin       vtime.Time `machine:"pin"`       // a page in it
@@ -122,8 +124,8 @@ func (p *Profile) check() error {
 	in("grim.runtime", g.Runtime, 1, mega)
 	in("grim.pages", g.Pages, 1, mega)
 	in("grim.route", int(g.Route), 1, 4096)
-	if p.Host.Visible < 1 || p.Host.Look < 1 {
-		errs = append(errs, p.File.Errorf("host.visible and host.look must take time"))
+	if p.Host.Visible < 1 || p.Host.Look < 1 || p.Host.Poll < 1 {
+		errs = append(errs, p.File.Errorf("host.visible, host.look and host.poll must take time"))
 	}
 	return errors.Join(errs...)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
 	"github.com/aqueduct-go/aqueduct/internal/fifo"
+	"github.com/aqueduct-go/aqueduct/internal/sparse"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -60,6 +61,7 @@ type Counts struct {
 	Gap        uint64 // messages that came out of order without that: the network has lost or reordered what was before them
 	Queued     uint64 // control messages that had to wait for the link
 	MostQueued int    // of them at once
+	PutOff     uint64 // messages refused because the queue of control messages was full
 	NoEndpoint uint64 // messages to channels without an endpoint: acknowledged, and dropped
 	Foreign    uint64 // packets of others, dropped
 	Stray      uint64 // packets for other NIs, or with bytes of a route left
@@ -88,10 +90,11 @@ type Program struct {
 	nodes   int
 	counts  Counts
 
-	routes     [][]byte // by node; nil: none
+	routes     sparse.Table[routeEntry] // by node
+	router     func(node int) []byte
 	channels   []channel
-	flows      []flow   // see flowIndex
-	inflows    []inflow // likewise
+	flows      sparse.Table[flow]   // see flowIndex
+	inflows    sparse.Table[inflow] // likewise
 	scoreboard [tokens]*message
 
 	load, store *lanai.DMAChain
@@ -102,22 +105,25 @@ type Program struct {
 	deposited   uint64 // blocks of store so far
 
 	// Sending.
-	busy     bool // the send DMA is programmed
-	controls fifo.Queue[control]
-	capacity int             // of controls: input is refused when it is full
-	at       int             // the channel at which the next scan begins
-	found    *channel        // by the scan under way
-	leaving  *message        // that is about to be sent
-	mark     idleMark        // when the last scan was
-	sending  *fabric.Sending // of a hybrid queue
-	headGone bool            // its header has left
-	rest     int             // bytes of its payload
+	busy       bool // the send DMA is programmed
+	controls   fifo.Queue[control]
+	late       fifo.Queue[control] // NACKs that are owed: one for each incoming flow at most
+	controlled bool                // a control message was sent last
+	capacity   int                 // of controls
+	at         int                 // the channel at which the next scan begins
+	found      *channel            // by the scan under way
+	leaving    *message            // that is about to be sent
+	mark       idleMark            // when the last scan was
+	sending    *fabric.Sending     // of a hybrid queue
+	headGone   bool                // its header has left
+	rest       int                 // bytes of its payload
 
 	// Receiving.
 	room    int // receive buffers that are free
 	armed   bool
 	current *buffer         // what the receive DMA takes in
 	done    *buffer         // what the processor looks at
+	spare   *buffer         // that it does not look at any more
 	waiting *fabric.Arrival // in the network
 	header  Header
 	control Control
@@ -135,6 +141,9 @@ type Program struct {
 	held      int               // receive buffers that replies have, and tasks that wait
 	owed      int               // control messages for what has been accepted, that are not made yet
 
+	slab    *slab
+	blocks  []lanai.Block // of the payload that is written, to be used again
+	signal  [word]byte    // a word that is moved so that something else happens
 	step    steps
 	observe func(Step, uint8, uint8)
 }
@@ -189,7 +198,7 @@ func load(nic *lanai.NIC, port *fabric.Port, p *Profile, image Image, id, nodes 
 	g := &p.GRIM
 	f := &Program{
 		loop: nic.Loop(), nic: nic, port: port, profile: p, image: image, id: id, nodes: nodes,
-		routes: make([][]byte, nodes), channels: make([]channel, g.Channels), room: g.Buffers, capacity: g.Controls, cache: newCache(p),
+		channels: make([]channel, g.Channels), room: g.Buffers, capacity: g.Controls, cache: newCache(p), slab: new(slab),
 	}
 	if nodes*g.Channels > 1<<16 {
 		return nil, fmt.Errorf("grim: %d hosts with %d channels each (grim.channels); a header can name %d endpoints", nodes, g.Channels, 1<<16)
@@ -203,7 +212,9 @@ func load(nic *lanai.NIC, port *fabric.Port, p *Profile, image Image, id, nodes 
 	if err := f.allocate(); err != nil {
 		return nil, fmt.Errorf("grim: host %d: %w", id, err)
 	}
-	f.flows, f.inflows = make([]flow, f.flowCount()), make([]inflow, f.flowCount())
+	f.routes.Init(nodes)
+	f.flows.Init(f.flowCount())
+	f.inflows.Init(f.flowCount())
 	f.step = steps{
 		rearm: f.rearm, classify: f.classify, accept: f.accept, answered: f.answered, store: f.startStore, respond: f.respond, refuse: f.refuse, stored: f.endStore, loaded: f.endLoad,
 		sent: f.free, found: f.foundOne, transmit: f.transmit, await: f.await, second: f.second, control: f.sendControl, rolled: func() {},
@@ -260,6 +271,9 @@ func (p *Program) allocate() (err error) {
 	p.load, err = p.nic.DMA.Open(loadChain, "load", blocks, evLoaded)
 	return err
 }
+
+// loads tells whether the chain of payloads from the host has room for so many blocks.
+func (p *Program) loads(blocks int) bool { return p.load.Room()-p.promised >= blocks }
 
 func (p *Program) spend(n int, then func()) { p.nic.CPU.Spend(n, then) }
 

@@ -5,10 +5,10 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
 )
 
-// arm programs the receive DMA for the next packet, if there is a free buffer, and room for the control message that the
-// packet may ask for.
+// arm programs the receive DMA for the next packet, if there is a free buffer. Without a queue of control messages it wants room for the one that the
+// packet may ask for too.
 func (p *Program) arm() {
-	if p.armed || p.room == 0 || p.controls.Len()+p.owed >= p.capacity {
+	if p.armed || p.room == 0 || p.image.NoControlQueue && p.answers() >= p.capacity {
 		return
 	}
 	p.room--
@@ -30,7 +30,11 @@ func (p *Program) Head(a *fabric.Arrival) {
 }
 
 func (p *Program) take(a *fabric.Arrival) {
-	p.current = &buffer{packet: a.Packet()}
+	p.current = p.spare
+	if p.spare = nil; p.current == nil {
+		p.current = new(buffer)
+	}
+	*p.current = buffer{packet: a.Packet()}
 	p.nic.Works(lanai.Receive, true)
 	a.Accept(0)
 }
@@ -53,8 +57,8 @@ func (p *Program) Tail(a *fabric.Arrival) {
 // received looks at the packet that has come. Before that it programs the next reception, unless that one's control message
 // might find no room behind this one's.
 func (p *Program) received() {
-	p.done, p.current, p.armed = p.current, nil, false
-	if p.room > 0 && p.controls.Len()+p.owed+1 < p.capacity {
+	p.spare, p.done, p.current, p.armed = p.done, p.current, nil, false
+	if p.room > 0 && (!p.image.NoControlQueue || p.answers()+1 < p.capacity) {
 		p.spend(p.profile.Steps.Arm, p.step.rearm)
 		return
 	}
@@ -149,7 +153,7 @@ func (p *Program) accept() {
 	h, n := &p.header, &p.counts
 	_, local := p.place(h.Destination)
 	from, _ := p.place(h.Source)
-	in := &p.inflows[p.flowIndex(local, from, int(h.Channel))]
+	in := p.inflows.At(p.flowIndex(local, from, int(h.Channel)))
 	switch {
 	case h.Sequence != in.expected && in.nacked:
 		n.Dropped++
@@ -164,6 +168,9 @@ func (p *Program) accept() {
 	p.answer = control{from, Control{Token: h.Token, Sequence: h.Sequence, Type: ACK, Source: h.Destination}}
 	p.target = p.channels[local].owner
 	switch e := p.target; {
+	case p.answers() >= p.capacity:
+		p.refuseLater(in)
+		return
 	case in.held:
 		p.refuseNow(in)
 		return
@@ -197,6 +204,21 @@ func (p *Program) refuseNow(in *inflow) {
 	p.spend(p.profile.Steps.Control, p.step.refuse)
 }
 
+// answers returns how many control messages the queue has, or must have room for.
+func (p *Program) answers() int { return p.controls.Len() + p.owed }
+
+// refuseLater refuses the expected message of a flow when the queue of control messages is full. The NACK follows when the link is free: that it is owed is noted with the flow, so that there
+// is always room. Else an NI whose queue is full would take nothing in, not even what the others wait for that hold up its own messages.
+func (p *Program) refuseLater(in *inflow) {
+	p.counts.Refused++
+	p.counts.PutOff++
+	p.note(Refuses, p.header.Sequence, p.header.Token)
+	in.nacked = true
+	p.answer.message.Type = NACK
+	p.late.Push(p.answer)
+	p.release()
+}
+
 // refuse answers a message that goes no further.
 func (p *Program) refuse() {
 	p.respond()
@@ -206,7 +228,7 @@ func (p *Program) refuse() {
 // startStore moves a message to the room that the endpoint has reserved for it, and acknowledges it.
 func (p *Program) startStore() {
 	e, bytes := p.target, p.done.packet.Bytes()
-	p.deposit([]lanai.Block{{Direction: lanai.ToHost, Host: e.reserved(), SRAM: bytes, Written: (*arrival)(e)}}, store{})
+	p.deposit([]lanai.Block{{Direction: lanai.ToHost, Host: e.reserved(bytes), SRAM: bytes, Written: (*arrival)(e)}}, store{})
 	p.spend(p.profile.Steps.Control, p.step.respond)
 }
 
@@ -215,6 +237,11 @@ func (p *Program) endLoad() {
 	for p.loading.Len() > 0 && p.loading.At(0).end <= p.load.Finished() {
 		l, _ := p.loading.Pop()
 		l.message.loaded = true
+	}
+	for i := range p.channels {
+		if e := p.channels[i].owner; e != nil {
+			e.returned()
+		}
 	}
 	p.nic.CPU.Raise(evScan)
 }

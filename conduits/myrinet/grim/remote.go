@@ -88,7 +88,7 @@ func (o *operation) placed(q *message, m *outgoing) {
 		q.fetched = o
 	default:
 		h := o.endpoint.host
-		h.loop.At(max(o.endpoint.Free(), h.loop.Now()), o, opFetched+opSeen, 0)
+		h.loop.At(o.endpoint.now(), o, opFetched+opSeen, 0)
 	}
 }
 
@@ -187,12 +187,26 @@ func (e *Endpoint) operate(to EndpointID, all Operation, from source, options RM
 	if most < 1 || e.MostPayload() < all.extension() {
 		return fmt.Errorf("%w: a channel's queue has room for %d B (grim.queue)", ErrTooLarge, e.MostPayload())
 	}
-	op := &operation{endpoint: e, options: options, region: from.region}
-	var messages []outgoing
+	op := e.host.program.slab.operation()
+	*op = operation{endpoint: e, options: options, region: from.region}
+	page := int(e.host.profile.GRIM.Page)
+	for at := 0; ; op.left++ {
+		if at += fragment(all.At.plus(at).Offset, all.Length-at, most, page); at == all.Length {
+			break
+		}
+	}
+	op.left++
+	op.fetching = op.left
+	if reads {
+		op.fetching = -1
+	}
+	if from.region != nil {
+		from.region.busy++
+	}
 	for at := 0; ; {
 		o := all
 		o.At = all.At.plus(at)
-		o.Length = fragment(o.At.Offset, all.Length-at, most, int(e.host.profile.GRIM.Page))
+		o.Length = fragment(o.At.Offset, all.Length-at, most, page)
 		last := at+o.Length == all.Length
 		if !last {
 			o.Notify = Notification{}
@@ -204,38 +218,26 @@ func (e *Endpoint) operate(to EndpointID, all Operation, from source, options RM
 		} else {
 			m.source = from.part(at, o.Length)
 		}
-		m.extension = o.Encode(&m.header, nil)
-		messages = append(messages, m)
+		m.extension = o.Encode(&m.header, e.extension[:0])
+		if e.overflow.Len() > 0 || !e.place(&m) {
+			e.lookLater()
+			if at == 0 && e.options.NoOverflow {
+				if from.region != nil {
+					from.region.busy--
+				}
+				e.refused = true
+				return ErrFull
+			}
+			m.source.bytes, m.extension = append([]byte(nil), m.source.bytes...), append([]byte(nil), m.extension...)
+			e.queueUp(m)
+		}
 		if at += o.Length; last {
 			break
 		}
 	}
-	op.left, op.fetching = len(messages), len(messages)
-	if reads {
-		op.fetching = -1
-	}
-	if from.region != nil {
-		from.region.busy++
-	}
-	for i := range messages {
-		m := &messages[i]
-		if e.overflow.Len() == 0 && e.place(m) {
-			continue
-		}
-		e.lookLater()
-		if i == 0 && e.options.NoOverflow {
-			if from.region != nil {
-				from.region.busy--
-			}
-			e.refused = true
-			return ErrFull
-		}
-		m.source.bytes = append([]byte(nil), m.source.bytes...)
-		e.queueUp(*m)
-	}
 	e.counts.Operations++
 	if from.region == nil && options.Fetched != nil {
-		e.host.loop.At(max(e.Free(), e.host.loop.Now()), (*copied)(op), 0, 0)
+		e.host.loop.At(e.now(), (*copied)(op), 0, 0)
 	}
 	return nil
 }

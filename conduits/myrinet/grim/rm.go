@@ -35,6 +35,13 @@ type task struct {
 	regions []*Region     // that they are of
 	taken   bool          // the message counts as accepted
 	waits   bool          // for the host
+	next    *task         // of those that are given back
+
+	store struct {
+		spans   [2]span
+		blocks  [4]lanai.Block
+		regions [4]*Region
+	}
 }
 
 // span is bytes that a task moves between the SRAM and the host's memory.
@@ -83,7 +90,8 @@ func (p *Profile) storeBlocks() int {
 // acceptRM takes in a message of remote memory that is the next one of its flow.
 func (p *Program) acceptRM(in *inflow, local int) {
 	h, o := &p.header, &p.operation
-	t := &task{local: local, flow: in, answer: p.answer, header: *h}
+	t := p.slab.task()
+	t.local, t.flow, t.answer, t.header = local, in, p.answer, *h
 	if o.Type == RMRV {
 		if p.profile.GRIM.Buffers == 1 { // there is no buffer for what is fetched
 			p.deny(t)
@@ -94,7 +102,7 @@ func (p *Program) acceptRM(in *inflow, local int) {
 			return
 		}
 		p.held++
-		t.duty, t.length, t.bytes = reads, o.Length, make([]byte, HeaderSize+Padded(o.Length))
+		t.duty, t.length, t.bytes = reads, o.Length, p.slab.make(HeaderSize+Padded(o.Length))
 		t.spans = append(t.spans, span{at: o.At, sram: t.bytes[HeaderSize : HeaderSize+o.Length]})
 	} else {
 		payload := p.done.packet.Bytes()[HeaderSize:]
@@ -110,6 +118,7 @@ func (p *Program) acceptRM(in *inflow, local int) {
 func (p *Program) refuseRM(t *task) {
 	p.answer = t.answer
 	p.refuseNow(t.flow)
+	p.slab.give(t)
 }
 
 // begin translates the addresses of a task, and then carries it out.
@@ -212,7 +221,7 @@ func (p *Program) commit(t *task) {
 		if t.failed {
 			outcome = opDenied
 		}
-		w := make([]byte, word)
+		w := p.signal[:]
 		t.blocks = append(t.blocks, lanai.Block{Direction: lanai.ToHost, Host: w, SRAM: w, Written: t.asked.operation, Word: outcome})
 	}
 	p.deposit(t.blocks, store{task: t})
@@ -240,10 +249,12 @@ func (p *Program) deny(t *task) {
 
 // denied tells the initiator so.
 func (p *Program) denied() {
+	t := p.task
 	p.owed--
 	p.respond()
 	p.release()
-	p.resume(p.task)
+	p.resume(t)
+	p.slab.give(t)
 }
 
 // committed goes on with another task, if one has waited for the host too.
@@ -306,6 +317,7 @@ func (p *Program) endStore() {
 			p.release()
 		case t.duty == writes:
 			p.answer = t.answer
+			p.slab.give(t)
 			p.spend(p.profile.Steps.Control, p.step.written)
 			return
 		case t.duty == reads:
@@ -319,6 +331,7 @@ func (p *Program) endStore() {
 			if t.duty == fills {
 				p.release()
 			}
+			p.slab.give(t)
 			p.nic.CPU.Raise(evScan)
 		}
 	}
@@ -341,7 +354,9 @@ func (p *Program) reply() {
 	h.Append(t.bytes[:0])
 	p.starts()
 	p.replying = true
-	p.port.Inject(fabric.Packet{Head: p.routes[t.answer.node], Body: t.bytes})
+	route, _ := p.route(t.answer.node)
+	p.port.Inject(fabric.Packet{Head: route, Body: t.bytes})
+	p.slab.give(t)
 }
 
 // replied frees the receive buffer that has left as a reply.
@@ -372,7 +387,8 @@ func (p *Program) classifyReply() bool {
 		return false
 	}
 	m.answered = true
-	t := &task{duty: fills, local: int(asked.Channel), asked: m}
+	t := p.slab.task()
+	t.duty, t.local, t.asked = fills, int(asked.Channel), m
 	t.spans = append(t.spans, span{at: o.Local, sram: p.done.packet.Bytes()[HeaderSize : HeaderSize+o.Length]})
 	if o.Notify.Where == AtInitiator {
 		t.spans = append(t.spans, span{at: o.Notify.At, sram: o.Notify.bytes()})
@@ -383,7 +399,8 @@ func (p *Program) classifyReply() bool {
 
 // complete ends an operation that has been acknowledged, or that the target has refused.
 func (p *Program) complete(m *message, refused bool) {
-	t := &task{duty: completes, asked: m, failed: refused}
+	t := p.slab.task()
+	t.duty, t.asked, t.failed = completes, m, refused
 	h, err := DecodeHeader(m.bytes, len(m.bytes))
 	if err != nil {
 		panic(err) // the library has made it

@@ -21,9 +21,14 @@ func (p *Program) scan() {
 	if p.busy || !p.port.Idle() {
 		return // the end of what is leaving brings the next scan
 	}
+	p.find()
+}
+
+// find begins to send a reply or a message, over the link, which is free. It reports false if there is none that can be sent.
+func (p *Program) find() bool {
 	if p.replies.Len() > 0 {
 		p.spend(p.profile.Steps.Send, p.step.reply)
-		return
+		return true
 	}
 	p.advance()
 	n := len(p.channels)
@@ -34,9 +39,10 @@ func (p *Program) scan() {
 			p.counts.Looked += uint64(looked + 1)
 			p.found, p.at = c, (at+1)%n
 			p.spend(p.profile.Steps.Scan+(looked+1)*p.profile.Steps.Channel, p.step.found)
-			return
+			return true
 		}
 	}
+	return false
 }
 
 // advance moves the scan to where it has come while the processor had nothing else to do. A scan of all channels takes the
@@ -61,7 +67,11 @@ func (p *Program) stand() { p.mark = idleMark{p.loop.Now(), p.nic.CPU.Counts().B
 func (p *Program) foundOne() {
 	p.counts.Scanning += p.loop.Now() - p.mark.at
 	if p.leaving = p.found.sendable(); p.leaving == nil {
-		p.nic.CPU.Raise(evScan)
+		if p.controls.Len()+p.late.Len() > 0 {
+			p.nextControl()
+		} else {
+			p.nic.CPU.Raise(evScan)
+		}
 		return
 	}
 	p.spend(p.profile.Steps.Send+p.pair(), p.step.transmit)
@@ -81,7 +91,8 @@ func (p *Program) transmit() {
 	m.again = true
 	p.note(step, m.bytes[sequenceByte], m.bytes[tokenByte])
 	node, _ := p.place(m.to)
-	packet := fabric.Packet{Head: p.routes[node], Body: m.bytes}
+	route, _ := p.route(node) // the library has looked it up
+	packet := fabric.Packet{Head: route, Body: m.bytes}
 	p.starts()
 	if p.image.Queue != Hybrid || len(m.bytes) == HeaderSize {
 		p.port.Inject(packet)
@@ -123,25 +134,43 @@ func (p *Program) Gone(*fabric.Sending) {
 	p.nic.CPU.Raise(evSent)
 }
 
-// free sends what comes next when the link is free: control messages first.
+// free sends what comes next when the link is free: a control message, but not two in a row while there is something else. If packets wait to be looked at, which come before a
+// scan, it looks for a message at once: else an NI that has to refuse what others send without a pause would send nothing of its own, and what it refuses may wait for that.
 func (p *Program) free() {
 	p.busy = false
 	p.replied()
 	p.stand()
-	if p.controls.Len() > 0 {
-		p.answer, _ = p.controls.Pop()
-		p.spend(p.profile.Steps.Control, p.step.control)
-		return
+	last := p.controlled
+	p.controlled = false
+	switch {
+	case p.controls.Len()+p.late.Len() > 0:
+		if !last || !p.find() {
+			p.nextControl()
+		}
+	case p.nic.CPU.Pending(evRecv):
+		p.find()
+	default:
+		p.nic.CPU.Raise(evScan)
 	}
-	p.nic.CPU.Raise(evScan)
+}
+
+// nextControl begins to send the first control message that waits.
+func (p *Program) nextControl() {
+	p.controlled = true
+	var ok bool
+	if p.answer, ok = p.controls.Pop(); !ok {
+		p.answer, _ = p.late.Pop()
+		p.counts.NACKs++
+	}
+	p.spend(p.profile.Steps.Control, p.step.control)
 }
 
 // sendControl sends a control message over the link, which is free, and takes input again that was refused.
 func (p *Program) sendControl() {
 	m := &p.answer.message
-	route := p.routes[p.answer.node]
+	route, _ := p.route(p.answer.node)
 	p.starts()
-	p.port.Inject(fabric.Packet{Head: m.Append(append(make([]byte, 0, len(route)+ControlSize), route...))})
+	p.port.Inject(fabric.Packet{Head: m.Append(append(p.slab.make(len(route) + ControlSize)[:0], route...))})
 	p.arm()
 }
 
@@ -153,7 +182,7 @@ func (p *Program) respond() {
 	case NACK:
 		p.counts.NACKs++
 	}
-	if !p.busy && p.controls.Len() == 0 {
+	if !p.busy && p.controls.Len()+p.late.Len() == 0 {
 		p.sendControl()
 		return
 	}

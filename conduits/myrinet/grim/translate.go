@@ -103,7 +103,7 @@ func (m *miss) Fire(what, _ uint64) {
 		take := h.profile.Host.Interrupt + h.profile.Host.Translate
 		p.counts.Misses++
 		if e := p.channels[(*p.misses.At(0)).local].owner; e != nil {
-			e.cpu.Use(p.loop.Now(), take)
+			e.interrupt(take)
 		}
 		p.loop.At(h.memory.kernel.Use(p.loop.Now(), take), m, missTranslated, 0)
 	case missTranslated:

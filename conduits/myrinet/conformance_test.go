@@ -1,0 +1,53 @@
+package myrinet_test
+
+import (
+	"testing"
+
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/coretest"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
+
+	_ "github.com/aqueduct-go/aqueduct/conduits/myrinet"
+)
+
+func init() {
+	core.Register(coretest.Checked("myrinet"))
+	core.Register(coretest.Adverse("myrinet"))
+	core.Register(coretest.Lent("myrinet"))
+}
+
+// scarce has as little as there can be: queues with room for one of the smallest Mediums that there may be, one receive buffer, one message before a request waits, one entry
+// for control messages.
+var scarce = map[string]string{
+	"queue": "600", "receive": "600", "depth": "1", "buffers": "1", "controls": "1", "long": "700",
+}
+
+// kinds are what the suite runs over.
+var kinds = []coretest.Kind{
+	{Name: "star", Config: core.Config{}},
+	{Name: "mesh", Config: core.Config{Profile: "grim-lanai4", Settings: map[string]string{"topology": "mesh:2x2"}}},
+	{Name: "irregular", Config: core.Config{Settings: map[string]string{"topology": "random:4"}}},
+	{Name: "fat-tree", Config: core.Config{Settings: map[string]string{"topology": "fat-tree:2x3", "bounce": "512"}}},
+	{Name: "shared", Config: core.Config{Profile: "grim-lanai4", Settings: map[string]string{"per-host": "2", "channels": "3", "sequencing": "per-ni"}}},
+	{Name: "scarce", Config: core.Config{Settings: scarce}},
+	{Name: "checked", Config: core.Config{Conduit: "checked-myrinet"}},
+	{Name: "adverse", Config: core.Config{Conduit: "adverse-myrinet"}},
+	{Name: "lent", Config: core.Config{Conduit: "lent-myrinet"}},
+}
+
+func TestConformance(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find among coroutines that take turns, and takes minutes over it")
+	}
+	for i := range kinds {
+		k := &kinds[i]
+		k.Launcher, k.Config.Seed = coretest.Model, 1
+		if k.Config.Conduit == "" {
+			k.Config.Conduit = "myrinet"
+		}
+		if k.Factors == "" {
+			k.Factors = "model"
+		}
+	}
+	coretest.Suite(t, coretest.Cases(), kinds...)
+}

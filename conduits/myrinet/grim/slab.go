@@ -1,0 +1,69 @@
+package grim
+
+// slab hands out memory for what messages need, an allocation for many of them. Nothing is given back: what nobody refers to any more is collected when that is so of
+// all that was allocated with it. So no message can be used again while a packet of it is still in the network.
+type slab struct {
+	bytes      []byte
+	messages   []message
+	operations []operation
+	tasks      *task // that have been given back, as only the firmware knows them
+}
+
+// ShareMemory has the host take the memory of the simulation for its messages where another host of the same loop takes it, so that each allocation is for more
+// messages. It is called before messages are sent.
+func (h *Host) ShareMemory(other *Host) { h.program.slab = other.program.slab }
+
+// Sizes of allocations.
+const (
+	slabBytes = 512 << 10
+	slabItems = 1024
+)
+
+// make returns n bytes, which are zero, from a multiple of 16 on.
+func (s *slab) make(n int) []byte {
+	const align, large = 16, slabBytes / 64
+	size := (n + align - 1) &^ (align - 1)
+	if size > large {
+		return make([]byte, n)
+	}
+	if size > len(s.bytes) {
+		s.bytes = make([]byte, slabBytes)
+	}
+	b := s.bytes[:n:n]
+	s.bytes = s.bytes[size:]
+	return b
+}
+
+func (s *slab) message() *message {
+	if len(s.messages) == 0 {
+		s.messages = make([]message, slabItems)
+	}
+	m := &s.messages[0]
+	s.messages = s.messages[1:]
+	return m
+}
+
+func (s *slab) operation() *operation {
+	if len(s.operations) == 0 {
+		s.operations = make([]operation, slabItems)
+	}
+	o := &s.operations[0]
+	s.operations = s.operations[1:]
+	return o
+}
+
+// task returns a task with room for what most tasks have.
+func (s *slab) task() *task {
+	t := s.tasks
+	if t == nil {
+		t = new(task)
+	} else {
+		s.tasks = t.next
+	}
+	*t = task{}
+	t.spans, t.blocks, t.regions = t.store.spans[:0], t.store.blocks[:0], t.store.regions[:0]
+	return t
+}
+
+// give takes a task back that is over.
+func (s *slab) give(t *task) { t.next, s.tasks = s.tasks, t }

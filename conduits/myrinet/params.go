@@ -1,0 +1,63 @@
+package myrinet
+
+import (
+	"math"
+
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/grim"
+	"github.com/aqueduct-go/aqueduct/core/settings"
+)
+
+// params are the settings of the conduit. Where 0 stands for what the machine or the number of ranks says, that is filled in by newSite.
+type params struct {
+	topology  string // auto, or as fabric.Shape.Make takes it
+	perHost   int    // ranks on a host, each with an endpoint of its NIC
+	channels  int    // of a NIC; 0: as many as there are ranks on a host
+	queue     int    // bytes of a channel's queue in SRAM; 0: its part of what the machine's channels have
+	depth     int    // messages in a channel's queue behind which requests wait at their rank
+	receive   int    // bytes of an endpoint's queue for what has come; 0: the machine's
+	buffers   int    // receive buffers of a NIC; 0: the machine's
+	controls  int    // entries of a NIC's queue of control messages; 0: the machine's
+	perNI     bool   // sequence numbers per pair of NICs, and not of channels
+	unlimited bool   // NICs have as much SRAM as is asked for
+	long      int    // bytes of a Long, and of native puts and gets, at most
+	bounce    int    // bytes of registered memory for gets into memory that is not registered
+}
+
+const (
+	auto        = "auto" // the topology when nothing else is said
+	maxBytes    = 64 << 20
+	least       = 512 // bytes of limits at least, as the contract has it
+	defaultLong = 4 << 20
+)
+
+// table sets p to the defaults and returns the settings, bound to it.
+func (p *params) table() settings.Table {
+	*p = defaults
+	machine := settings.Is("machine", 0)
+	return settings.Table{
+		settings.NameOrFile("topology", &p.topology, func(v string) bool { return v != auto && fabric.IsFile(v) }, "auto, a shape such as mesh:4x4, or the path of a file",
+			"switches and cables, as aqbench topology draws them; a shape has as many hosts on each switch as are needed; auto: one switch up to 32 hosts, beyond that a fat tree"),
+		settings.Int("per-host", &p.perHost, 1, grim.MaxChannels, "ranks on a host, which share its NIC"),
+		settings.Int("channels", &p.channels, 1, grim.MaxChannels, "channels of a NIC, of which a rank has one; auto: as many as there are ranks on a host", settings.Is(auto, 0)),
+		settings.Size("queue", &p.queue, grim.HeaderSize, maxBytes, "bytes of a channel's queue in SRAM; auto: what all of the machine's channels have, divided among those that there are", settings.Is(auto, 0)),
+		settings.Int("depth", &p.depth, 1, 1<<16, "messages in a channel's queue behind which requests, puts and gets wait at their rank: replies wait in the queue too"),
+		settings.Size("receive", &p.receive, grim.HeaderSize, maxBytes, "bytes of an endpoint's queue for what has come, in the host's memory", machine),
+		settings.Int("buffers", &p.buffers, 1, 1024, "receive buffers of a NIC; with one there are no native gets", machine),
+		settings.Int("controls", &p.controls, 1, 1<<20, "entries of a NIC's queue of control messages", machine),
+		settings.Choice("sequencing", &p.perNI, "what numbers its messages for itself: each pair of channels, or each pair of NICs, which takes less SRAM and lets an endpoint hold up its neighbours",
+			settings.Is("any-to-any", false), settings.Is("per-ni", true)),
+		settings.Switch("unlimited-sram", &p.unlimited, "whether NICs have as much SRAM as is asked for; results are then of no NIC that there was, and the job says so"),
+		settings.Size("long", &p.long, least, math.MaxInt32, "bytes of a Long, and of native puts and gets, at most"),
+		settings.Size("bounce", &p.bounce, least, maxBytes, "bytes of a rank's registered memory through which gets go into memory that is not registered"),
+	}
+}
+
+var defaults = params{topology: auto, perHost: 1, depth: 64, long: defaultLong, bounce: 128 << 10}
+
+// parseParams reads the settings.
+func parseParams(values map[string]string) (p params, err error) {
+	p = defaults
+	err = settings.Read("myrinet", values, p.table)
+	return p, err
+}

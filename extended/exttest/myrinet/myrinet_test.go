@@ -1,0 +1,35 @@
+// Package myrinet_test runs the suite of the Extended API over GRIM on modelled Myrinet.
+package myrinet_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/coretest"
+	"github.com/aqueduct-go/aqueduct/extended/exttest"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
+
+	_ "github.com/aqueduct-go/aqueduct/conduits/myrinet"
+)
+
+// TestExtended runs the suite on three topologies, with puts and gets by RM-V and RM-RV and by messages. All algorithms of collectives are compared over quicker networks; a
+// quarter of a million messages, which are modelled step by step, take long. What large transfers allocate is not counted: a large message has memory of its own, as long as a packet of it may be in
+// the network.
+func TestExtended(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find among coroutines that take turns, and takes minutes over it")
+	}
+	kind := func(name string, cfg core.Config) coretest.Kind {
+		cfg.Conduit = "myrinet"
+		return coretest.Kind{Name: name, Launcher: coretest.Model, Config: cfg, Factors: "model",
+			Only: func(c *coretest.Case) bool {
+				return c.Name != "event/many" && c.Name != "allocation/large" && c.Name != "vis/allocation"
+			}}
+	}
+	cases := slices.DeleteFunc(exttest.Cases(), coretest.Groups("forced"))
+	coretest.Suite(t, cases,
+		kind("star", core.Config{}),
+		kind("irregular/messages", core.Config{NoNative: true, Settings: map[string]string{"topology": "random:4"}}),
+		kind("torus/shared", core.Config{Profile: "grim-lanai4", Settings: map[string]string{"topology": "torus:2x2", "per-host": "2", "channels": "3"}}))
+}
