@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/aqueduct-go/aqueduct/internal/fifo"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
 // tokens is how many messages an NI can have sent that are not acknowledged. A token has 8 bits, and one value less keeps
@@ -29,7 +30,9 @@ type message struct {
 	named  bool // it has a token and a sequence number
 	again  bool // it has been sent before
 	flow   *flow
-	index  uint64 // of all messages of the channel
+	track  *track     // with time-outs: the flow's
+	at     vtime.Time // with time-outs: when the last byte has left
+	index  uint64     // of all messages of the channel
 }
 
 // channel is a logical channel: the queue of an endpoint's outgoing messages in SRAM, with its registers, and what the NI knows of
@@ -51,25 +54,41 @@ type channel struct {
 // at returns a message by its index; it is in the queue.
 func (c *channel) at(index uint64) *message { return *c.messages.At(int(index - c.front)) }
 
-// sendable moves the next register to the first message that is to be sent, and returns it if it can be sent now; else nil.
+// sendable moves the next register to the first message that is to be sent, and returns it if it can be sent now; else nil. Messages
+// to hosts that are given up are dropped.
 func (c *channel) sendable() *message {
+	m := c.following()
+	for m != nil && m.loaded && c.program.timeOuts.gone(c.program.node(m.to)) {
+		c.program.abandon(c, m)
+		m = c.following()
+	}
+	if m == nil {
+		return nil
+	}
+	switch {
+	case !m.loaded, !m.named && c.free.Len() == 0:
+		return nil
+	case m.flow == nil:
+		m.flow, m.track = c.program.flow(c, m.to)
+	}
+	if t := m.track; t != nil && !m.named && m.flow.fresh-t.base >= window {
+		return nil
+	}
+	if f := m.flow; m.named && m.bytes[sequenceByte] != f.next || !m.named && f.next != f.fresh {
+		return nil // others of the flow, in other channels, come first
+	}
+	return m
+}
+
+// following moves the next register to the first message that is to be sent, and returns it; nil: there is none.
+func (c *channel) following() *message {
 	for c.next < c.back && c.at(c.next).state != notSent {
 		c.next++
 	}
 	if c.next >= c.back {
 		return nil
 	}
-	m := c.at(c.next)
-	switch {
-	case !m.loaded, !m.named && c.free.Len() == 0:
-		return nil
-	case m.flow == nil:
-		m.flow = c.program.flow(c, m.to)
-	}
-	if f := m.flow; m.named && m.bytes[sequenceByte] != f.next || !m.named && f.next != f.fresh {
-		return nil // others of the flow, in other channels, come first
-	}
-	return m
+	return c.at(c.next)
 }
 
 // where the stamp of the sending NI is in a header.
@@ -99,9 +118,11 @@ func (c *channel) acknowledge(m *message) {
 	for c.messages.Len() > 0 && c.at(c.front).state == acknowledged {
 		m, _ := c.messages.Pop()
 		c.front++
-		token := m.bytes[tokenByte]
-		c.program.scoreboard[token] = nil
-		c.free.Push(token)
+		if m.named {
+			token := m.bytes[tokenByte]
+			c.program.scoreboard[token] = nil
+			c.free.Push(token)
+		}
 	}
 	c.next = max(c.next, c.front)
 }
@@ -160,16 +181,26 @@ func (p *Program) flowCount() int {
 	return n * p.nodes * n
 }
 
-// flow returns that of messages from a channel to an endpoint.
-func (p *Program) flow(c *channel, to EndpointID) *flow {
+// flow returns that of messages from a channel to an endpoint, and what time-outs need of it.
+func (p *Program) flow(c *channel, to EndpointID) (*flow, *track) {
 	node, remote := p.place(to)
-	return &p.flows[p.flowIndex(c.number, node, remote)]
+	i := p.flowIndex(c.number, node, remote)
+	if p.timeOuts == nil {
+		return &p.flows[i], nil
+	}
+	return &p.flows[i], &p.timeOuts.tracks[i]
 }
 
 // place returns which NI an endpoint is at, and which channel of it.
 func (p *Program) place(id EndpointID) (node, channel int) {
 	n := p.profile.GRIM.Channels
 	return int(id) / n, int(id) % n
+}
+
+// node returns which NI an endpoint is at.
+func (p *Program) node(id EndpointID) int {
+	n, _ := p.place(id)
+	return n
 }
 
 // endpoint returns the endpoint of a channel of an NI.

@@ -115,15 +115,17 @@ func (e *Endpoint) Free() vtime.Time { return e.cpu.Use(e.host.loop.Now(), 0) }
 func (e *Endpoint) MostPayload() int { return e.channel.queue.most() }
 
 // Send sends an active message to an endpoint. The payload is copied. Messages between two endpoints arrive in the order of
-// the calls, each once; the network must be reliable. A message that finds the channel's queue full waits in the overflow queue in the
+// the calls, each once; the network must be reliable, or the image have time-outs. A message that finds the channel's queue full waits in the overflow queue in the
 // host's memory. Send fails, and sends nothing: with ErrFull if there is no such queue, with ErrTooLarge for more than MostPayload,
-// and for endpoints of hosts that there are not, or that there is no route to.
+// with ErrUnreachable for hosts that are given up, and for endpoints of hosts that there are not, or that there is no route to.
 func (e *Endpoint) Send(to EndpointID, handler HandlerID, args [4]uint32, payload []byte) error {
 	p := e.host.program
 	node, _ := p.place(to)
 	switch {
 	case node >= p.nodes:
 		return fmt.Errorf("grim: endpoint %d would be at host %d; there are %d hosts of %d channels", to, node, p.nodes, len(p.channels))
+	case p.timeOuts.gone(node):
+		return fmt.Errorf("%w: host %d, after %d time-outs (grim.tries)", ErrUnreachable, node, p.profile.GRIM.Tries)
 	case p.routes[node] == nil:
 		return fmt.Errorf("grim: host %d has no route to host %d", p.id, node)
 	case len(payload) > e.MostPayload():

@@ -5,6 +5,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/transit"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -49,20 +50,29 @@ func (h *Host) Counts() Counts { return h.program.counts }
 // nothing of the package.
 func (h *Host) Observe(f func(s Step, sequence, token uint8)) { h.program.observe = f }
 
-// SetRoute says how to reach a host: the route bytes from here to there. Routes are set before messages are sent.
-func (h *Host) SetRoute(node int, route []byte) error {
+// SetRoute says how to reach a host: the route bytes of each leg, the first from here to the first in-transit host, or to the host itself.
+// In-transit hosts must have Image.ITB. What is sent from now on takes the route, messages that are sent again too. Without legs
+// the host cannot be reached any more; that needs Image.TimeOuts, whose tries come to an end then. A message that is still under way by the
+// old route must not arrive after 128 others by the new one.
+func (h *Host) SetRoute(node int, legs ...[]byte) error {
 	p := h.program
-	switch {
-	case node < 0 || node >= p.nodes:
+	if node < 0 || node >= p.nodes {
 		return fmt.Errorf("grim: a route to host %d; there are %d", node, p.nodes)
-	case len(route) > int(h.profile.GRIM.Route):
+	}
+	if len(legs) == 0 {
+		if p.timeOuts == nil {
+			return fmt.Errorf("grim: the route to host %d cannot be taken away without time-outs (Image.TimeOuts): messages to it would stay for ever", node)
+		}
+		p.routes[node] = nil
+		return nil
+	}
+	if err := transit.Check(legs); err != nil {
+		return fmt.Errorf("grim: the route to host %d: %w", node, err)
+	}
+	route := transit.Append([]byte{}, legs)
+	if len(route) > int(h.profile.GRIM.Route) {
 		return fmt.Errorf("grim: a route of %d bytes to host %d; the table has room for %d (grim.route)", len(route), node, h.profile.GRIM.Route)
 	}
-	for _, b := range route {
-		if !fabric.IsRoute(b) {
-			return fmt.Errorf("grim: route byte %#02x to host %d has not its top bit set", b, node)
-		}
-	}
-	p.routes[node] = append([]byte{}, route...)
+	p.routes[node] = route
 	return nil
 }

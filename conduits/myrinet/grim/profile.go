@@ -6,6 +6,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/transit"
 	"github.com/aqueduct-go/aqueduct/internal/machine"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
@@ -29,6 +30,9 @@ type Profile struct {
 		PIO      machine.Bytes `machine:"pio"`      // the host writes payloads up to this size itself
 		Code     machine.Bytes `machine:"code"`     // of the program and its data, in SRAM
 		Route    machine.Bytes `machine:"route"`    // of an entry of the table of routes, in SRAM
+
+		Resend vtime.Time `machine:"resend"` // with Image.TimeOuts: until what is not acknowledged is sent again
+		Tries  int        `machine:"tries"`  // and how often without any progress, until the host is told
 	} `machine:"grim"`
 
 	// Steps are those of the firmware, besides the dispatcher.
@@ -49,7 +53,10 @@ type Profile struct {
 		Store    int `machine:"store"`    // to move a message to the host
 		Stored   int `machine:"stored"`   // it is there
 		Loaded   int `machine:"loaded"`   // a payload has come from the host
+		Late     int `machine:"late"`     // with Image.TimeOuts: to look through the scoreboard
 	} `machine:"steps"`
+
+	ITB transit.Steps `machine:"itb"` // of Image.ITB, besides
 
 	Host struct {
 		Send    vtime.Time   `machine:"send"`    // the library's call, without what it writes
@@ -99,6 +106,10 @@ func (p *Profile) check() error {
 	in("grim.buffers", g.Buffers, 1, 1024)
 	in("grim.controls", g.Controls, 1, mega)
 	in("grim.route", int(g.Route), 1, 4096)
+	in("grim.tries", g.Tries, 1, 255)
+	if g.Resend < 1 || g.Resend > vtime.Second {
+		errs = append(errs, p.File.Errorf("grim.resend must be a time of up to a second"))
+	}
 	if p.Host.Visible < 1 || p.Host.Look < 1 {
 		errs = append(errs, p.File.Errorf("host.visible and host.look must take time"))
 	}

@@ -3,6 +3,7 @@ package grim
 import (
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/transit"
 )
 
 // arm programs the receive DMA for the next packet, if there is a free buffer, and room for the control message that the
@@ -30,13 +31,16 @@ func (p *Program) Head(a *fabric.Arrival) {
 }
 
 func (p *Program) take(a *fabric.Arrival) {
-	p.current = &buffer{packet: a.Packet()}
+	p.current = &transit.Buffer{Arrival: a, Packet: a.Packet()}
 	p.nic.Works(lanai.Receive, true)
 	a.Accept(0)
+	if p.image.ITB {
+		a.Watch(transit.HeaderSize)
+	}
 }
 
-// Received implements fabric.NIC; the firmware asks for no mark.
-func (p *Program) Received(*fabric.Arrival, int) {}
+// Received implements fabric.NIC: the first bytes are there.
+func (p *Program) Received(*fabric.Arrival, int) { p.nic.CPU.Raise(evEarly) }
 
 // Tail implements fabric.NIC: the receive DMA is through.
 func (p *Program) Tail(a *fabric.Arrival) {
@@ -45,7 +49,7 @@ func (p *Program) Tail(a *fabric.Arrival) {
 		return
 	}
 	b := p.current
-	b.packet, b.verdict = b.packet.Cut(a.Len()-1), a.Verdict()
+	b.Arrival, b.Packet, b.Verdict = nil, b.Packet.Cut(a.Len()-1), a.Verdict()
 	p.nic.Works(lanai.Receive, false)
 	p.nic.CPU.Raise(evRecv)
 }
@@ -58,12 +62,20 @@ func (p *Program) received() {
 		p.spend(p.profile.Steps.Arm, p.step.rearm)
 		return
 	}
-	p.spend(p.profile.Steps.Receive, p.step.classify)
+	p.process()
 }
 
 func (p *Program) rearm() {
 	p.arm()
-	p.spend(p.profile.Steps.Receive, p.step.classify)
+	p.process()
+}
+
+func (p *Program) process() {
+	if p.done.Transit {
+		p.spend(p.profile.ITB.Done, p.step.transitEnds)
+	} else {
+		p.spend(p.profile.Steps.Receive, p.step.classify)
+	}
 }
 
 // release frees a receive buffer.
@@ -76,8 +88,8 @@ func (p *Program) release() {
 func (p *Program) classify() {
 	b := p.done
 	n := &p.counts
-	head := b.packet.First(HeaderSize)
-	size := b.packet.Len() - 1
+	head := b.Packet.First(HeaderSize)
+	size := b.Packet.Len() - 1
 	var err error
 	drop := func(counter *uint64) {
 		*counter++
@@ -85,10 +97,13 @@ func (p *Program) classify() {
 	}
 	kind, typed := fabric.PacketType(head)
 	switch {
-	case b.verdict == fabric.Corrupt:
+	case b.Dropped: // and has been counted
+		p.release()
+		return
+	case b.Verdict == fabric.Corrupt:
 		drop(&n.Corrupt)
 		return
-	case b.verdict == fabric.Truncated:
+	case b.Verdict == fabric.Truncated:
 		drop(&n.Truncated)
 		return
 	case len(head) > 0 && fabric.IsRoute(head[0]):
@@ -108,7 +123,7 @@ func (p *Program) classify() {
 			return
 		}
 	case ACK, NACK:
-		if p.control, err = DecodeControl(b.packet.First(size)); err == nil {
+		if p.control, err = DecodeControl(b.Packet.First(size)); err == nil {
 			p.spend(p.profile.Steps.Answered, p.step.answered)
 			return
 		}
@@ -137,6 +152,11 @@ func (p *Program) accept() {
 	from, _ := p.place(h.Source)
 	in := &p.inflows[p.flowIndex(local, from, int(h.Channel))]
 	switch {
+	case p.timeOuts != nil && before(h.Sequence, in.expected):
+		n.Duplicate++
+		p.answer = control{from, Control{Token: h.Token, Sequence: h.Sequence, Type: ACK, Source: h.Destination}}
+		p.spend(p.profile.Steps.Control, p.step.refuse)
+		return
 	case h.Sequence != in.expected && in.nacked:
 		n.Dropped++
 		p.note(Drops, h.Sequence, h.Token)
@@ -152,7 +172,7 @@ func (p *Program) accept() {
 	switch e := p.target; {
 	case e == nil:
 		n.NoEndpoint++
-	case e.reserve(p.done.packet.Len() - 1):
+	case e.reserve(p.done.Packet.Len() - 1):
 		n.Received++
 		p.note(Accepts, h.Sequence, h.Token)
 	default:
@@ -180,7 +200,7 @@ func (p *Program) refuse() {
 
 // startStore moves a message to the room that the endpoint has reserved for it, and acknowledges it.
 func (p *Program) startStore() {
-	e, bytes := p.target, p.done.packet.Bytes()
+	e, bytes := p.target, p.done.Packet.Bytes()
 	block := lanai.Block{Direction: lanai.ToHost, Host: e.reserved(), SRAM: bytes, Terminal: true, Signal: true, Written: (*arrival)(e)}
 	if err := p.store.Append(block); err != nil {
 		panic(err) // the chain has a block for each receive buffer
@@ -217,27 +237,43 @@ func (p *Program) answered() {
 	if int(c.Token) < len(p.scoreboard) {
 		m = p.scoreboard[c.Token]
 	}
-	if m == nil || m.state != sent || m.to != c.Source || m.bytes[sequenceByte] != c.Sequence {
+	if m == nil || m.state != sent && (p.timeOuts == nil || m.state != notSent) || m.to != c.Source || m.bytes[sequenceByte] != c.Sequence {
 		p.counts.Unknown++
 		return
 	}
-	own := &p.channels[int(c.Token)/(tokens/len(p.channels))]
 	p.nic.CPU.Raise(evScan)
 	if c.Type == ACK {
 		p.note(Acknowledged, c.Sequence, c.Token)
-		own.acknowledge(m)
+		if p.timeOuts != nil {
+			p.acceptedBefore(m, c.Sequence+1)
+		} else {
+			p.channelOf(m).acknowledge(m)
+		}
 		return
 	}
 	p.note(RolledBack, c.Sequence, c.Token)
 	p.counts.Rollbacks++
-	n := 0
-	if p.image.PerNI { // the NACK cannot tell which channels have sent what was dropped behind the message
+	if p.timeOuts != nil {
+		p.acceptedBefore(m, c.Sequence)
+	}
+	p.spend(p.rollback(m)*p.profile.Steps.Rollback, p.step.rolled)
+}
+
+// channelOf returns the channel of a message that has a token.
+func (p *Program) channelOf(m *message) *channel {
+	return &p.channels[int(m.bytes[tokenByte])/(tokens/len(p.channels))]
+}
+
+// rollback has a message and what was sent behind it to the same destination sent again, and returns how many messages they are.
+func (p *Program) rollback(m *message) (n int) {
+	sequence := m.bytes[sequenceByte]
+	if p.image.PerNI { // nobody can tell which channels have sent what was dropped behind the message
 		for i := range p.channels {
-			n += p.channels[i].rollback(m.flow, c.Sequence)
+			n += p.channels[i].rollback(m.flow, sequence)
 		}
 	} else {
-		n = own.rollback(m.flow, c.Sequence)
+		n = p.channelOf(m).rollback(m.flow, sequence)
 	}
-	m.flow.next = c.Sequence
-	p.spend(n*p.profile.Steps.Rollback, p.step.rolled)
+	m.flow.next = sequence
+	return n
 }

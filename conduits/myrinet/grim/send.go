@@ -21,6 +21,10 @@ func (p *Program) scan() {
 	if p.busy || !p.port.Idle() {
 		return // the end of what is leaving brings the next scan
 	}
+	if p.transit.Waiting()+p.controls.Len() > 0 { // the link was busy with what is not the firmware's, or a route has been taken away
+		p.sendNext()
+		return
+	}
 	p.advance()
 	n := len(p.channels)
 	for looked := range n {
@@ -76,7 +80,15 @@ func (p *Program) transmit() {
 	}
 	m.again = true
 	p.note(step, m.bytes[sequenceByte], m.bytes[tokenByte])
-	node, _ := p.place(m.to)
+	node := p.node(m.to)
+	if p.timeOuts != nil {
+		p.timeOuts.leaves(m)
+		if p.routes[node] == nil {
+			p.counts.NoRoute++
+			p.free() // it counts as lost
+			return
+		}
+	}
 	packet := fabric.Packet{Head: p.routes[node], Body: m.bytes}
 	p.starts()
 	if p.image.Queue != Hybrid || len(m.bytes) == HeaderSize {
@@ -119,22 +131,45 @@ func (p *Program) Gone(*fabric.Sending) {
 	p.nic.CPU.Raise(evSent)
 }
 
-// free sends what comes next when the link is free: control messages first.
+// free sends what comes next when the link is free.
 func (p *Program) free() {
 	p.busy = false
 	p.stand()
-	if p.controls.Len() > 0 {
+	p.freeTransit(p.transit.Left())
+	if p.timeOuts != nil {
+		p.timeOuts.left()
+	}
+	if p.image.ITB {
+		p.spend(p.profile.ITB.Test, p.step.next)
+	} else {
+		p.sendNext()
+	}
+}
+
+// sendNext sends packets in transit first, and control messages then: both hold up what is to be received.
+func (p *Program) sendNext() {
+	switch {
+	case p.transit.Waiting() > 0:
+		p.transit.Next()
+		p.spend(p.profile.ITB.Program, p.step.forward)
+	case p.controls.Len() > 0:
 		p.answer, _ = p.controls.Pop()
 		p.spend(p.profile.Steps.Control, p.step.control)
-		return
+	default:
+		p.nic.CPU.Raise(evScan)
 	}
-	p.nic.CPU.Raise(evScan)
 }
 
 // sendControl sends a control message over the link, which is free, and takes input again that was refused.
 func (p *Program) sendControl() {
 	m := &p.answer.message
 	route := p.routes[p.answer.node]
+	if route == nil { // it has been taken away
+		p.counts.NoRoute++
+		p.arm()
+		p.nic.CPU.Raise(evScan)
+		return
+	}
 	p.starts()
 	p.port.Inject(fabric.Packet{Head: m.Append(append(make([]byte, 0, len(route)+ControlSize), route...))})
 	p.arm()
