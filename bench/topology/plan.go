@@ -3,8 +3,6 @@ package topology
 import (
 	"fmt"
 	"io"
-	"os"
-	"strconv"
 	"strings"
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
@@ -14,7 +12,7 @@ import (
 
 // Plan says what is to be drawn.
 type Plan struct {
-	Topology string // a shape with its sizes, such as mesh:4x3, or the path of a file
+	Topology string // as fabric.Shape.Make takes it
 	Hosts    int    // of each switch of a shape
 	Seed     uint64
 	Scheme   string // of routes; one of Schemes
@@ -26,7 +24,7 @@ type Plan struct {
 }
 
 // Shapes are what Plan.Topology can be besides a file.
-var Shapes = []string{"line:N", "ring:N", "mesh:NxM...", "torus:NxM...", "fat-tree:LEVELSxARITY", "random:N"}
+var Shapes = fabric.Shapes
 
 // Schemes are the names of schemes of routes.
 func Schemes() []string {
@@ -50,7 +48,7 @@ func (p *Plan) Make() (func(io.Writer) error, error) {
 	if p.Size < 0 || p.Size > 1<<20 {
 		return nil, fmt.Errorf("packets of %d bytes; they can have up to %d", p.Size, 1<<20)
 	}
-	t, err := p.topology()
+	t, err := fabric.Shape{Hosts: p.Hosts}.Make(p.Topology, p.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -109,43 +107,6 @@ func (p *Plan) scheme() (routing.Scheme, error) {
 		}
 	}
 	return 0, fmt.Errorf("no routes are called %q; there are %s", p.Scheme, strings.Join(Schemes(), ", "))
-}
-
-// topology makes a shape, or reads a file.
-func (p *Plan) topology() (*fabric.Topology, error) {
-	shape, sizes, isShape := strings.Cut(p.Topology, ":")
-	if !isShape {
-		f, err := os.Open(p.Topology)
-		if err != nil {
-			return nil, fmt.Errorf("%w; shapes are %s", err, strings.Join(Shapes, ", "))
-		}
-		defer f.Close()
-		return fabric.Read(p.Topology, f)
-	}
-	var n []int
-	for word := range strings.SplitSeq(sizes, "x") {
-		size, err := strconv.Atoi(word)
-		if err != nil {
-			return nil, fmt.Errorf("%q is no number of switches", word)
-		}
-		n = append(n, size)
-	}
-	s := fabric.Shape{Hosts: p.Hosts}
-	switch {
-	case shape == "line" && len(n) == 1:
-		return s.Line(n[0])
-	case shape == "ring" && len(n) == 1:
-		return s.Ring(n[0])
-	case shape == "mesh":
-		return s.Mesh(n...)
-	case shape == "torus":
-		return s.Torus(n...)
-	case shape == "fat-tree" && len(n) == 2:
-		return s.FatTree(n[0], n[1])
-	case shape == "random" && len(n) == 1:
-		return s.Random(n[0], p.Seed)
-	}
-	return nil, fmt.Errorf("%q is no shape; there are %s", p.Topology, strings.Join(Shapes, ", "))
 }
 
 // ends finds the two hosts of the route.

@@ -33,6 +33,12 @@ type message struct {
 	track  *track     // with time-outs: the flow's
 	at     vtime.Time // with time-outs: when the last byte has left
 	index  uint64     // of all messages of the channel
+
+	fetch     [][]byte   // host memory that the NIC fetches the end of the payload from; nil: it has been written
+	from      int        // where that begins in bytes
+	fetched   *operation // which is told that the NIC has it; nil: none
+	operation *operation // of remote memory, of which the library wants to know the end
+	answered  bool       // that end is being dealt with
 }
 
 // channel is a logical channel: the queue of an endpoint's outgoing messages in SRAM, with its registers, and what the NI knows of
@@ -71,7 +77,7 @@ func (c *channel) sendable() *message {
 	case m.flow == nil:
 		m.flow, m.track = c.program.flow(c, m.to)
 	}
-	if t := m.track; t != nil && !m.named && m.flow.fresh-t.base >= window {
+	if t := m.track; t != nil && !m.named && (m.flow.fresh-t.base >= mostNumbered || t.reads > 0 && typeIn(m.bytes) != RMRV) {
 		return nil
 	}
 	if f := m.flow; m.named && m.bytes[sequenceByte] != f.next || !m.named && f.next != f.fresh {
@@ -82,25 +88,25 @@ func (c *channel) sendable() *message {
 
 // following moves the next register to the first message that is to be sent, and returns it; nil: there is none.
 func (c *channel) following() *message {
-	for c.next < c.back && c.at(c.next).state != notSent {
-		c.next++
+	for ; c.next < c.back; c.next++ {
+		if m := c.at(c.next); m.state == notSent && !m.answered {
+			return m
+		}
 	}
-	if c.next >= c.back {
-		return nil
-	}
-	return c.at(c.next)
+	return nil
 }
 
 // where the stamp of the sending NI is in a header.
 const (
 	tokenByte    = 2
 	sequenceByte = 3
+	typeByte     = 4
 )
 
 // leave marks a message as sent. One that is sent for the first time gets a token and a sequence number.
 func (c *channel) leave(m *message) {
-	f := m.flow
-	if !m.named {
+	f, fresh := m.flow, !m.named
+	if fresh {
 		m.named = true
 		token, _ := c.free.Pop()
 		stamp(m.bytes, token, f.fresh)
@@ -109,6 +115,9 @@ func (c *channel) leave(m *message) {
 	}
 	f.next = m.bytes[sequenceByte] + 1
 	m.state = sent
+	if t := c.program.timeOuts; t != nil {
+		t.numbered(m, fresh)
+	}
 	c.next = m.index + 1
 }
 
@@ -125,6 +134,7 @@ func (c *channel) acknowledge(m *message) {
 		}
 	}
 	c.next = max(c.next, c.front)
+	c.owner.returned()
 }
 
 // rollback has the messages of a flow sent again that the channel has sent from a sequence number on, and returns how many they
@@ -135,7 +145,7 @@ func (c *channel) rollback(f *flow, sequence uint8) (n int) {
 		if !m.named {
 			break // nor is anything behind it
 		}
-		if m.flow == f && m.state == sent && m.bytes[sequenceByte]-sequence < f.fresh-sequence {
+		if m.flow == f && m.state == sent && !m.answered && m.bytes[sequenceByte]-sequence < f.fresh-sequence {
 			m.state = notSent
 			c.next = min(c.next, i)
 			n++
@@ -153,7 +163,9 @@ type flow struct {
 // inflow is the messages that are numbered together, at the NI that receives them.
 type inflow struct {
 	expected uint8
-	nacked   bool // the expected message was refused, and what follows is dropped until that comes again
+	nacked   bool  // the expected message was refused, and what follows is dropped until that comes again
+	pending  uint8 // messages that have been accepted, and not answered
+	held     bool  // the message before it waits for the host: the expected one is refused meanwhile
 }
 
 // What sequencing takes of the SRAM, in bytes: an element of the array of outgoing flows, and of that of incoming ones.
@@ -186,9 +198,9 @@ func (p *Program) flow(c *channel, to EndpointID) (*flow, *track) {
 	node, remote := p.place(to)
 	i := p.flowIndex(c.number, node, remote)
 	if p.timeOuts == nil {
-		return &p.flows[i], nil
+		return p.flows.At(i), nil
 	}
-	return &p.flows[i], &p.timeOuts.tracks[i]
+	return p.flows.At(i), p.timeOuts.tracks.At(i)
 }
 
 // place returns which NI an endpoint is at, and which channel of it.

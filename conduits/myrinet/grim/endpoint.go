@@ -24,11 +24,14 @@ type EndpointOptions struct {
 	// Limit, if not 0, is how many messages the endpoint may have under way that have not been answered by a message to it. What
 	// is more finds the queue full. No application needs it: it is for comparison with credits.
 	Limit int
+	// Proc, if not nil, is the coroutine of a program that takes its messages itself: see Take. The time of its calls is charged to it, and whatever it may
+	// wait for calls its Arrive.
+	Proc *vtime.Proc
 }
 
 // Endpoint is a program's access to GRIM: a channel of the NIC, and a queue for messages that have come, in the host's memory.
 // Its methods are called by events of the loop, never block, and charge the time of calls to the endpoint's processor: each
-// endpoint has its own. Handlers may call all of them.
+// endpoint has its own. Handlers may call all of them. The methods of an endpoint with a coroutine are called on that.
 type Endpoint struct {
 	host    *Host
 	id      EndpointID
@@ -50,15 +53,14 @@ type Endpoint struct {
 	refused    bool // Send has returned ErrFull, and OnRoom's function has not been called since
 
 	// Receiving.
-	memory   []byte // made when the first message comes
-	queue    ring   // the NIC's: parts of memory
-	last     part   // that was reserved last
-	arrived  fifo.Queue[part]
-	written  fifo.Queue[part] // reserved, and not arrived
-	heedless bool             // messages wait for Poll
-	polls    int              // messages that Poll has asked for
-	pumping  bool             // one is on its way to its handler
+	queue    ring               // the NIC's
+	arrived  fifo.Queue[[]byte] // messages, not changed any more
+	written  fifo.Queue[[]byte] // the NIC moves them, or is about to
+	heedless bool               // messages wait for Poll
+	polls    int                // messages that Poll has asked for
+	pumping  bool               // one is on its way to its handler
 	got      Message
+	program  polling // of an endpoint with a coroutine
 }
 
 // EndpointCounts is what an endpoint's library has done so far.
@@ -67,19 +69,24 @@ type EndpointCounts struct {
 	Received     uint64 // that have been handed to handlers
 	Overflowed   uint64 // messages sent that had to wait in the overflow queue
 	MostOverflow int    // of them at once
+	Operations   uint64 // on remote memory that have been taken
 	NoHandler    uint64 // messages dropped, as their handler is not known here
 	BadRequest   uint64 // messages to the handler server, or from it, that no library sends
 }
 
 // outgoing is a message in the overflow queue.
 type outgoing struct {
-	header  Header
-	payload []byte
+	header    Header
+	extension []byte // the first bytes of the payload
+	source    source // the others
+	length    int    // and how many these are
+	operation *operation
 }
 
 // Message is what has come. It is valid until the handler returns.
 type Message struct {
 	Source  EndpointID
+	Handler HandlerID
 	Args    [4]uint32
 	Payload []byte
 }
@@ -119,21 +126,19 @@ func (e *Endpoint) MostPayload() int { return e.channel.queue.most() }
 // host's memory. Send fails, and sends nothing: with ErrFull if there is no such queue, with ErrTooLarge for more than MostPayload,
 // with ErrUnreachable for hosts that are given up, and for endpoints of hosts that there are not, or that there is no route to.
 func (e *Endpoint) Send(to EndpointID, handler HandlerID, args [4]uint32, payload []byte) error {
-	p := e.host.program
-	node, _ := p.place(to)
+	if err := e.reachable(to); err != nil {
+		return err
+	}
 	switch {
-	case node >= p.nodes:
-		return fmt.Errorf("grim: endpoint %d would be at host %d; there are %d hosts of %d channels", to, node, p.nodes, len(p.channels))
-	case p.timeOuts.gone(node):
-		return fmt.Errorf("%w: host %d, after %d time-outs (grim.tries)", ErrUnreachable, node, p.profile.GRIM.Tries)
-	case p.routes[node] == nil:
-		return fmt.Errorf("grim: host %d has no route to host %d", p.id, node)
 	case len(payload) > e.MostPayload():
 		return fmt.Errorf("%w: %d B; here there can be %d, of grim.queue, and nowhere more than %d", ErrTooLarge, len(payload), e.MostPayload(), MaxPayload)
 	case int(e.host.profile.GRIM.Receive) < HeaderSize+Padded(len(payload)):
 		return fmt.Errorf("%w: %d B are more than an endpoint can receive (grim.receive)", ErrTooLarge, len(payload))
 	}
-	m := outgoing{Header{Type: AM, Source: e.id, Destination: to, Channel: uint16(e.channel.number), Handler: handler, Args: args, Length: len(payload)}, payload}
+	m := outgoing{
+		header: Header{Type: AM, Source: e.id, Destination: to, Channel: uint16(e.channel.number), Handler: handler, Args: args, Length: len(payload)},
+		source: source{bytes: payload}, length: len(payload),
+	}
 	if e.overflow.Len() == 0 && e.place(&m) {
 		e.counts.Sent++
 		return nil
@@ -144,11 +149,30 @@ func (e *Endpoint) Send(to EndpointID, handler HandlerID, args [4]uint32, payloa
 		return ErrFull
 	}
 	e.counts.Sent++
+	m.source.bytes = append([]byte(nil), payload...)
+	e.queueUp(m)
+	return nil
+}
+
+// reachable fails for endpoints that messages cannot be sent to.
+func (e *Endpoint) reachable(to EndpointID) error {
+	p := e.host.program
+	node, _ := p.place(to)
+	switch {
+	case node >= p.nodes:
+		return fmt.Errorf("grim: endpoint %d would be at host %d; there are %d hosts of %d channels", to, node, p.nodes, len(p.channels))
+	case p.timeOuts.gone(node):
+		return fmt.Errorf("%w: host %d, after %d time-outs (grim.tries)", ErrUnreachable, node, p.profile.GRIM.Tries)
+	}
+	_, err := p.route(node)
+	return err
+}
+
+// queueUp appends a message to the overflow queue.
+func (e *Endpoint) queueUp(m outgoing) {
 	e.counts.Overflowed++
-	m.payload = append([]byte(nil), payload...)
 	e.overflow.Push(m)
 	e.counts.MostOverflow = max(e.counts.MostOverflow, e.overflow.Len())
-	return nil
 }
 
 // OnRoom has f called whenever there may be room in the channel's queue again after Send has failed with ErrFull.
@@ -160,31 +184,68 @@ func (e *Endpoint) place(m *outgoing) bool {
 	if e.options.Limit > 0 && e.unanswered >= e.options.Limit {
 		return false
 	}
-	size := Padded(m.header.Length)
-	if !e.channel.queue.add(size) {
-		if !e.look() || !e.channel.queue.add(size) {
-			return false
-		}
+	h, size := e.host, Padded(m.header.Length)
+	fetch := e.parts(m)
+	blocks := len(fetch)
+	if fetch != nil && m.source.region != nil {
+		blocks++ // that of the word which tells that the NIC has the bytes
 	}
+	if blocks > 0 && !h.program.loads(blocks) || !e.room(size) {
+		return false
+	}
+	e.channel.queue.add(size)
 	e.sizes.Push(size)
 	if e.options.Limit > 0 {
 		e.unanswered++
 	}
-	h := e.host
-	q := &message{bytes: make([]byte, 0, HeaderSize+size), to: m.header.Destination, state: notSent, index: e.appended}
+	q := &message{bytes: make([]byte, HeaderSize+size), to: m.header.Destination, state: notSent, index: e.appended, fetch: fetch}
 	e.appended++
-	q.bytes = m.header.Append(q.bytes)
-	q.bytes = append(q.bytes, m.payload...)
-	q.bytes = append(q.bytes, make([]byte, size-len(m.payload))...)
+	q.from = HeaderSize + copy(q.bytes[HeaderSize:], m.extension)
+	m.header.Append(q.bytes[:0])
 	e.channel.messages.Push(q)
-	take, write := h.profile.Host.Send, h.profile.Bus.WriteTime(HeaderSize+size)
-	if e.fetched(size) {
-		take += h.profile.Host.Copy.Time(size)
-		write = h.profile.Bus.WriteTime(HeaderSize + lanai.BlockSize)
+	take, write := h.profile.Host.Send, h.profile.Bus.WriteTime(len(q.bytes))
+	if blocks > 0 {
+		h.program.promised += blocks
+		write = h.profile.Bus.WriteTime(q.from + blocks*lanai.BlockSize)
+	}
+	switch r := m.source.region; {
+	case r == nil:
+		copy(q.bytes[q.from:], m.source.bytes)
+		if fetch != nil { // from a copy
+			take += h.profile.Host.Copy.Time(size)
+			q.fetch = [][]byte{append([]byte(nil), q.bytes[q.from:]...)}
+		}
+	case fetch == nil:
+		copy(q.bytes[q.from:], r.bytes[m.source.offset:][:m.length])
+	}
+	if m.operation != nil {
+		m.operation.placed(q, m)
 	}
 	e.writing.Push(q)
-	h.loop.At(e.cpu.Use(h.loop.Now(), take+write)-write, e, 0, eventWritten)
+	h.loop.At(e.work(take+write)-write, e, 0, eventWritten)
 	return true
+}
+
+// now returns when a call takes effect.
+func (e *Endpoint) now() vtime.Time {
+	if p := e.options.Proc; p != nil && !e.program.helped {
+		return p.Now()
+	}
+	return max(e.Free(), e.host.loop.Now())
+}
+
+// work has the endpoint's processor work for a time, and returns when that is over.
+func (e *Endpoint) work(d vtime.Time) vtime.Time {
+	if p := e.options.Proc; p != nil && !e.program.helped {
+		p.Charge(d)
+		return p.Now()
+	}
+	return e.cpu.Use(e.host.loop.Now(), d)
+}
+
+// room reports whether the channel's queue has room for a message with so many bytes of payload, padding included.
+func (e *Endpoint) room(size int) bool {
+	return e.channel.queue.fits(size) || e.look() && e.channel.queue.fits(size)
 }
 
 // fetched tells whether the NIC fetches a payload by DMA.
@@ -193,7 +254,7 @@ func (e *Endpoint) fetched(size int) bool { return size > int(e.host.profile.GRI
 // look reads the channel's front register, and reports whether messages have left the queue.
 func (e *Endpoint) look() bool {
 	h := e.host
-	e.cpu.Use(h.loop.Now(), h.profile.Host.Read)
+	e.work(h.profile.Host.Read)
 	news := e.seen < e.channel.front
 	for ; e.seen < e.channel.front; e.seen++ {
 		size, _ := e.sizes.Pop()
@@ -206,20 +267,23 @@ func (e *Endpoint) look() bool {
 func (e *Endpoint) lookLater() {
 	if !e.looking {
 		e.looking = true
-		e.host.loop.At(max(e.Free(), e.host.loop.Now()+e.host.profile.Host.Look), e, 0, eventLook)
+		e.host.loop.At(max(e.now(), e.host.loop.Now()+e.host.profile.Host.Look), e, 0, eventLook)
 	}
 }
 
 // lookAgain moves messages from the overflow queue to the channel's while there is room.
 func (e *Endpoint) lookAgain() {
-	e.looking = false
+	e.looking, e.program.helped = false, true
 	for e.overflow.Len() > 0 && e.place(e.overflow.At(0)) {
 		e.overflow.Drop()
 	}
+	e.program.helped = false
 	if e.overflow.Len() > 0 {
 		e.lookLater()
 	}
-	if e.refused {
+	if e.options.Proc != nil {
+		e.returned()
+	} else if e.refused {
 		e.refused = false
 		if e.onRoom != nil {
 			e.onRoom()
@@ -229,15 +293,16 @@ func (e *Endpoint) lookAgain() {
 
 // The events of an endpoint, by their second word.
 const (
-	eventWritten uint64 = iota // the library has a message ready
-	eventTold                  // the back register has been written
-	eventLook                  // the library looks at the front register
-	eventSeen                  // a program that polls has it
-	eventHandled               // the library has decoded it
-	eventFreed                 // the NIC has been told of the room
+	eventWritten  uint64 = iota // the library has a message ready
+	eventTold                   // the back register has been written
+	eventLook                   // the library looks at the front register
+	eventSeen                   // a program that polls has it
+	eventHandled                // the library has decoded it
+	eventFreed                  // the NIC has been told of the room
+	eventReleased               // the program gives room back
 )
 
-var endpointEvents = [...]string{"message ready", "back register", "look", "message seen", "message handled", "room"}
+var endpointEvents = [...]string{"message ready", "back register", "look", "message seen", "message handled", "room", "room given back"}
 
 // Label implements vtime.Labelled.
 func (e *Endpoint) Label(_, what uint64) string {
@@ -245,7 +310,7 @@ func (e *Endpoint) Label(_, what uint64) string {
 }
 
 // Fire implements vtime.Target.
-func (e *Endpoint) Fire(_, what uint64) {
+func (e *Endpoint) Fire(n, what uint64) {
 	h := e.host
 	switch what {
 	case eventWritten:
@@ -255,11 +320,20 @@ func (e *Endpoint) Fire(_, what uint64) {
 	case eventLook:
 		e.lookAgain()
 	case eventSeen:
-		e.pump()
+		if e.options.Proc != nil {
+			e.program.visible++
+			e.options.Proc.Arrive()
+		} else {
+			e.pump()
+		}
 	case eventHandled:
 		e.handle()
 	case eventFreed:
-		e.queue.give()
+		for range n {
+			e.queue.give()
+		}
+	case eventReleased:
+		h.nic.HostWrite(word, e, n, eventFreed)
 	}
 }
 
@@ -268,43 +342,52 @@ func (e *Endpoint) Fire(_, what uint64) {
 func (e *Endpoint) write() {
 	h := e.host
 	m, _ := e.writing.Pop()
-	payload := m.bytes[HeaderSize:]
-	if !e.fetched(len(payload)) {
+	if m.fetch == nil {
 		m.loaded = true
 		h.nic.HostWrite(len(m.bytes), nil, 0, 0)
 		h.nic.HostWrite(word, e, 0, eventTold)
 		return
 	}
-	h.nic.HostWrite(HeaderSize+lanai.BlockSize, nil, 0, 0)
 	p := h.program
-	p.loading.Push(m)
-	pinned := append([]byte(nil), payload...)
-	err := p.load.Append(lanai.Block{Direction: lanai.FromHost, Host: pinned, SRAM: payload, Terminal: true, Signal: true})
-	if err == nil {
-		err = p.load.HostStart()
+	var blocks []lanai.Block
+	at := m.from
+	for _, b := range m.fetch {
+		blocks = append(blocks, lanai.Block{Direction: lanai.FromHost, Host: b, SRAM: m.bytes[at : at+len(b)]})
+		at += len(b)
 	}
-	if err != nil {
-		panic(err) // the chain has a block for each payload that queues have room for
+	blocks[len(blocks)-1].Signal = true
+	p.ordered += uint64(len(blocks))
+	p.loading.Push(loading{m, p.ordered})
+	if m.fetched != nil {
+		w := make([]byte, word)
+		blocks = append(blocks, lanai.Block{Direction: lanai.ToHost, Host: w, SRAM: w, Written: m.fetched, Word: opFetched})
+		p.ordered++
+	}
+	blocks[len(blocks)-1].Terminal = true
+	p.promised -= len(blocks)
+	h.nic.HostWrite(m.from+len(blocks)*lanai.BlockSize, nil, 0, 0)
+	for _, b := range blocks {
+		if err := p.load.Append(b); err != nil {
+			panic(err) // there was room when the message was placed
+		}
+	}
+	if err := p.load.HostStart(); err != nil {
+		panic(err)
 	}
 	h.nic.HostWrite(word, e, 0, eventTold)
 }
 
 // reserve takes room for a message of a size in the endpoint's queue, and reports false if there is none. The NI does it.
 func (e *Endpoint) reserve(size int) bool {
-	at, ok := e.queue.take(size)
-	if ok {
-		e.last = part{at, size}
-	}
+	_, ok := e.queue.take(size)
 	return ok
 }
 
-// reserved returns the memory that was reserved last.
-func (e *Endpoint) reserved() []byte {
-	if e.memory == nil {
-		e.memory = make([]byte, e.queue.size)
-	}
-	e.written.Push(e.last)
-	return e.memory[e.last.at : e.last.at+e.last.size]
+// reserved returns the memory that was reserved last, for a message. Nobody writes to a message that is on its way, or changes it when it has come: so its bytes
+// stand for themselves in the host's memory too.
+func (e *Endpoint) reserved(message []byte) []byte {
+	e.written.Push(message)
+	return message
 }
 
 // arrival is the endpoint as the NI's DMA tells it that a message is there.
@@ -313,8 +396,8 @@ type arrival Endpoint
 // Fire implements vtime.Target.
 func (a *arrival) Fire(_, _ uint64) {
 	e := (*Endpoint)(a)
-	m, _ := e.written.Pop()
-	e.arrived.Push(m)
+	b, _ := e.written.Pop()
+	e.arrived.Push(b)
 	e.host.loop.At(e.host.loop.Now()+e.host.profile.Host.Visible, e, 0, eventSeen)
 }
 
@@ -347,23 +430,32 @@ func (e *Endpoint) pump() {
 // has done what the handler has given it to do.
 func (e *Endpoint) handle() {
 	h := e.host
-	at, _ := e.arrived.Pop()
-	b := e.memory[at.at : at.at+at.size]
+	e.call(e.next())
+	h.nic.HostWrite(word, e, 1, eventFreed)
+	e.pumping = false
+	if e.arrived.Len() > 0 {
+		h.loop.At(e.Free(), e, 0, eventSeen)
+	}
+}
+
+// next takes the first message out of the queue, and decodes it.
+func (e *Endpoint) next() *Message {
+	b, _ := e.arrived.Pop()
 	header, err := DecodeHeader(b, len(b))
 	if err != nil {
 		panic(err) // the NI has read it
 	}
 	e.unanswered = max(0, e.unanswered-1)
-	e.got = Message{Source: header.Source, Args: header.Args, Payload: b[HeaderSize : HeaderSize+header.Length : HeaderSize+header.Length]}
-	if f := e.names.handler(header.Handler); f != nil {
+	e.got = Message{Source: header.Source, Handler: header.Handler, Args: header.Args, Payload: b[HeaderSize : HeaderSize+header.Length : HeaderSize+header.Length]}
+	return &e.got
+}
+
+// call calls the handler of a message.
+func (e *Endpoint) call(m *Message) {
+	if f := e.names.handler(m.Handler); f != nil {
 		e.counts.Received++
-		f(e, &e.got)
+		f(e, m)
 	} else {
 		e.counts.NoHandler++
-	}
-	h.nic.HostWrite(word, e, 0, eventFreed)
-	e.pumping = false
-	if e.arrived.Len() > 0 {
-		h.loop.At(e.Free(), e, 0, eventSeen)
 	}
 }

@@ -34,7 +34,7 @@ func (h *Host) Leaks() error {
 // the server's list, and whether the message was well formed.
 func TakeRequest(b []byte) (list []byte, ok bool) {
 	r := registry{ids: map[string]HandlerID{}}
-	ok = r.number(b)
+	ok, _ = r.number(b)
 	return r.list(), ok
 }
 

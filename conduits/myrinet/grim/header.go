@@ -14,7 +14,7 @@ const PacketType uint16 = 0x0636
 // Sizes in bytes.
 const (
 	HeaderSize  = 32    // of a message: eight words of 32 bits
-	ControlSize = 8     // of the header of an ACK or a NACK, which is all of it: the first two words
+	ControlSize = 8     // of the header of a control message, which is all of it: the first two words
 	MaxPayload  = 64572 // of a message
 	word        = 4
 )
@@ -27,9 +27,18 @@ const (
 	AM   Type = iota + 1 // an active message
 	ACK                  // the message of the token has been accepted
 	NACK                 // there was no room for the message of the token
+	DENY                 // the message of the token names memory that is not registered; it counts as acknowledged
+
+	RMV     // remote memory: a write to a virtual address
+	RMP     // a write to a physical address
+	RMRV    // a read
+	RMReply // what has been read
 )
 
-var typeNames = [...]string{"type 0", "AM", "ACK", "NACK"}
+var typeNames = [...]string{"type 0", "AM", "ACK", "NACK", "DENY", "RM-V", "RM-P", "RM-RV", "RM-RV reply"}
+
+// control tells whether packets of the type are control messages.
+func (t Type) control() bool { return t >= ACK && t <= DENY }
 
 // String returns the name of the type.
 func (t Type) String() string {
@@ -101,7 +110,7 @@ func stamp(header []byte, token, sequence uint8) {
 	header[tokenByte], header[sequenceByte] = token, sequence
 }
 
-// Control is an ACK or a NACK. The source is the endpoint that answers: the destination of the message.
+// Control is an ACK, a NACK or a DENY. The source is the endpoint that answers: the destination of the message.
 type Control struct {
 	Token    uint8
 	Sequence uint8
@@ -124,19 +133,19 @@ func TypeOf(b []byte) (Type, error) {
 		return 0, fmt.Errorf("grim: a packet of %d B; the shortest has %d", len(b), ControlSize)
 	}
 	t := Type(b[4] >> 2)
-	if t < AM || t > NACK {
+	if t < AM || t > RMReply {
 		return 0, fmt.Errorf("grim: a packet of %v", t)
 	}
 	return t, nil
 }
 
-// DecodeControl reads an ACK or a NACK. b is all of the packet behind the route. It fails on what no NI sends.
+// DecodeControl reads an ACK, a NACK or a DENY. b is all of the packet behind the route. It fails on what no NI sends.
 func DecodeControl(b []byte) (c Control, err error) {
 	t, err := TypeOf(b)
 	switch {
 	case err != nil:
 		return c, err
-	case t != ACK && t != NACK:
+	case !t.control():
 		return c, fmt.Errorf("grim: %v is no control message", t)
 	case len(b) != ControlSize:
 		return c, fmt.Errorf("grim: %v of %d B; it has %d", t, len(b), ControlSize)
@@ -153,7 +162,7 @@ func DecodeHeader(b []byte, size int) (h Header, err error) {
 	switch {
 	case err != nil:
 		return h, err
-	case t != AM:
+	case t.control():
 		return h, fmt.Errorf("grim: %v is no message", t)
 	case len(b) < HeaderSize:
 		return h, fmt.Errorf("grim: a message of %d B; its header has %d", len(b), HeaderSize)

@@ -15,6 +15,7 @@ type Host struct {
 	nic     *lanai.NIC
 	profile *Profile
 	loop    *vtime.Loop
+	memory  memory
 }
 
 // NewHost puts a NIC with an image of the firmware at the port of host id of a fabric. It fails if the firmware with its queues
@@ -34,7 +35,8 @@ func NewHost(f *fabric.Fabric, p *Profile, image Image, id int) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Host{program: program, nic: nic, profile: p, loop: f.Loop()}, nil
+	program.host = &Host{program: program, nic: nic, profile: p, loop: f.Loop()}
+	return program.host, nil
 }
 
 // NIC returns the host's NIC.
@@ -56,23 +58,67 @@ func (h *Host) Observe(f func(s Step, sequence, token uint8)) { h.program.observ
 // old route must not arrive after 128 others by the new one.
 func (h *Host) SetRoute(node int, legs ...[]byte) error {
 	p := h.program
+	if err := p.checkRoute(node, legs); err != nil {
+		return err
+	}
+	switch {
+	case len(legs) > 0:
+		*p.routes.At(node) = routeEntry{known: true, bytes: transit.Append([]byte{}, legs)}
+	case p.timeOuts == nil:
+		return fmt.Errorf("grim: the route to host %d cannot be taken away without time-outs (Image.TimeOuts): messages to it would stay for ever", node)
+	default:
+		*p.routes.At(node) = routeEntry{known: true, err: p.noRoute(node)}
+	}
+	return nil
+}
+
+// noRoute is the error of a host that there is no route to.
+func (p *Program) noRoute(node int) error {
+	return fmt.Errorf("grim: host %d has no route to host %d", p.id, node)
+}
+
+// checkRoute refuses what no entry of the table can be.
+func (p *Program) checkRoute(node int, legs [][]byte) error {
 	if node < 0 || node >= p.nodes {
 		return fmt.Errorf("grim: a route to host %d; there are %d", node, p.nodes)
 	}
 	if len(legs) == 0 {
-		if p.timeOuts == nil {
-			return fmt.Errorf("grim: the route to host %d cannot be taken away without time-outs (Image.TimeOuts): messages to it would stay for ever", node)
-		}
-		p.routes[node] = nil
 		return nil
 	}
 	if err := transit.Check(legs); err != nil {
 		return fmt.Errorf("grim: the route to host %d: %w", node, err)
 	}
-	route := transit.Append([]byte{}, legs)
-	if len(route) > int(h.profile.GRIM.Route) {
-		return fmt.Errorf("grim: a route of %d bytes to host %d; the table has room for %d (grim.route)", len(route), node, h.profile.GRIM.Route)
+	if n := len(transit.Append(nil, legs)); n > int(p.profile.GRIM.Route) {
+		return fmt.Errorf("grim: a route of %d bytes to host %d; the table has room for %d (grim.route)", n, node, p.profile.GRIM.Route)
 	}
-	p.routes[node] = route
 	return nil
+}
+
+// SetRouter has find asked for the route to a host when that is first needed, unless SetRoute has said it: nil if there is none. So a host of a
+// large network takes memory for those that it talks to. Its NIC has a table for all of them in any case. Routes have legs as those of SetRoute.
+func (h *Host) SetRouter(find func(node int) [][]byte) { h.program.router = find }
+
+// routeEntry is an entry of the table of routes.
+type routeEntry struct {
+	bytes []byte
+	known bool  // the router need not be asked
+	err   error // why there is none
+}
+
+// route returns the route to a host, or why there is none.
+func (p *Program) route(node int) ([]byte, error) {
+	r := p.routes.At(node)
+	if !r.known {
+		r.known = true
+		var legs [][]byte
+		if p.router != nil {
+			legs = p.router(node)
+		}
+		if len(legs) == 0 {
+			r.err = p.noRoute(node)
+		} else if r.err = p.checkRoute(node, legs); r.err == nil {
+			r.bytes = transit.Append([]byte{}, legs)
+		}
+	}
+	return r.bytes, r.err
 }

@@ -33,6 +33,13 @@ type Profile struct {
 
 		Resend vtime.Time `machine:"resend"` // with Image.TimeOuts: until what is not acknowledged is sent again
 		Tries  int        `machine:"tries"`  // and how often without any progress, until the host is told
+
+		Page    machine.Bytes `machine:"page"`    // of the host's memory
+		Block   machine.Bytes `machine:"block"`   // the most that a contiguous block has
+		Blocks  int           `machine:"blocks"`  // contiguous blocks that a host can have
+		Static  int           `machine:"static"`  // static entries of the translation cache
+		Runtime int           `machine:"runtime"` // run-time entries
+		Pages   int           `machine:"pages"`   // that a run-time entry has addresses for
 	} `machine:"grim"`
 
 	// Steps are those of the firmware, besides the dispatcher.
@@ -54,6 +61,9 @@ type Profile struct {
 		Stored   int `machine:"stored"`   // it is there
 		Loaded   int `machine:"loaded"`   // a payload has come from the host
 		Late     int `machine:"late"`     // with Image.TimeOuts: to look through the scoreboard
+
+		Translate int `machine:"translate"` // to look up memory that is adjacent
+		Install   int `machine:"install"`   // the host's answer to a miss has come
 	} `machine:"steps"`
 
 	ITB transit.Steps `machine:"itb"` // of Image.ITB, besides
@@ -65,6 +75,12 @@ type Profile struct {
 		Copy    machine.Rate `machine:"copy"`    // of a payload into memory that the NIC can fetch it from
 		Look    vtime.Time   `machine:"look"`    // from one look at a channel's front register to the next, while there is no room
 		Read    vtime.Time   `machine:"read"`    // a look
+		Poll    vtime.Time   `machine:"poll"`    // a look for messages that finds none, of a program that is a coroutine
+
+		System    vtime.Time `machine:"system"`    // a system call
+		Pin       vtime.Time `machine:"pin"`       // a page in it
+		Interrupt vtime.Time `machine:"interrupt"` // of a miss, until the driver begins to work
+		Translate vtime.Time `machine:"translate"` // what the driver does for it
 	} `machine:"host"`
 }
 
@@ -105,13 +121,21 @@ func (p *Profile) check() error {
 	in("grim.receive", int(g.Receive), HeaderSize, 64*mega)
 	in("grim.buffers", g.Buffers, 1, 1024)
 	in("grim.controls", g.Controls, 1, mega)
+	if page := int(g.Page); page < 64 || page&(page-1) != 0 {
+		errs = append(errs, p.File.Errorf("grim.page is %d, but must be a power of two from 64 on", page))
+	}
+	in("grim.block", int(g.Block), 1, 1024*mega)
+	in("grim.blocks", g.Blocks, 0, mega)
+	in("grim.static", g.Static, 0, mega)
+	in("grim.runtime", g.Runtime, 1, mega)
+	in("grim.pages", g.Pages, 1, mega)
 	in("grim.route", int(g.Route), 1, 4096)
 	in("grim.tries", g.Tries, 1, 255)
 	if g.Resend < 1 || g.Resend > vtime.Second {
 		errs = append(errs, p.File.Errorf("grim.resend must be a time of up to a second"))
 	}
-	if p.Host.Visible < 1 || p.Host.Look < 1 {
-		errs = append(errs, p.File.Errorf("host.visible and host.look must take time"))
+	if p.Host.Visible < 1 || p.Host.Look < 1 || p.Host.Poll < 1 {
+		errs = append(errs, p.File.Errorf("host.visible, host.look and host.poll must take time"))
 	}
 	return errors.Join(errs...)
 }

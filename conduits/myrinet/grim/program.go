@@ -7,6 +7,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/transit"
 	"github.com/aqueduct-go/aqueduct/internal/fifo"
+	"github.com/aqueduct-go/aqueduct/internal/sparse"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -37,14 +38,15 @@ const unlimited = 1 << 40
 
 // The events of the firmware, the one of the highest priority first.
 const (
-	evEarly  lanai.Event = iota // the first bytes of a packet have come
-	evRecv                      // a packet has come
-	evSent                      // a packet has left
-	evStored                    // a message is in the host's memory
-	evLoaded                    // a payload has come from the host
-	evScan                      // a channel may have something to be sent
-	evLate                      // a time-out, or what the host says of a silent peer
-	events   = iota
+	evEarly      lanai.Event = iota // the first bytes of a packet have come
+	evRecv                          // a packet has come
+	evSent                          // a packet has left
+	evStored                        // a message is in the host's memory
+	evLoaded                        // a payload has come from the host
+	evTranslated                    // the host has answered a miss of the translation cache
+	evScan                          // a channel may have something to be sent
+	evLate                          // a time-out, or what the host says of a silent peer
+	events       = iota
 )
 
 // The host DMA engine's chains: what goes to the host comes first, since it frees buffers.
@@ -72,14 +74,17 @@ type Counts struct {
 	Malformed  uint64 // packets that no NI sends
 	Corrupt    uint64 // packets whose CRC was wrong
 	Truncated  uint64 // or whose end was missing
-	Unknown    uint64 // control messages that belong to nothing
-	Held       uint64 // packets that had to wait in the network for a receive buffer
-	Scans      uint64 // scans of the channels that found a message
-	Looked     uint64 // channels that these have looked at
-	TimeOuts   uint64 // of messages
-	Duplicate  uint64 // messages that had been accepted before, and were acknowledged again
-	Abandoned  uint64 // messages to hosts that were given up
-	NoRoute    uint64 // messages and control messages that did not leave, as there was no route any more
+	Unknown    uint64 // control messages and replies that belong to nothing
+
+	Unregistered uint64 // messages that name memory that is not registered: DENY was the answer, and nothing was written
+	Misses       uint64 // of the translation cache: interrupts of the host
+	Held         uint64 // packets that had to wait in the network for a receive buffer
+	Scans        uint64 // scans of the channels that found a message
+	Looked       uint64 // channels that these have looked at
+	TimeOuts     uint64 // of messages
+	Duplicate    uint64 // messages that had been accepted before
+	Abandoned    uint64 // messages to hosts that were given up
+	NoRoute      uint64 // packets that did not leave, as there was no route any more
 
 	transit.Counts // packets in transit
 
@@ -97,17 +102,20 @@ type Program struct {
 	nodes   int
 	counts  Counts
 
-	routes     [][]byte // by node; nil: none
+	routes     sparse.Table[routeEntry] // by node
+	router     func(node int) [][]byte
 	channels   []channel
-	flows      []flow   // see flowIndex
-	inflows    []inflow // likewise
+	flows      sparse.Table[flow]   // see flowIndex
+	inflows    sparse.Table[inflow] // likewise
 	scoreboard [tokens]*message
 
 	load, store *lanai.DMAChain
-	timeOuts    *timeOuts            // nil: none
-	loading     fifo.Queue[*message] // whose payloads are on their way from the host
-	loaded      uint64               // how many have come
-	stored      uint64               // messages that are in the host's memory
+	timeOuts    *timeOuts           // nil: none
+	loading     fifo.Queue[loading] // payloads on their way from the host
+	promised    int                 // blocks of load that the host is about to append
+	ordered     uint64              // that it has appended so far
+	stores      fifo.Queue[store]
+	deposited   uint64 // blocks of store so far
 
 	// Sending.
 	busy     bool // the send DMA is programmed
@@ -132,6 +140,17 @@ type Program struct {
 	control Control
 	answer  control
 	target  *Endpoint // of the message that has been accepted
+
+	// Remote memory.
+	host      *Host
+	cache     cache
+	operation Operation         // that the packet asks for
+	task      *task             // that the processor works at
+	misses    fifo.Queue[*task] // that wait for the host, which has been asked for the first
+	replies   fifo.Queue[*task] // that are to be sent
+	replying  bool              // one is leaving
+	held      int               // receive buffers that replies have, and tasks that wait
+	owed      int               // control messages for what has been accepted, that are not made yet
 
 	step    steps
 	observe func(Step, uint8, uint8)
@@ -163,6 +182,12 @@ func (p *Program) note(s Step, sequence, token uint8) {
 	}
 }
 
+// loading is a message whose payload is there when so many blocks have been carried out.
+type loading struct {
+	message *message
+	end     uint64
+}
+
 // control is a control message that is to be sent.
 type control struct {
 	node    int
@@ -173,7 +198,8 @@ type control struct {
 type steps struct {
 	rearm, classify, accept, answered, store, respond, refuse, stored, loaded, sent, found, transmit, await, second, control, rolled func()
 
-	look, forward, transitEnds, next, late func()
+	look, forward, transitEnds, next, late                  func()
+	translate, committed, denied, written, reply, installed func()
 }
 
 // load puts the firmware into a NIC.
@@ -181,7 +207,7 @@ func load(nic *lanai.NIC, port *fabric.Port, p *Profile, image Image, id, nodes 
 	g := &p.GRIM
 	f := &Program{
 		loop: nic.Loop(), nic: nic, port: port, profile: p, image: image, id: id, nodes: nodes,
-		routes: make([][]byte, nodes), channels: make([]channel, g.Channels), room: g.Buffers, capacity: g.Controls,
+		channels: make([]channel, g.Channels), room: g.Buffers, capacity: g.Controls, cache: newCache(p),
 	}
 	if nodes*g.Channels > 1<<16 {
 		return nil, fmt.Errorf("grim: %d hosts with %d channels each (grim.channels); a header can name %d endpoints", nodes, g.Channels, 1<<16)
@@ -199,21 +225,25 @@ func load(nic *lanai.NIC, port *fabric.Port, p *Profile, image Image, id, nodes 
 	if image.TimeOuts {
 		f.timeOuts = newTimeOuts(f)
 	}
-	f.flows, f.inflows = make([]flow, f.flowCount()), make([]inflow, f.flowCount())
+	f.routes.Init(nodes)
+	f.flows.Init(f.flowCount())
+	f.inflows.Init(f.flowCount())
 	f.step = steps{
 		rearm: f.rearm, classify: f.classify, accept: f.accept, answered: f.answered, store: f.startStore, respond: f.respond, refuse: f.refuse, stored: f.endStore, loaded: f.endLoad,
 		sent: f.free, found: f.foundOne, transmit: f.transmit, await: f.await, second: f.second, control: f.sendControl, rolled: func() {},
+		translate: f.translate, committed: f.committed, denied: f.denied, written: f.written, reply: f.reply, installed: f.installed,
 		look: f.look, forward: f.forward, transitEnds: f.transitEnds, next: f.sendNext, late: f.resendLate,
 	}
 	s := &p.Steps
 	handlers := [events]lanai.Handler{
-		evEarly:  {Name: "early packet", Run: func() { f.spend(p.ITB.Early, f.step.look) }},
-		evRecv:   {Name: "packet", Run: f.received},
-		evSent:   {Name: "sent", Run: func() { f.spend(s.Sent, f.step.sent) }},
-		evStored: {Name: "stored", Run: func() { f.spend(s.Stored, f.step.stored) }},
-		evLoaded: {Name: "loaded", Run: func() { f.spend(s.Loaded, f.step.loaded) }},
-		evScan:   {Name: "scan", Run: f.scan},
-		evLate:   {Name: "time-out", Run: func() { f.spend(s.Late, f.step.late) }},
+		evEarly:      {Name: "early packet", Run: func() { f.spend(p.ITB.Early, f.step.look) }},
+		evRecv:       {Name: "packet", Run: f.received},
+		evSent:       {Name: "sent", Run: func() { f.spend(s.Sent, f.step.sent) }},
+		evStored:     {Name: "stored", Run: func() { f.spend(s.Stored, f.step.stored) }},
+		evLoaded:     {Name: "loaded", Run: func() { f.spend(s.Loaded, f.step.loaded) }},
+		evScan:       {Name: "scan", Run: f.scan},
+		evLate:       {Name: "time-out", Run: func() { f.spend(s.Late, f.step.late) }},
+		evTranslated: {Name: "translated", Run: f.translated},
 	}
 	if err := nic.CPU.Load(handlers[:]); err != nil {
 		return nil, err
@@ -253,20 +283,24 @@ func (p *Program) allocate() (err error) {
 		{Name: "scoreboard", Size: tokens * scoreSize},
 		{Name: "control messages", Size: size(g.Controls, ControlSize)},
 		{Name: "routes", Size: size(p.nodes, g.Route)},
+		{Name: "translation cache", Size: size(g.Static, staticSize) + size(g.Runtime, lanai.Bytes(runtimeSize+addressSize*g.Pages))},
 		{Name: "sequencing", Size: size(p.flowCount(), sequencing)},
 	} {
 		if err := p.nic.SRAM.Reserve(r.Name, r.Size); err != nil {
 			return err
 		}
 	}
-	if p.store, err = p.nic.DMA.Open(storeChain, "store", g.Buffers, evStored); err != nil {
+	if p.store, err = p.nic.DMA.Open(storeChain, "store", p.profile.storeBlocks(), evStored); err != nil {
 		return err
 	}
-	// A block for each payload that is fetched and that the queues have room for.
-	blocks := g.Channels * (int(g.Queue)/(HeaderSize+int(g.PIO)+1) + 1)
+	// A block for each payload that is fetched and that the queues have room for, and those of one of remote memory at least.
+	blocks := max(g.Channels*(int(g.Queue)/(HeaderSize+int(g.PIO)+1)+1), MaxPayload/int(g.Page)+3)
 	p.load, err = p.nic.DMA.Open(loadChain, "load", blocks, evLoaded)
 	return err
 }
+
+// loads tells whether the chain of payloads from the host has room for so many blocks.
+func (p *Program) loads(blocks int) bool { return p.load.Room()-p.promised >= blocks }
 
 func (p *Program) spend(n int, then func()) { p.nic.CPU.Spend(n, then) }
 

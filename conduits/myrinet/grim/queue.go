@@ -68,23 +68,30 @@ func (q *queue) most() int {
 	return min(MaxPayload, n&^(word-1))
 }
 
-// add takes the room of a message with so many bytes of payload, padding included, and reports false if there is none.
-func (q *queue) add(payload int) bool {
-	size, apart := HeaderSize+payload, 0
+// sizes returns what a message with so many bytes of payload takes of messages, and of payloads.
+func (q *queue) sizes(payload int) (size, apart int) {
 	switch q.org {
 	case Slotted:
-		size = q.slot
+		return q.slot, 0
 	case Hybrid:
-		size, apart = q.slot, payload
+		return q.slot, payload
 	}
-	if !q.messages.fits(size) || apart > 0 && !q.payloads.fits(apart) {
-		return false
-	}
+	return HeaderSize + payload, 0
+}
+
+// fits reports whether there is room for a message with so many bytes of payload, padding included.
+func (q *queue) fits(payload int) bool {
+	size, apart := q.sizes(payload)
+	return q.messages.fits(size) && (apart == 0 || q.payloads.fits(apart))
+}
+
+// add takes the room of a message that fits.
+func (q *queue) add(payload int) {
+	size, apart := q.sizes(payload)
 	q.messages.take(size)
 	if apart > 0 {
 		q.payloads.take(apart)
 	}
-	return true
 }
 
 // drop gives back the room of the message that was added first, which has so many bytes of payload.

@@ -9,7 +9,7 @@ import (
 // arm programs the receive DMA for the next packet, if there is a free buffer, and room for the control message that the
 // packet may ask for.
 func (p *Program) arm() {
-	if p.armed || p.room == 0 || p.controls.Len() >= p.capacity {
+	if p.armed || p.room == 0 || p.controls.Len()+p.owed >= p.capacity {
 		return
 	}
 	p.room--
@@ -58,7 +58,7 @@ func (p *Program) Tail(a *fabric.Arrival) {
 // might find no room behind this one's.
 func (p *Program) received() {
 	p.done, p.current, p.armed = p.current, nil, false
-	if p.room > 0 && p.controls.Len()+1 < p.capacity {
+	if p.room > 0 && p.controls.Len()+p.owed+1 < p.capacity {
 		p.spend(p.profile.Steps.Arm, p.step.rearm)
 		return
 	}
@@ -122,7 +122,21 @@ func (p *Program) classify() {
 			p.classifyMessage(drop)
 			return
 		}
-	case ACK, NACK:
+	case RMV, RMP, RMRV:
+		if p.header, err = DecodeHeader(head, size); err == nil {
+			if p.operation, err = DecodeOperation(&p.header, b.Packet.First(HeaderSize + maxExtension)[HeaderSize:]); err == nil {
+				p.classifyMessage(drop)
+				return
+			}
+		}
+	case RMReply:
+		if p.header, err = DecodeHeader(head, size); err == nil {
+			if !p.classifyReply() {
+				drop(&n.Unknown)
+			}
+			return
+		}
+	case ACK, NACK, DENY:
 		if p.control, err = DecodeControl(b.Packet.First(size)); err == nil {
 			p.spend(p.profile.Steps.Answered, p.step.answered)
 			return
@@ -150,12 +164,11 @@ func (p *Program) accept() {
 	h, n := &p.header, &p.counts
 	_, local := p.place(h.Destination)
 	from, _ := p.place(h.Source)
-	in := &p.inflows[p.flowIndex(local, from, int(h.Channel))]
+	in := p.inflows.At(p.flowIndex(local, from, int(h.Channel)))
+	p.answer = control{from, Control{Token: h.Token, Sequence: h.Sequence, Type: ACK, Source: h.Destination}}
 	switch {
 	case p.timeOuts != nil && before(h.Sequence, in.expected):
-		n.Duplicate++
-		p.answer = control{from, Control{Token: h.Token, Sequence: h.Sequence, Type: ACK, Source: h.Destination}}
-		p.spend(p.profile.Steps.Control, p.step.refuse)
+		p.repeated(in, local)
 		return
 	case h.Sequence != in.expected && in.nacked:
 		n.Dropped++
@@ -167,29 +180,38 @@ func (p *Program) accept() {
 		p.release()
 		return
 	}
-	p.answer = control{from, Control{Token: h.Token, Sequence: h.Sequence, Type: ACK, Source: h.Destination}}
 	p.target = p.channels[local].owner
 	switch e := p.target; {
+	case in.held:
+		p.refuseNow(in)
+		return
+	case h.Type != AM:
+		p.acceptRM(in, local)
+		return
 	case e == nil:
 		n.NoEndpoint++
 	case e.reserve(p.done.Packet.Len() - 1):
 		n.Received++
 		p.note(Accepts, h.Sequence, h.Token)
 	default:
-		n.Refused++
-		p.note(Refuses, h.Sequence, h.Token)
-		in.nacked = true
-		p.answer.message.Type = NACK
-		p.spend(p.profile.Steps.Control, p.step.refuse)
+		p.refuseNow(in)
 		return
 	}
-	in.expected++
-	in.nacked = false
+	p.admitted(in)
 	if p.target == nil {
 		p.spend(p.profile.Steps.Control, p.step.refuse)
 	} else {
 		p.spend(p.profile.Steps.Store, p.step.store)
 	}
+}
+
+// refuseNow answers the expected message of a flow by a NACK.
+func (p *Program) refuseNow(in *inflow) {
+	p.counts.Refused++
+	p.note(Refuses, p.header.Sequence, p.header.Token)
+	in.nacked = true
+	p.answer.message.Type = NACK
+	p.spend(p.profile.Steps.Control, p.step.refuse)
 }
 
 // refuse answers a message that goes no further.
@@ -201,67 +223,50 @@ func (p *Program) refuse() {
 // startStore moves a message to the room that the endpoint has reserved for it, and acknowledges it.
 func (p *Program) startStore() {
 	e, bytes := p.target, p.done.Packet.Bytes()
-	block := lanai.Block{Direction: lanai.ToHost, Host: e.reserved(), SRAM: bytes, Terminal: true, Signal: true, Written: (*arrival)(e)}
-	if err := p.store.Append(block); err != nil {
-		panic(err) // the chain has a block for each receive buffer
-	}
-	if err := p.store.Start(); err != nil {
-		panic(err)
-	}
+	p.deposit([]lanai.Block{{Direction: lanai.ToHost, Host: e.reserved(bytes), SRAM: bytes, Written: (*arrival)(e)}}, store{})
 	p.spend(p.profile.Steps.Control, p.step.respond)
-}
-
-// endStore frees the buffers of messages that are in the host's memory.
-func (p *Program) endStore() {
-	for p.stored < p.store.Finished() {
-		p.stored++
-		p.release()
-	}
 }
 
 // endLoad lets messages be sent whose payloads have come from the host.
 func (p *Program) endLoad() {
-	for p.loaded < p.load.Finished() {
-		p.loaded++
-		m, _ := p.loading.Pop()
-		m.loaded = true
+	for p.loading.Len() > 0 && p.loading.At(0).end <= p.load.Finished() {
+		l, _ := p.loading.Pop()
+		l.message.loaded = true
+	}
+	for i := range p.channels {
+		if e := p.channels[i].owner; e != nil {
+			e.returned()
+		}
 	}
 	p.nic.CPU.Raise(evScan)
 }
 
-// answered does what an ACK or a NACK asks for.
+// answered does what a control message asks for.
 func (p *Program) answered() {
 	c := &p.control
 	defer p.release()
-	var m *message
-	if int(c.Token) < len(p.scoreboard) {
-		m = p.scoreboard[c.Token]
-	}
-	if m == nil || m.state != sent && (p.timeOuts == nil || m.state != notSent) || m.to != c.Source || m.bytes[sequenceByte] != c.Sequence {
+	m := p.inFlight(c.Token, c.Sequence, c.Source)
+	remote := m != nil && typeIn(m.bytes) != AM
+	if m == nil || c.Type == DENY && !remote || c.Type == ACK && typeIn(m.bytes) == RMRV {
 		p.counts.Unknown++
 		return
 	}
 	p.nic.CPU.Raise(evScan)
-	if c.Type == ACK {
+	switch {
+	case c.Type == NACK:
+	case remote:
+		p.complete(m, c.Type == DENY)
+		return
+	default:
 		p.note(Acknowledged, c.Sequence, c.Token)
-		if p.timeOuts != nil {
-			p.acceptedBefore(m, c.Sequence+1)
-		} else {
-			p.channelOf(m).acknowledge(m)
-		}
+		p.owner(m).acknowledge(m)
+		p.settle(m)
 		return
 	}
 	p.note(RolledBack, c.Sequence, c.Token)
 	p.counts.Rollbacks++
-	if p.timeOuts != nil {
-		p.acceptedBefore(m, c.Sequence)
-	}
+	p.settle(m)
 	p.spend(p.rollback(m)*p.profile.Steps.Rollback, p.step.rolled)
-}
-
-// channelOf returns the channel of a message that has a token.
-func (p *Program) channelOf(m *message) *channel {
-	return &p.channels[int(m.bytes[tokenByte])/(tokens/len(p.channels))]
 }
 
 // rollback has a message and what was sent behind it to the same destination sent again, and returns how many messages they are.
@@ -272,7 +277,7 @@ func (p *Program) rollback(m *message) (n int) {
 			n += p.channels[i].rollback(m.flow, sequence)
 		}
 	} else {
-		n = p.channelOf(m).rollback(m.flow, sequence)
+		n = p.owner(m).rollback(m.flow, sequence)
 	}
 	m.flow.next = sequence
 	return n

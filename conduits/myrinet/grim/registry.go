@@ -24,8 +24,8 @@ const (
 // ErrNoHandler says that no endpoint has registered a handler of that name.
 var ErrNoHandler = errors.New("grim: no endpoint has registered a handler of that name")
 
-// errList says that the server's list does not fit into a message.
-var errList = errors.New("grim: the server has too many handlers, or too long names, for a message")
+// errNames says that the server has no numbers left.
+var errNames = errors.New("grim: the server has no number left for a handler: there can be 65,520")
 
 // maxName bounds the name of a handler, in bytes.
 const maxName = 255
@@ -40,7 +40,16 @@ type registry struct {
 
 	asked   uint32
 	waiting map[uint32]func(error)
+
+	roll *roll // nil: the program has not announced names
+	told int   // of the server: requests that it has answered
 }
+
+// Marks in the second argument of requests and lists.
+const (
+	failed uint32 = 1 << iota // there are no numbers left
+	more                      // of the same request, or list, comes in the next message
+)
 
 func (r *registry) start(e *Endpoint) {
 	r.local, r.ids, r.waiting = map[string]Handler{}, map[string]HandlerID{}, map[uint32]func(error){}
@@ -74,11 +83,21 @@ func (e *Endpoint) Synchronize(done func(error)) error {
 	for _, name := range slices.Sorted(maps.Keys(e.names.local)) {
 		names = appendName(names, name)
 	}
+	if r := e.names.roll; r != nil {
+		for _, name := range r.names {
+			names = appendName(names, name)
+		}
+	}
 	return e.ask(names, done)
 }
 
 // Lookup returns the number of a handler by this endpoint's own list.
 func (e *Endpoint) Lookup(name string) (HandlerID, bool) {
+	if r := e.names.roll; r != nil {
+		if i, ok := slices.BinarySearch(r.names, name); ok {
+			return r.ids[i], r.ids[i] != 0
+		}
+	}
 	id, ok := e.names.ids[name]
 	return id, ok
 }
@@ -102,13 +121,16 @@ func (e *Endpoint) Find(name string, done func(HandlerID, error)) error {
 func (e *Endpoint) ask(names []byte, done func(error)) error {
 	r := &e.names
 	if r.server == e.id {
-		r.number(names)
-		list := r.list()
-		r.take(list)
-		done(nil)
+		_, full := r.number(names)
+		r.take(r.list())
+		if full {
+			done(errNames)
+		} else {
+			done(nil)
+		}
 		return nil
 	}
-	if err := e.Send(r.server, requestHandler, [4]uint32{r.asked}, names); err != nil {
+	if err := e.sendParts(r.server, requestHandler, r.asked, 0, names, 0); err != nil {
 		return err
 	}
 	r.waiting[r.asked] = done
@@ -116,23 +138,62 @@ func (e *Endpoint) ask(names []byte, done func(error)) error {
 	return nil
 }
 
-// serve is the server's handler. A list that has no room in a message is answered by none, and a mark.
+// sendParts sends names, or a list, in as many messages as they need. Each entry is in one message. An entry has skip bytes before its name.
+func (e *Endpoint) sendParts(to EndpointID, handler HandlerID, asked, mark uint32, text []byte, skip int) error {
+	most := min(e.MostPayload(), int(e.host.profile.GRIM.Receive)-HeaderSize)
+	for {
+		n := 0
+		for rest := text; len(rest) > 0; {
+			size := skip + 2 + int(binary.BigEndian.Uint16(rest[skip:]))
+			if n+size > most {
+				break
+			}
+			n += size
+			rest = text[n:]
+		}
+		if n == 0 && len(text) > 0 {
+			return fmt.Errorf("%w: a handler's name does not fit into a message of up to %d B (grim.queue)", ErrTooLarge, most)
+		}
+		flags := mark
+		if n < len(text) {
+			flags |= more
+		}
+		if err := e.Send(to, handler, [4]uint32{asked, flags}, text[:n]); err != nil {
+			return err
+		}
+		if text = text[n:]; len(text) == 0 {
+			return nil
+		}
+	}
+}
+
+// serve is the server's handler.
 func serve(e *Endpoint, m *Message) {
 	r := &e.names
-	if r.server != e.id || !r.number(m.Payload) {
+	ok, full := false, false
+	if r.server == e.id {
+		ok, full = r.number(m.Payload)
+	}
+	if !ok {
 		e.counts.BadRequest++
 		return
 	}
-	list, failed := r.list(), uint32(0)
-	if len(list) > e.MostPayload() {
-		list, failed = nil, 1
+	if m.Args[1]&more != 0 && !full {
+		return // the rest of the request is on its way
 	}
-	if err := e.Send(m.Source, listHandler, [4]uint32{m.Args[0], failed}, list); err != nil {
+	list, mark := r.list(), uint32(0)
+	if full {
+		list, mark = nil, failed
+	}
+	if m.Args[1]&more == 0 {
+		r.told++
+	}
+	if err := e.sendParts(m.Source, listHandler, m.Args[0], mark, list, idSize); err != nil {
 		e.counts.BadRequest++ // an endpoint that asks has a route to here, and there is none back; or the queue is full, and nothing may overflow
 	}
 }
 
-// learn takes the server's list.
+// learn takes the server's list, or a part of it.
 func learn(e *Endpoint, m *Message) {
 	r := &e.names
 	done := r.waiting[m.Args[0]]
@@ -140,9 +201,12 @@ func learn(e *Endpoint, m *Message) {
 		e.counts.BadRequest++
 		return
 	}
+	if m.Args[1]&more != 0 {
+		return
+	}
 	delete(r.waiting, m.Args[0])
-	if m.Args[1] != 0 {
-		done(errList)
+	if m.Args[1]&failed != 0 {
+		done(errNames)
 	} else {
 		done(nil)
 	}
@@ -165,21 +229,21 @@ func cutName(b []byte) (name string, rest []byte, ok bool) {
 	return string(b[2 : 2+n]), b[2+n:], true
 }
 
-// number gives numbers to names that have none, and reports false, having given none, if the names are malformed. If there would be more
-// than numbers it gives none either: the list of so many does not fit into a message, which those who ask are told.
-func (r *registry) number(names []byte) bool {
+// number gives numbers to names that have none. It gives none if names are malformed, which it reports by false, or if there are fewer numbers
+// left than names that have none.
+func (r *registry) number(names []byte) (ok, full bool) {
 	var fresh []string
 	for rest := names; len(rest) > 0; {
 		name, next, ok := cutName(rest)
 		if !ok {
-			return false
+			return false, false
 		}
 		if rest = next; r.ids[name] == 0 {
 			fresh = append(fresh, name)
 		}
 	}
 	if len(r.names)+len(fresh) > 1<<16-int(firstHandler) {
-		return true
+		return true, true
 	}
 	for _, name := range fresh {
 		if r.ids[name] != 0 {
@@ -188,8 +252,11 @@ func (r *registry) number(names []byte) bool {
 		r.ids[name] = firstHandler + HandlerID(len(r.names))
 		r.names = append(r.names, name)
 	}
-	return true
+	return true, false
 }
+
+// idSize is what a number has in a list.
+const idSize = 2
 
 // list returns all names with their numbers as the server sends them: number in 16 bits, name.
 func (r *registry) list() (b []byte) {
@@ -202,19 +269,22 @@ func (r *registry) list() (b []byte) {
 // take takes a list, and reports false, having taken part of it at most, if it is malformed.
 func (r *registry) take(list []byte) bool {
 	for len(list) > 0 {
-		if len(list) < 2 {
+		if len(list) < idSize {
 			return false
 		}
 		id := HandlerID(binary.BigEndian.Uint16(list))
-		name, rest, ok := cutName(list[2:])
+		name, rest, ok := cutName(list[idSize:])
 		if !ok || id < firstHandler {
 			return false
+		}
+		list = rest
+		if r.roll != nil && r.roll.note(name, id) {
+			continue
 		}
 		r.ids[name] = id
 		if f := r.local[name]; f != nil {
 			r.known[id] = f
 		}
-		list = rest
 	}
 	return true
 }

@@ -2,7 +2,9 @@ package grim_test
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/grim"
@@ -26,6 +28,59 @@ func TestForgedList(t *testing.T) {
 	c.RunUntil(c.Now() + vtime.Millisecond)
 	if got, ok := asks.Lookup("no such"); ok || failed == nil || asks.Counts().BadRequest != 1 {
 		t.Errorf("the forged list gives number %d; Find: %v; %+v; others have %d", got, failed, asks.Counts(), id)
+	}
+}
+
+// TestManyNames has endpoints with more names than a message has room for, which is little: requests and lists come in parts, and all have
+// the same numbers.
+func TestManyNames(t *testing.T) {
+	t.Parallel()
+	p := profile(t, func(p *grim.Profile) { p.GRIM.Queue, p.GRIM.Receive = 96, 96 })
+	c, err := grim.NewStar(p, grim.Image{}, 3, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const names = 300
+	var ends []*grim.Endpoint
+	known := 0
+	for i, h := range c.Hosts {
+		e, err := h.Open(0, grim.EndpointOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, e)
+		for j := range names {
+			if err := e.Register(fmt.Sprint("name ", i, " ", j), func(*grim.Endpoint, *grim.Message) {}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := e.Synchronize(func(err error) {
+			if err != nil {
+				t.Error(err)
+			}
+			known++
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.RunUntil(vtime.Second)
+	for i := range 3 {
+		for j := range names {
+			name := fmt.Sprint("name ", i, " ", j)
+			server, ok := ends[0].Lookup(name)
+			if own, known := ends[i].Lookup(name); !ok || !known || own != server {
+				t.Fatalf("%q is %d at endpoint %d, and %d at the server", name, own, i, server)
+			}
+		}
+	}
+	if known != 3 || ends[0].Told() != 2 {
+		t.Errorf("%d endpoints have the list; the server has answered %d", known, ends[0].Told())
+	}
+	if err := ends[1].Register(strings.Repeat("x", 80), func(*grim.Endpoint, *grim.Message) {}); err != nil {
+		t.Fatal(err)
+	}
+	if err := ends[1].Synchronize(func(error) {}); !errors.Is(err, grim.ErrTooLarge) {
+		t.Errorf("a name that does not fit into a message: %v", err)
 	}
 }
 

@@ -25,6 +25,10 @@ func (p *Program) scan() {
 		p.sendNext()
 		return
 	}
+	if p.replies.Len() > 0 {
+		p.spend(p.profile.Steps.Send, p.step.reply)
+		return
+	}
 	p.advance()
 	n := len(p.channels)
 	for looked := range n {
@@ -81,15 +85,16 @@ func (p *Program) transmit() {
 	m.again = true
 	p.note(step, m.bytes[sequenceByte], m.bytes[tokenByte])
 	node := p.node(m.to)
+	route, _ := p.route(node) // the library has looked it up
 	if p.timeOuts != nil {
 		p.timeOuts.leaves(m)
-		if p.routes[node] == nil {
+		if route == nil {
 			p.counts.NoRoute++
 			p.free() // it counts as lost
 			return
 		}
 	}
-	packet := fabric.Packet{Head: p.routes[node], Body: m.bytes}
+	packet := fabric.Packet{Head: route, Body: m.bytes}
 	p.starts()
 	if p.image.Queue != Hybrid || len(m.bytes) == HeaderSize {
 		p.port.Inject(packet)
@@ -134,6 +139,7 @@ func (p *Program) Gone(*fabric.Sending) {
 // free sends what comes next when the link is free.
 func (p *Program) free() {
 	p.busy = false
+	p.replied()
 	p.stand()
 	p.freeTransit(p.transit.Left())
 	if p.timeOuts != nil {
@@ -163,7 +169,7 @@ func (p *Program) sendNext() {
 // sendControl sends a control message over the link, which is free, and takes input again that was refused.
 func (p *Program) sendControl() {
 	m := &p.answer.message
-	route := p.routes[p.answer.node]
+	route, _ := p.route(p.answer.node)
 	if route == nil { // it has been taken away
 		p.counts.NoRoute++
 		p.arm()
@@ -177,9 +183,10 @@ func (p *Program) sendControl() {
 
 // respond sends a control message at once, or queues it: if the link is busy, or others wait already.
 func (p *Program) respond() {
-	if p.answer.message.Type == ACK {
+	switch p.answer.message.Type {
+	case ACK:
 		p.counts.ACKs++
-	} else {
+	case NACK:
 		p.counts.NACKs++
 	}
 	if !p.busy && p.controls.Len() == 0 {
