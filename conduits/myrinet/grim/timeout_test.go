@@ -1,7 +1,10 @@
 package grim_test
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -280,3 +283,113 @@ func TestTimeOutsOff(t *testing.T) { // not parallel: it counts allocations
 		t.Errorf("with time-outs the run is another one: digests %x, the processor works %v", sums, busy)
 	}
 }
+
+// TestLossRM has three hosts write to, read from and send to each other over cables that lose, damage or cut short one packet in twenty. Each has memory of its own at
+// each other one, so that it knows what is there: each operation ends once, writes and reads are in order, and a message comes behind the writes
+// before it. Writes to memory that is not registered are refused, also if the refusal is lost.
+func TestLossRM(t *testing.T) {
+	t.Parallel()
+	const size = 4096
+	for seed := range uint64(3) {
+		p := lossy(t, machine.Certain/60)
+		p.GRIM.Channels, p.GRIM.Resend = 2, 500*vtime.Microsecond
+		chance := rand.New(rand.NewPCG(seed, 1))
+		there := map[[2]grim.EndpointID]*grim.Region{}
+		type way struct{ from, to grim.EndpointID }
+		came := map[way]uint32{}
+		marker := func(b []byte) uint32 { return binary.LittleEndian.Uint32(b) }
+		c, all, id := star(t, p, grim.Image{TimeOuts: true, PerNI: seed == 2}, 3, 2, grim.EndpointOptions{}, func(e *grim.Endpoint, m *grim.Message) {
+			w := way{m.Source, e.ID()}
+			if came[w]++; m.Args[0] != came[w] || marker(there[w2(w.from, w.to)].Bytes()) < m.Args[0] {
+				t.Errorf("seed %d: message %d from %d to %d, %d was due, and the mark is %d", seed, m.Args[0], w.from, w.to, came[w], marker(there[w2(w.from, w.to)].Bytes()))
+			}
+		})
+		ends := slices.Concat(all...)
+		here := map[grim.EndpointID]*grim.Region{}
+		want := map[way][]byte{}
+		sent := map[way]uint32{}
+		for _, e := range ends {
+			here[e.ID()] = register(t, e, make([]byte, 1<<20), grim.Pinned)
+			for _, o := range ends {
+				there[w2(o.ID(), e.ID())] = register(t, e, make([]byte, size), grim.Contiguous)
+				want[way{o.ID(), e.ID()}] = make([]byte, size)
+			}
+		}
+		begun, ended, room := 0, 0, uint64(0)
+		done := func(wanted error, check func()) grim.RMOptions {
+			begun++
+			left := 1
+			return grim.RMOptions{Done: func(err error) {
+				ended++
+				if left--; left != 0 || !errors.Is(err, wanted) || (err == nil) != (wanted == nil) {
+					t.Errorf("seed %d: an operation has ended with %v, want %v", seed, err, wanted)
+				}
+				check()
+			}}
+		}
+		for range 60 {
+			for range 6 {
+				from, to := ends[chance.IntN(len(ends))], ends[chance.IntN(len(ends))]
+				w := way{from.ID(), to.ID()}
+				r, model := there[w2(w.from, w.to)], want[w]
+				at := 4 + chance.IntN(size/2)
+				n := 1 + chance.IntN(size/2-4)
+				var err error
+				switch chance.IntN(4) {
+				case 0:
+					data := make([]byte, n)
+					for i := range data {
+						data[i] = byte(chance.Uint32())
+					}
+					copy(model[at:], data)
+					err = from.Write(w.to, grim.Remote{Key: r.Key(), Offset: uint64(at)}, data, done(nil, func() {}))
+				case 1:
+					expected, into := slices.Clone(model[at:at+n]), room
+					room += uint64(n)
+					err = from.Read(w.to, grim.Remote{Key: r.Key(), Offset: uint64(at)}, here[w.from], into, n, done(nil, func() {
+						if !bytes.Equal(here[w.from].Bytes()[into:into+uint64(n)], expected) {
+							t.Errorf("seed %d: a read has found something else", seed)
+						}
+					}))
+				case 2:
+					sent[w]++
+					binary.LittleEndian.PutUint32(model, sent[w])
+					err = errors.Join(from.Write(w.to, grim.Remote{Key: r.Key()}, model[:4], done(nil, func() {})),
+						from.Send(w.to, id, [4]uint32{sent[w]}, nil))
+				case 3:
+					err = from.Write(w.to, grim.Remote{Key: 0xdead}, model[:8], done(grim.ErrUnregistered, func() {}))
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			c.RunUntil(c.Now() + vtime.Time(chance.IntN(300))*vtime.Microsecond)
+		}
+		c.RunUntil(c.Now() + vtime.Second)
+		if ended != begun {
+			t.Errorf("seed %d: %d of %d operations have ended", seed, ended, begun)
+		}
+		for w, model := range want {
+			if !bytes.Equal(there[w2(w.from, w.to)].Bytes(), model) || came[w] != sent[w] {
+				t.Errorf("seed %d: from %d to %d: %d of %d messages, or something else in memory", seed, w.from, w.to, came[w], sent[w])
+			}
+		}
+		var sum grim.Counts
+		for _, h := range c.Hosts {
+			n := h.Counts()
+			sum.TimeOuts, sum.Duplicate = sum.TimeOuts+n.TimeOuts, sum.Duplicate+n.Duplicate
+			if err := h.Leaks(); err != nil {
+				t.Errorf("seed %d: %v", seed, err)
+			}
+		}
+		if sum.TimeOuts < 10 || sum.Duplicate < 10 {
+			t.Errorf("seed %d: too few of something to say anything: %+v", seed, sum)
+		}
+		if err := c.Run(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// w2 is the key of memory of one endpoint's at another.
+func w2(from, at grim.EndpointID) [2]grim.EndpointID { return [2]grim.EndpointID{from, at} }
