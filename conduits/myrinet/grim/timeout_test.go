@@ -393,3 +393,91 @@ func TestLossRM(t *testing.T) {
 
 // w2 is the key of memory of one endpoint's at another.
 func w2(from, at grim.EndpointID) [2]grim.EndpointID { return [2]grim.EndpointID{from, at} }
+
+// TestManyLostACKs loses the ACKs of more messages than a NIC may have under way with time-outs. Half of the sequence numbers tell those that come
+// again from those that are too early.
+func TestManyLostACKs(t *testing.T) {
+	t.Parallel()
+	p := lossy(t, 0)
+	p.GRIM.Channels = 1
+	got := 0
+	c, a, b, id := pair(t, p, grim.Image{TimeOuts: true}, func(_ *grim.Endpoint, m *grim.Message) {
+		if int(m.Args[0]) != got {
+			t.Errorf("message %d, %d was due", m.Args[0], got)
+		}
+		got++
+	})
+	const n = 240
+	for i := range uint64(n) {
+		c.Fabric.Plan(fabric.HostEnd(1), i, fabric.Fault{Harm: fabric.Lost})
+		send(t, a, b, id, uint32(i), nil)
+	}
+	c.RunUntil(50 * vtime.Millisecond)
+	if err := c.Hosts[0].Leaks(); err != nil || got != n {
+		t.Errorf("%d of %d messages: %v", got, n, err)
+	}
+}
+
+// TestSlowLeaving has a message take longer to leave than grim.resend is: its time begins when it has left.
+func TestSlowLeaving(t *testing.T) {
+	t.Parallel()
+	p := lossy(t, 0)
+	p.GRIM.Resend, p.GRIM.Tries = 100*vtime.Microsecond, 1
+	handled := 0
+	c, all, id := star(t, p, grim.Image{TimeOuts: true}, 3, 2, grim.EndpointOptions{}, func(*grim.Endpoint, *grim.Message) { handled++ })
+	c.Hosts[0].OnUnreachable(func(host int) bool { t.Errorf("host %d counts as unreachable", host); return false })
+	send(t, all[0][0], all[1][0], id, 0, make([]byte, 60000)) // 375 µs
+	for range 40 {                                            // which set the timer
+		send(t, all[0][1], all[2][0], id, 0, nil)
+	}
+	c.RunUntil(c.Now() + 5*vtime.Millisecond)
+	if n := c.Hosts[0].Counts(); n.TimeOuts > 0 || handled != 41 {
+		t.Errorf("%d messages handled: %+v", handled, n)
+	}
+}
+
+// TestRepeatedWrite has a write come again while the first waits for the host to translate its address: it is not answered before the bytes are
+// there.
+func TestRepeatedWrite(t *testing.T) {
+	t.Parallel()
+	p := lossy(t, 0)
+	p.GRIM.Resend, p.Host.Interrupt = 50*vtime.Microsecond, 500*vtime.Microsecond
+	c, a, b, _ := pair(t, p, grim.Image{TimeOuts: true}, func(*grim.Endpoint, *grim.Message) {})
+	r := register(t, b, make([]byte, 16), grim.Pinned)
+	ended := 0
+	if err := a.Write(b.ID(), grim.Remote{Key: r.Key()}, pattern(16), grim.RMOptions{Done: func(err error) {
+		if ended++; err != nil || !bytes.Equal(r.Bytes(), pattern(16)) {
+			t.Errorf("done, with %v, and % x in memory", err, r.Bytes())
+		}
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	c.RunUntil(5 * vtime.Millisecond)
+	if n := c.Hosts[1].Counts(); ended != 1 || n.Duplicate == 0 || n.Misses != 1 {
+		t.Errorf("done %d times: %+v", ended, n)
+	}
+}
+
+// TestRefusalOfBefore loses the answer to a write whose number another one had that was refused.
+func TestRefusalOfBefore(t *testing.T) {
+	t.Parallel()
+	c, a, b, id := pair(t, lossy(t, 0), grim.Image{TimeOuts: true}, func(*grim.Endpoint, *grim.Message) {})
+	r := register(t, b, make([]byte, 16), grim.Contiguous)
+	var ends []error
+	write := func(key grim.Key) {
+		if err := a.Write(b.ID(), grim.Remote{Key: key}, pattern(16), grim.RMOptions{Done: func(err error) { ends = append(ends, err) }}); err != nil {
+			t.Fatal(err)
+		}
+		c.RunUntil(c.Now() + 5*vtime.Millisecond)
+	}
+	write(r.Key() + 1)
+	for i := range uint32(255) {
+		send(t, a, b, id, i, nil)
+	}
+	c.RunUntil(c.Now() + 20*vtime.Millisecond)
+	c.Fabric.Plan(fabric.HostEnd(1), sentBy(c, 1), fabric.Fault{Harm: fabric.Lost})
+	write(r.Key())
+	if len(ends) != 2 || !errors.Is(ends[0], grim.ErrUnregistered) || ends[1] != nil || c.Hosts[1].Counts().Duplicate != 1 {
+		t.Errorf("the writes have ended with %v; %+v", ends, c.Hosts[1].Counts())
+	}
+}
