@@ -399,7 +399,7 @@ func w2(from, at grim.EndpointID) [2]grim.EndpointID { return [2]grim.EndpointID
 func TestManyLostACKs(t *testing.T) {
 	t.Parallel()
 	p := lossy(t, 0)
-	p.GRIM.Channels = 1
+	p.GRIM.Channels, p.GRIM.Resend = 1, 5*vtime.Millisecond
 	got := 0
 	c, a, b, id := pair(t, p, grim.Image{TimeOuts: true}, func(_ *grim.Endpoint, m *grim.Message) {
 		if int(m.Args[0]) != got {
@@ -412,7 +412,7 @@ func TestManyLostACKs(t *testing.T) {
 		c.Fabric.Plan(fabric.HostEnd(1), i, fabric.Fault{Harm: fabric.Lost})
 		send(t, a, b, id, uint32(i), nil)
 	}
-	c.RunUntil(50 * vtime.Millisecond)
+	c.RunUntil(vtime.Second / 4)
 	if err := c.Hosts[0].Leaks(); err != nil || got != n {
 		t.Errorf("%d of %d messages: %v", got, n, err)
 	}
@@ -429,6 +429,7 @@ func TestSlowLeaving(t *testing.T) {
 	send(t, all[0][0], all[1][0], id, 0, make([]byte, 60000)) // 375 µs
 	for range 40 {                                            // which set the timer
 		send(t, all[0][1], all[2][0], id, 0, nil)
+		c.RunUntil(c.Now() + 30*vtime.Microsecond)
 	}
 	c.RunUntil(c.Now() + 5*vtime.Millisecond)
 	if n := c.Hosts[0].Counts(); n.TimeOuts > 0 || handled != 41 {
