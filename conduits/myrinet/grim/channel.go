@@ -30,6 +30,7 @@ type message struct {
 	named  bool // it has a token and a sequence number
 	again  bool // it has been sent before
 	flow   *flow
+	branch *branching // of a forwarder; nil: of an endpoint
 	track  *track     // with time-outs: the flow's
 	at     vtime.Time // with time-outs: when the last byte has left
 	index  uint64     // of all messages of the channel
@@ -55,6 +56,9 @@ type channel struct {
 	next     uint64               // register: the next one to be sent
 
 	free fifo.Queue[uint8] // tokens: entries of the scoreboard
+
+	circular bool         // of a forwarder: see around
+	pause    *vtime.Timer // of a forwarder: until refused messages are sent again
 }
 
 // at returns a message by its index; it is in the queue.
@@ -68,26 +72,41 @@ func (c *channel) sendable() *message {
 		c.program.abandon(c, m)
 		m = c.following()
 	}
-	if m == nil {
+	if m == nil || !c.may(m) {
 		return nil
-	}
-	switch {
-	case !m.loaded, !m.named && c.free.Len() == 0:
-		return nil
-	case m.flow == nil:
-		m.flow, m.track = c.program.flow(c, m.to)
-	}
-	if t := m.track; t != nil && !m.named && (m.flow.fresh-t.base >= mostNumbered || t.reads > 0 && typeIn(m.bytes) != RMRV) {
-		return nil
-	}
-	if f := m.flow; m.named && m.bytes[sequenceByte] != f.next || !m.named && f.next != f.fresh {
-		return nil // others of the flow, in other channels, come first
 	}
 	return m
 }
 
+// may tells whether a message that is to be sent can be sent now.
+func (c *channel) may(m *message) bool {
+	switch {
+	case !m.loaded, !m.named && c.free.Len() == 0, m.again && c.pauses():
+		return false
+	case m.flow == nil:
+		m.flow, m.track = c.program.flow(c, m.to)
+	}
+	if t := m.track; t != nil && !m.named && (m.flow.fresh-t.base >= mostNumbered || t.reads > 0 && typeIn(m.bytes) != RMRV) {
+		return false
+	}
+	f := m.flow // others of the flow, in other channels, may come first
+	return m.named && m.bytes[sequenceByte] == f.next || !m.named && f.next == f.fresh
+}
+
+// pauses tells whether refused messages of a forwarder still wait.
+func (c *channel) pauses() bool {
+	if c.pause == nil {
+		return false
+	}
+	_, set := c.pause.Set()
+	return set
+}
+
 // following moves the next register to the first message that is to be sent, and returns it; nil: there is none.
 func (c *channel) following() *message {
+	if c.circular {
+		return c.around()
+	}
 	for ; c.next < c.back; c.next++ {
 		if m := c.at(c.next); m.state == notSent && !m.answered {
 			return m
@@ -96,11 +115,27 @@ func (c *channel) following() *message {
 	return nil
 }
 
+// around returns the first message of a forwarder that can be sent, from the next register on and then from the front: a refused message
+// does not hold up those to others, which NIs might wait for in a circle.
+func (c *channel) around() *message {
+	n := c.back - c.front
+	for k := range n {
+		if m := c.at(c.front + (c.next-c.front+k)%n); m.state == notSent && c.may(m) {
+			return m
+		}
+	}
+	return nil
+}
+
 // where the stamp of the sending NI is in a header.
 const (
-	tokenByte    = 2
-	sequenceByte = 3
-	typeByte     = 4
+	tokenByte       = 2
+	sequenceByte    = 3
+	typeByte        = 4
+	treeByte        = 5
+	sourceByte      = 6
+	destinationByte = 10
+	channelByte     = 12
 )
 
 // leave marks a message as sent. One that is sent for the first time gets a token and a sequence number.
@@ -124,6 +159,9 @@ func (c *channel) leave(m *message) {
 // acknowledge marks a message as acknowledged. If it is the oldest, it and what is acknowledged behind it leave the queue.
 func (c *channel) acknowledge(m *message) {
 	m.state = acknowledged
+	if m.branch != nil {
+		c.program.branched(m.branch)
+	}
 	for c.messages.Len() > 0 && c.at(c.front).state == acknowledged {
 		m, _ := c.messages.Pop()
 		c.front++
@@ -142,12 +180,14 @@ func (c *channel) acknowledge(m *message) {
 func (c *channel) rollback(f *flow, sequence uint8) (n int) {
 	for i := c.front; i < c.back; i++ {
 		m := c.at(i)
-		if !m.named {
+		if m.state == notSent && !m.named && !c.circular {
 			break // nor is anything behind it
 		}
-		if m.flow == f && m.state == sent && !m.answered && m.bytes[sequenceByte]-sequence < f.fresh-sequence {
+		if m.flow == f && m.named && m.state == sent && !m.answered && m.bytes[sequenceByte]-sequence < f.fresh-sequence {
 			m.state = notSent
-			c.next = min(c.next, i)
+			if !c.circular {
+				c.next = min(c.next, i)
+			}
 			n++
 		}
 	}

@@ -129,16 +129,19 @@ func (e *Endpoint) Send(to EndpointID, handler HandlerID, args [4]uint32, payloa
 	if err := e.reachable(to); err != nil {
 		return err
 	}
+	return e.send(Header{Type: AM, Destination: to, Handler: handler, Args: args}, payload)
+}
+
+// send is Send of a message whose header has no more than the caller wants of it.
+func (e *Endpoint) send(h Header, payload []byte) error {
 	switch {
 	case len(payload) > e.MostPayload():
 		return fmt.Errorf("%w: %d B; here there can be %d, of grim.queue, and nowhere more than %d", ErrTooLarge, len(payload), e.MostPayload(), MaxPayload)
 	case int(e.host.profile.GRIM.Receive) < HeaderSize+Padded(len(payload)):
 		return fmt.Errorf("%w: %d B are more than an endpoint can receive (grim.receive)", ErrTooLarge, len(payload))
 	}
-	m := outgoing{
-		header: Header{Type: AM, Source: e.id, Destination: to, Channel: uint16(e.channel.number), Handler: handler, Args: args, Length: len(payload)},
-		source: source{bytes: payload}, length: len(payload),
-	}
+	h.Source, h.Channel, h.Length = e.id, uint16(e.channel.number), len(payload)
+	m := outgoing{header: h, source: source{bytes: payload}, length: len(payload)}
 	if e.overflow.Len() == 0 && e.place(&m) {
 		e.counts.Sent++
 		return nil
@@ -447,6 +450,9 @@ func (e *Endpoint) next() *Message {
 	}
 	e.unanswered = max(0, e.unanswered-1)
 	e.got = Message{Source: header.Source, Handler: header.Handler, Args: header.Args, Payload: b[HeaderSize : HeaderSize+header.Length : HeaderSize+header.Length]}
+	if header.Type == Multicast { // the source is the forwarder that it has come from last
+		e.got.Source = e.host.program.trees[header.Tree].root
+	}
 	return &e.got
 }
 

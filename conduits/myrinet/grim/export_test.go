@@ -9,7 +9,7 @@ func (h *Host) Leaks() error {
 	if p.armed {
 		room++
 	}
-	if room != p.profile.GRIM.Buffers || p.busy || p.waiting != nil || p.controls.Len()+p.loading.Len() > 0 {
+	if room != p.profile.GRIM.Buffers || p.forwards != p.image.Multicast || p.busy || p.waiting != nil || p.controls.Len()+p.loading.Len() > 0 {
 		return fmt.Errorf("host %d has %d of %d receive buffers; sends: %v, holds up a packet: %v, %d control messages, %d payloads to be fetched",
 			p.id, room, p.profile.GRIM.Buffers, p.busy, p.waiting != nil, p.controls.Len(), p.loading.Len())
 	}

@@ -31,6 +31,7 @@ type Profile struct {
 		Code     machine.Bytes `machine:"code"`     // of the program and its data, in SRAM
 		Route    machine.Bytes `machine:"route"`    // of an entry of the table of routes, in SRAM
 
+		Pause  vtime.Time `machine:"pause"`  // of a forwarder after a refusal
 		Resend vtime.Time `machine:"resend"` // with Image.TimeOuts: until what is not acknowledged is sent again
 		Tries  int        `machine:"tries"`  // and how often without any progress, until the host is told
 
@@ -60,6 +61,7 @@ type Profile struct {
 		Store    int `machine:"store"`    // to move a message to the host
 		Stored   int `machine:"stored"`   // it is there
 		Loaded   int `machine:"loaded"`   // a payload has come from the host
+		Fork     int `machine:"fork"`     // of a multicast message, for each child
 		Late     int `machine:"late"`     // with Image.TimeOuts: to look through the scoreboard
 
 		Translate int `machine:"translate"` // to look up memory that is adjacent
@@ -131,6 +133,9 @@ func (p *Profile) check() error {
 	in("grim.pages", g.Pages, 1, mega)
 	in("grim.route", int(g.Route), 1, 4096)
 	in("grim.tries", g.Tries, 1, 255)
+	if g.Pause < 1 {
+		errs = append(errs, p.File.Errorf("grim.pause must take time"))
+	}
 	if g.Resend < 1 || g.Resend > vtime.Second {
 		errs = append(errs, p.File.Errorf("grim.resend must be a time of up to a second"))
 	}

@@ -29,6 +29,8 @@ type Image struct {
 	// once is dropped if there are TimeOuts. Without them it holds a buffer of the others, and the network when there is none: such
 	// NIs can wait for each other for ever.
 	Pool int
+	// Multicast is how many buffers there are for multicast messages that an NI has taken in and sends on.
+	Multicast int
 	// UnlimitedSRAM has the NIC have as much SRAM as the channels and the arrays need. Results with it are of no NIC that there was.
 	UnlimitedSRAM bool
 }
@@ -81,6 +83,7 @@ type Counts struct {
 	Held         uint64 // packets that had to wait in the network for a receive buffer
 	Scans        uint64 // scans of the channels that found a message
 	Looked       uint64 // channels that these have looked at
+	Forwarded    uint64 // messages of others that were sent on along trees
 	TimeOuts     uint64 // of messages
 	Duplicate    uint64 // messages that had been accepted before
 	Abandoned    uint64 // messages to hosts that were given up
@@ -111,6 +114,9 @@ type Program struct {
 
 	load, store *lanai.DMAChain
 	timeOuts    *timeOuts           // nil: none
+	trees       [MaxTrees + 1]*tree // by number
+	forwarder   *channel            // nil: none
+	forwards    int                 // buffers of Image.Multicast that are free
 	loading     fifo.Queue[loading] // payloads on their way from the host
 	promised    int                 // blocks of load that the host is about to append
 	ordered     uint64              // that it has appended so far
@@ -198,7 +204,7 @@ type control struct {
 type steps struct {
 	rearm, classify, accept, answered, store, respond, refuse, stored, loaded, sent, found, transmit, await, second, control, rolled func()
 
-	look, forward, transitEnds, next, late                  func()
+	look, forward, transitEnds, next, late, fork            func()
 	translate, committed, denied, written, reply, installed func()
 }
 
@@ -221,6 +227,9 @@ func load(nic *lanai.NIC, port *fabric.Port, p *Profile, image Image, id, nodes 
 	if image.Pool < 0 || image.Pool > 0 && !image.ITB {
 		return nil, fmt.Errorf("grim: a pool of %d buffers (Image.Pool), with in-transit support %v", image.Pool, image.ITB)
 	}
+	if f.forwards = image.Multicast; f.forwards < 0 {
+		return nil, fmt.Errorf("grim: %d buffers for multicast messages (Image.Multicast)", f.forwards)
+	}
 	f.transit.Init(transit.Options{Pool: image.Pool, Drop: image.TimeOuts}, port, &f.counts.Counts)
 	if image.TimeOuts {
 		f.timeOuts = newTimeOuts(f)
@@ -232,7 +241,7 @@ func load(nic *lanai.NIC, port *fabric.Port, p *Profile, image Image, id, nodes 
 		rearm: f.rearm, classify: f.classify, accept: f.accept, answered: f.answered, store: f.startStore, respond: f.respond, refuse: f.refuse, stored: f.endStore, loaded: f.endLoad,
 		sent: f.free, found: f.foundOne, transmit: f.transmit, await: f.await, second: f.second, control: f.sendControl, rolled: func() {},
 		translate: f.translate, committed: f.committed, denied: f.denied, written: f.written, reply: f.reply, installed: f.installed,
-		look: f.look, forward: f.forward, transitEnds: f.transitEnds, next: f.sendNext, late: f.resendLate,
+		look: f.look, forward: f.forward, transitEnds: f.transitEnds, next: f.sendNext, late: f.resendLate, fork: f.fork,
 	}
 	s := &p.Steps
 	handlers := [events]lanai.Handler{
@@ -278,6 +287,7 @@ func (p *Program) allocate() (err error) {
 		{Name: "program", Size: g.Code},
 		{Name: "receive buffers", Size: size(g.Buffers, buffer)},
 		{Name: "in-transit pool", Size: size(p.image.Pool, pooled)},
+		{Name: "multicast buffers", Size: size(p.image.Multicast, pooled)},
 		{Name: "queues", Size: size(g.Channels, g.Queue)},
 		{Name: "registers", Size: size(g.Channels, registerSize)},
 		{Name: "scoreboard", Size: tokens * scoreSize},

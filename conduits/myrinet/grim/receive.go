@@ -117,7 +117,7 @@ func (p *Program) classify() {
 		return
 	}
 	switch t, _ := TypeOf(head); t {
-	case AM:
+	case AM, Multicast:
 		if p.header, err = DecodeHeader(head, size); err == nil {
 			p.classifyMessage(drop)
 			return
@@ -184,6 +184,9 @@ func (p *Program) accept() {
 	switch e := p.target; {
 	case in.held:
 		p.refuseNow(in)
+		return
+	case h.Type == Multicast:
+		p.acceptMulticast(in)
 		return
 	case h.Type != AM:
 		p.acceptRM(in, local)
@@ -266,6 +269,9 @@ func (p *Program) answered() {
 	p.note(RolledBack, c.Sequence, c.Token)
 	p.counts.Rollbacks++
 	p.settle(m)
+	if c := p.owner(m); c.pause != nil {
+		c.pause.Reset(p.loop.Now() + p.profile.GRIM.Pause)
+	}
 	p.spend(p.rollback(m)*p.profile.Steps.Rollback, p.step.rolled)
 }
 

@@ -68,6 +68,10 @@ func (p *Program) foundOne() {
 		p.nic.CPU.Raise(evScan)
 		return
 	}
+	if typeIn(p.leaving.bytes) == Multicast && p.leaving.branch == nil {
+		p.spend(p.profile.Steps.Send+len(p.trees[p.leaving.bytes[treeByte]].children)*p.profile.Steps.Fork, p.step.fork)
+		return
+	}
 	p.spend(p.profile.Steps.Send+p.pair(), p.step.transmit)
 }
 

@@ -206,7 +206,7 @@ func (p *Program) settle(m *message) {
 	}
 	if n := m.bytes[sequenceByte] - t.base; n > 0 {
 		for _, o := range p.scoreboard[:] {
-			if o != nil && o.flow == f && o.open() && typeIn(o.bytes) == AM && o.bytes[sequenceByte]-t.base < n {
+			if o != nil && o.flow == f && o.open() && typeIn(o.bytes).active() && o.bytes[sequenceByte]-t.base < n {
 				p.owner(o).acknowledge(o)
 			}
 		}
@@ -225,6 +225,9 @@ func (p *Program) opened(f *flow, from uint8) uint8 {
 	}
 	return first
 }
+
+// active tells whether a message is done with when it has been accepted.
+func (t Type) active() bool { return t == AM || t == Multicast }
 
 // numbered takes note that a message has got its number, or is sent again by it, and that the next of its flow is due.
 func (t *timeOuts) numbered(m *message, fresh bool) {
