@@ -21,6 +21,9 @@ var (
 type EndpointOptions struct {
 	// NoOverflow leaves out the overflow queue in the host's memory: Send fails with ErrFull when the channel's queue is full.
 	NoOverflow bool
+	// Thread has a thread of its own poll, so that messages are handled while the program computes, whatever Attend says. Each is
+	// handed over to it, which takes host.thread besides.
+	Thread bool
 	// Limit, if not 0, is how many messages the endpoint may have under way that have not been answered by a message to it. What
 	// is more finds the queue full. No application needs it: it is for comparison with credits.
 	Limit int
@@ -60,7 +63,8 @@ type Endpoint struct {
 	polls    int                // messages that Poll has asked for
 	pumping  bool               // one is on its way to its handler
 	got      Message
-	program  polling // of an endpoint with a coroutine
+	device   func(*Endpoint, *Message) vtime.Time // nil: a program
+	program  polling                              // of an endpoint with a coroutine
 }
 
 // EndpointCounts is what an endpoint's library has done so far.
@@ -303,9 +307,10 @@ const (
 	eventHandled                // the library has decoded it
 	eventFreed                  // the NIC has been told of the room
 	eventReleased               // the program gives room back
+	eventServed                 // a device is through with a message
 )
 
-var endpointEvents = [...]string{"message ready", "back register", "look", "message seen", "message handled", "room", "room given back"}
+var endpointEvents = [...]string{"message ready", "back register", "look", "message seen", "message handled", "room", "room given back", "message served"}
 
 // Label implements vtime.Labelled.
 func (e *Endpoint) Label(_, what uint64) string {
@@ -335,6 +340,8 @@ func (e *Endpoint) Fire(n, what uint64) {
 		for range n {
 			e.queue.give()
 		}
+	case eventServed:
+		e.served()
 	case eventReleased:
 		h.nic.HostWrite(word, e, n, eventFreed)
 	}
@@ -401,6 +408,10 @@ func (a *arrival) Fire(_, _ uint64) {
 	e := (*Endpoint)(a)
 	b, _ := e.written.Pop()
 	e.arrived.Push(b)
+	if e.device != nil {
+		e.serveDevice()
+		return
+	}
 	e.host.loop.At(e.host.loop.Now()+e.host.profile.Host.Visible, e, 0, eventSeen)
 }
 
@@ -421,12 +432,16 @@ func (e *Endpoint) Waiting() int { return e.arrived.Len() }
 
 // pump takes the next message, if the program polls.
 func (e *Endpoint) pump() {
-	if e.pumping || e.arrived.Len() == 0 || e.heedless && e.polls == 0 {
+	if e.pumping || e.arrived.Len() == 0 || e.heedless && e.polls == 0 && !e.options.Thread {
 		return
 	}
 	e.polls = max(0, e.polls-1)
 	e.pumping = true
-	e.host.loop.At(e.cpu.Use(e.host.loop.Now(), e.host.profile.Host.Receive), e, 0, eventHandled)
+	take := e.host.profile.Host.Receive
+	if e.options.Thread {
+		take += e.host.profile.Host.Thread
+	}
+	e.host.loop.At(e.cpu.Use(e.host.loop.Now(), take), e, 0, eventHandled)
 }
 
 // handle calls the handler of the first message, and gives its room back. The program takes the next message when its processor

@@ -79,6 +79,7 @@ type Profile struct {
 		Read    vtime.Time   `machine:"read"`    // a look
 		Poll    vtime.Time   `machine:"poll"`    // a look for messages that finds none, of a program that is a coroutine
 
+		Thread    vtime.Time `machine:"thread"`    // to hand a message over to a thread that polls
 		System    vtime.Time `machine:"system"`    // a system call
 		Pin       vtime.Time `machine:"pin"`       // a page in it
 		Interrupt vtime.Time `machine:"interrupt"` // of a miss, until the driver begins to work
