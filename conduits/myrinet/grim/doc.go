@@ -7,8 +7,8 @@
 // A message has a header of 32 bytes ([Header]) and up to [MaxPayload] bytes of payload. NIs are optimistic: they send, and the
 // receiving one answers by an ACK, or by a NACK if the endpoint has no room; each is 8 bytes ([Control]). It then drops what follows until the refused
 // message comes again. The sending NI goes back to the refused message and sends it, and those behind it to the same
-// destination, again. So messages arrive once and in order. There are no time-outs: the network must be reliable, and what it loses all the
-// same stops the messages between two endpoints for good.
+// destination, again. So messages arrive once and in order. There are no time-outs unless Image.TimeOuts asks for them: the network must be reliable
+// otherwise, and what it loses all the same stops the messages between two endpoints for good. With Image.ITB routes may lead through hosts, whose NIs send packets in transit on.
 //
 // # Channels
 //
@@ -18,6 +18,9 @@
 // a header is the number of that entry: 255 messages of an NI, in equal parts for all channels. Sequence numbers belong to a channel, an NI, and a channel there
 // (any-to-any), so that an endpoint that takes nothing in holds up those who send to it, and no others. Arrays for that come out of
 // the SRAM too. [Image] has what GRIM is compared with.
+//
+// An endpoint can be a device, which no program of the host has to do with ([Host.OpenDevice]). Multicast messages go along trees of NIs
+// ([Cluster.NewTree], [Endpoint.Multicast]).
 //
 // # Programs
 //
