@@ -57,6 +57,7 @@ type channel struct {
 
 	free fifo.Queue[uint8] // tokens: entries of the scoreboard
 
+	incoming incoming
 	circular bool         // of a forwarder: see around
 	pause    *vtime.Timer // of a forwarder: until refused messages are sent again
 }
@@ -269,7 +270,7 @@ func (p *Program) openChannel(number int, e *Endpoint) (*channel, error) {
 	if c.owner != nil {
 		return nil, fmt.Errorf("grim: channel %d of host %d has an endpoint already", number, p.id)
 	}
-	q, err := newQueue(p.image.Queue, p.profile)
+	q, err := newQueue(p.image, p.profile)
 	if err != nil {
 		return nil, err
 	}

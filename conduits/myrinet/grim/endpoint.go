@@ -340,6 +340,7 @@ func (e *Endpoint) Fire(n, what uint64) {
 		for range n {
 			e.queue.give()
 		}
+		h.program.hasRoom(e.channel)
 	case eventServed:
 		e.served()
 	case eventReleased:

@@ -18,7 +18,7 @@ func (h *Host) Leaks() error {
 		if c.owner == nil {
 			continue
 		}
-		if c.messages.Len() > 0 || c.free.Len() != tokens/len(p.channels) || c.owner.queue.parts.Len() > 0 || c.owner.overflow.Len()+c.owner.arrived.Len() > 0 {
+		if c.messages.Len() > 0 || c.free.Len() != tokens/len(p.channels) || c.owner.queue.parts.Len() > 0 || c.incoming.bytes > 0 || c.owner.overflow.Len()+c.owner.arrived.Len() > 0 {
 			return fmt.Errorf("host %d, channel %d: %d messages, %d tokens, %d parts of the receive queue", p.id, i, c.messages.Len(), c.free.Len(), c.owner.queue.parts.Len())
 		}
 	}

@@ -61,6 +61,7 @@ type Profile struct {
 		Store    int `machine:"store"`    // to move a message to the host
 		Stored   int `machine:"stored"`   // it is there
 		Loaded   int `machine:"loaded"`   // a payload has come from the host
+		Incoming int `machine:"incoming"` // with Image.Incoming: to look at the queue, for each message that comes
 		Fork     int `machine:"fork"`     // of a multicast message, for each child
 		Late     int `machine:"late"`     // with Image.TimeOuts: to look through the scoreboard
 

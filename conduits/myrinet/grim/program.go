@@ -31,6 +31,9 @@ type Image struct {
 	Pool int
 	// Multicast is how many buffers there are for multicast messages that an NI has taken in and sends on.
 	Multicast int
+	// Incoming gives half of each channel's queue to messages that have come and that the endpoint has no room for. Such are refused otherwise. It is for
+	// queues that append.
+	Incoming bool
 	// UnlimitedSRAM has the NIC have as much SRAM as the channels and the arrays need. Results with it are of no NIC that there was.
 	UnlimitedSRAM bool
 }
@@ -46,6 +49,7 @@ const (
 	evStored                        // a message is in the host's memory
 	evLoaded                        // a payload has come from the host
 	evTranslated                    // the host has answered a miss of the translation cache
+	evIncoming                      // an endpoint may have room for messages of its incoming queue
 	evScan                          // a channel may have something to be sent
 	evLate                          // a time-out, or what the host says of a silent peer
 	events       = iota
@@ -83,6 +87,7 @@ type Counts struct {
 	Held         uint64 // packets that had to wait in the network for a receive buffer
 	Scans        uint64 // scans of the channels that found a message
 	Looked       uint64 // channels that these have looked at
+	Incoming     uint64 // messages that had to wait in incoming queues
 	Forwarded    uint64 // messages of others that were sent on along trees
 	TimeOuts     uint64 // of messages
 	Duplicate    uint64 // messages that had been accepted before
@@ -204,7 +209,7 @@ type control struct {
 type steps struct {
 	rearm, classify, accept, answered, store, respond, refuse, stored, loaded, sent, found, transmit, await, second, control, rolled func()
 
-	look, forward, transitEnds, next, late, fork            func()
+	look, forward, transitEnds, next, late, fork, drain     func()
 	translate, committed, denied, written, reply, installed func()
 }
 
@@ -241,7 +246,7 @@ func load(nic *lanai.NIC, port *fabric.Port, p *Profile, image Image, id, nodes 
 		rearm: f.rearm, classify: f.classify, accept: f.accept, answered: f.answered, store: f.startStore, respond: f.respond, refuse: f.refuse, stored: f.endStore, loaded: f.endLoad,
 		sent: f.free, found: f.foundOne, transmit: f.transmit, await: f.await, second: f.second, control: f.sendControl, rolled: func() {},
 		translate: f.translate, committed: f.committed, denied: f.denied, written: f.written, reply: f.reply, installed: f.installed,
-		look: f.look, forward: f.forward, transitEnds: f.transitEnds, next: f.sendNext, late: f.resendLate, fork: f.fork,
+		look: f.look, forward: f.forward, transitEnds: f.transitEnds, next: f.sendNext, late: f.resendLate, fork: f.fork, drain: f.drain,
 	}
 	s := &p.Steps
 	handlers := [events]lanai.Handler{
@@ -251,6 +256,7 @@ func load(nic *lanai.NIC, port *fabric.Port, p *Profile, image Image, id, nodes 
 		evStored:     {Name: "stored", Run: func() { f.spend(s.Stored, f.step.stored) }},
 		evLoaded:     {Name: "loaded", Run: func() { f.spend(s.Loaded, f.step.loaded) }},
 		evScan:       {Name: "scan", Run: f.scan},
+		evIncoming:   {Name: "incoming", Run: func() { f.spend(s.Store, f.step.drain) }},
 		evLate:       {Name: "time-out", Run: func() { f.spend(s.Late, f.step.late) }},
 		evTranslated: {Name: "translated", Run: f.translated},
 	}
@@ -272,7 +278,7 @@ const (
 func (p *Program) allocate() (err error) {
 	g := &p.profile.GRIM
 	size := func(n int, each lanai.Bytes) lanai.Bytes { return lanai.Bytes(n) * each }
-	q, err := newQueue(p.image.Queue, p.profile)
+	q, err := newQueue(p.image, p.profile)
 	if err != nil {
 		return err
 	}

@@ -155,7 +155,11 @@ func (p *Program) classifyMessage(drop func(*uint64)) {
 	case from >= p.nodes || int(p.header.Channel) >= len(p.channels):
 		drop(&p.counts.Malformed)
 	default:
-		p.spend(p.profile.Steps.Accept+p.pair(), p.step.accept)
+		steps := p.profile.Steps.Accept + p.pair()
+		if p.image.Incoming {
+			steps += p.profile.Steps.Incoming
+		}
+		p.spend(steps, p.step.accept)
 	}
 }
 
@@ -193,12 +197,17 @@ func (p *Program) accept() {
 		return
 	case e == nil:
 		n.NoEndpoint++
-	case e.reserve(p.done.Packet.Len() - 1):
+	default:
+		queued, ok := p.takesIn(e, p.done.Packet)
+		if !ok {
+			p.refuseNow(in)
+			return
+		}
 		n.Received++
 		p.note(Accepts, h.Sequence, h.Token)
-	default:
-		p.refuseNow(in)
-		return
+		if queued {
+			p.target = nil // it goes no further now
+		}
 	}
 	p.admitted(in)
 	if p.target == nil {
