@@ -254,3 +254,57 @@ func grimThread(s *Setting) (*Outcome, error) {
 	o.Figures = append(o.Figures, f)
 	return o, nil
 }
+
+// grimIncoming compares queues at the sending NI alone with queues at the receiving one too, which GRIM had at first: section 4.5.
+func grimIncoming(s *Setting) (*Outcome, error) {
+	o := new(Outcome)
+	const messages = 100
+	var works, room, again [2]float64
+	var waited [2]uint64
+	f := Figure{"stall", plot.Figure{
+		Title: "GRIM: 100 null messages to an endpoint that stalls", Note: s.reproduce("grim-incoming"),
+		X: plot.Axis{Label: "µs of stall"}, Y: plot.Axis{Label: "messages sent again"},
+	}}
+	for i, image := range []grim.Image{{}, {Incoming: true}} {
+		name := [...]string{"queues at the sender", "and at the receiver"}[i]
+		var points []plot.Point
+		for _, stall := range []vtime.Time{0, 100, 200, 400, 800} {
+			p, err := s.grimProfile(byteSize("grim.receive", 512), byteSize("grim.queue", 4096))
+			if err != nil {
+				return nil, err
+			}
+			handled := 0
+			pair, err := newGRIMPair(p, s.Seed, image, 0, grim.EndpointOptions{}, func(*grim.Endpoint, *grim.Message) { handled++ })
+			if err != nil {
+				return nil, err
+			}
+			pair.ends[1].Attend(stall == 0)
+			for k := range messages {
+				if err := pair.send(0, k, nil); err != nil {
+					return nil, err
+				}
+			}
+			pair.RunUntil(stall * vtime.Microsecond)
+			pair.ends[1].Attend(true)
+			pair.RunUntil(100 * vtime.Millisecond)
+			if handled != messages {
+				return nil, fmt.Errorf("%s: %d of %d messages have been handled", name, handled, messages)
+			}
+			again[i] = float64(pair.Hosts[0].Counts().Resent)
+			points = append(points, plot.Point{X: float64(stall), Y: again[i]})
+			if stall == 0 {
+				works[i] = micros(pair.Hosts[1].NIC().CPU.Counts().Busy) / messages
+				waited[i] = pair.Hosts[1].Counts().Incoming
+				room[i] = float64(pair.ends[0].MostPayload())
+			}
+		}
+		f.Series = append(f.Series, plot.Series{Name: name, Points: points})
+	}
+	const source = "GRIM, 4.5"
+	o.claim("endpoints that keep up hardly use the receiver's queues", source, waited[1] < messages/10, "%d of %d messages wait in one", waited[1], messages)
+	o.claim("they add work all the same", source, works[1] > works[0], "%s µs of the receiving processor for a message, %s without", figures(works[1]), figures(works[0]))
+	o.claim("they take memory from the outgoing queues", source, room[1] < 0.6*room[0], "payloads up to %s B, %s without", figures(room[1]), figures(room[0]))
+	o.claim("what is refused without them costs traffic, when an endpoint is saturated", source, again[1] < again[0], "%s of %d messages sent again after the longest stall, %s with them", figures(again[0]), messages, figures(again[1]))
+	o.Figures = append(o.Figures, f)
+	return o, nil
+}
