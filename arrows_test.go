@@ -40,7 +40,7 @@ var rooms = []room{
 		[]string{".", "bench/...", "core", "spawner", "extended", "extended/coll/...", "internal/vtime"},
 		[]string{"bench/runner/runnertest", "internal/shm"}},
 	{"bench/paper", "it repeats experiments below the library too: on the adapter alone, and on its hardware",
-		[]string{"bench", "bench/plot", "core", "extended", "extended/coll/...", "conduits/sci/sisci", "conduits/sci/hardware", "conduits/myrinet/fabric", "conduits/myrinet/routing", "conduits/myrinet/gm", "conduits/myrinet/grim", "conduits/myrinet/component", "conduits/myrinet/lanai", "conduits/amfamily/...", "conduits/udp/am2", "internal/machine", "internal/vtime"},
+		[]string{"bench", "bench/plot", "core", "extended", "extended/coll/...", "conduits/sci/sisci", "conduits/sci/hardware", "conduits/myrinet/fabric", "conduits/myrinet/routing", "conduits/myrinet/gm", "conduits/myrinet/grim", "conduits/myrinet/component", "conduits/myrinet/lanai", "conduits/myrinet/transit", "conduits/amfamily/...", "conduits/udp/am2", "internal/machine", "internal/vtime"},
 		[]string{".", "internal/shm"}},
 	{"bench/topology", "it draws networks, and what of them is busy",
 		[]string{"conduits/myrinet/fabric", "conduits/myrinet/routing", "internal/vtime"}, nil},
@@ -79,9 +79,10 @@ var rooms = []room{
 	{"conduits/mpi/scampi", "a modelled library on SCI's calls, and on the software costs of its machine",
 		[]string{"core", "core/settings", "conduits/mpi", "conduits/mpi/matching", "conduits/sci/sisci", "conduits/sci/hardware", "internal/..."},
 		[]string{"core/coretest", "conduits/sci"}}, // its rival
-	{"conduits/myrinet/gm", "a program on NICs in a fabric, and the library on hosts", []string{"conduits/myrinet/fabric", "conduits/myrinet/lanai", "internal/..."}, []string{"conduits/myrinet/routing"}},
-	{"conduits/myrinet/grim", "a program on NICs in a fabric, and the library on hosts, whose cluster takes its routes from a table", []string{"conduits/myrinet/fabric", "conduits/myrinet/lanai", "conduits/myrinet/routing", "internal/..."}, nil},
+	{"conduits/myrinet/gm", "a program on NICs in a fabric, and the library on hosts", []string{"conduits/myrinet/fabric", "conduits/myrinet/lanai", "conduits/myrinet/transit", "internal/..."}, []string{"conduits/myrinet/routing"}},
+	{"conduits/myrinet/grim", "a program on NICs in a fabric, and the library on hosts, whose cluster takes its routes from a table", []string{"conduits/myrinet/fabric", "conduits/myrinet/lanai", "conduits/myrinet/routing", "conduits/myrinet/transit", "internal/..."}, nil},
 	{"conduits/myrinet/component", "a program on NICs in a fabric, and the library on hosts, composed of protocols", []string{"conduits/myrinet/fabric", "conduits/myrinet/lanai", "internal/..."}, nil},
+	{"conduits/myrinet/transit", "what programs on NICs share of in-transit buffers, on ports of the fabric", []string{"conduits/myrinet/fabric", "internal/fifo"}, nil},
 	{"conduits/myrinet/lanai", "a NIC knows virtual time and machine files", []string{"internal/..."}, nil},
 	{"conduits/amfamily", "what systems of active messages share in virtual time", []string{"internal/vtime"}, nil},
 	{"conduits/amfamily/...", "a protocol on the hardware that it was built for, which knows virtual time and machine files",
@@ -315,6 +316,7 @@ var forbidden = []arrow{
 	{"conduits/amfamily/conduit", "extended", true},               // whatever messages are for
 	{"conduits/amfamily/amii", "core", true},                      // a system knows no conduit
 	{"conduits/myrinet", "conduits/sci", false},                   // another conduit
+	{"conduits/myrinet/transit", "conduits/myrinet/gm", true},     // upwards
 	{"conduits/myrinet/netdma", "conduits/myrinet/gm", true},      // upwards
 	{"conduits/amfamily/am", "conduits/amfamily/hpam", false},     // side by side
 	{"conduits/udp/socket", "conduits/udp", true},                 // upwards

@@ -107,6 +107,10 @@ var all = []*Experiment{
 	{"grim-control-deadlock", "GRIM: NIs that wait for each other, and the queue of control messages", GRIM, grimMachine, grimControl},
 	{"grim-queues", "GRIM: append, slotted and hybrid queues: what they have room for, and the deadlock of the hybrid", GRIM, grimMachine, grimQueues},
 	{"grim-rm", "GRIM: remote memory: writes, misses of the translation cache, both kinds of memory, notification, order", GRIM, grimMachines, grimRemoteMemory},
+	{"grim-multicast", "GRIM: a message to n hosts by a tree of NIs, and by unicasts", GRIM, grimMachine, grimMulticast},
+	{"grim-incoming", "GRIM: queues at the sending NI alone, and at the receiving one too", GRIM, grimMachine, grimIncoming},
+	{"grim-overflow", "GRIM: applications that wait for each other, and the overflow queue", GRIM, grimMachine, grimOverflow},
+	{"grim-thread", "GRIM: a thread that polls, beside programs that poll all the time and now and then", GRIM, grimMachines, grimThread},
 }
 
 // All returns the experiments, in the order of a report.

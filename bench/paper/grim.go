@@ -41,13 +41,18 @@ type grimPair struct {
 
 // newGRIMPair returns a pair whose first endpoint has a channel and options. Both have the handler.
 func newGRIMPair(p *grim.Profile, seed uint64, image grim.Image, channel int, o grim.EndpointOptions, h grim.Handler) (*grimPair, error) {
+	return newGRIMPairOf(p, seed, image, [2]int{channel}, [2]grim.EndpointOptions{o}, h)
+}
+
+// newGRIMPairOf returns a pair whose endpoints have channels and options. Both have the handler.
+func newGRIMPairOf(p *grim.Profile, seed uint64, image grim.Image, channels [2]int, options [2]grim.EndpointOptions, h grim.Handler) (*grimPair, error) {
 	c, err := grim.NewStar(p, image, 2, seed)
 	if err != nil {
 		return nil, err
 	}
 	pair := &grimPair{Cluster: c}
-	for i, channel := range []int{channel, 0} {
-		e, err := c.Hosts[i].Open(channel, o)
+	for i := range pair.ends {
+		e, err := c.Hosts[i].Open(channels[i], options[i])
 		if err != nil {
 			return nil, err
 		}
@@ -62,7 +67,7 @@ func newGRIMPair(p *grim.Profile, seed uint64, image grim.Image, channel int, o 
 		if err != nil {
 			return nil, err
 		}
-		pair.ends[i], o = e, grim.EndpointOptions{}
+		pair.ends[i] = e
 	}
 	pair.handler, _ = pair.ends[1].Lookup("handler")
 	return pair, nil

@@ -3,6 +3,7 @@ package paper
 import (
 	"github.com/aqueduct-go/aqueduct/bench/plot"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/gm"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/transit"
 )
 
 // What the paper's percentages are about: messages of a packet and less. 1 % and 125 ns are half round trips of
@@ -94,7 +95,7 @@ func itbCost(s *Setting) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	later, _, _, err := s.transitCost(p, gm.Image{ITB: true, BySend: true}, sizes)
+	later, _, _, err := s.transitCost(p, gm.Image{ITB: true, Transit: transit.Options{BySend: true}}, sizes)
 	if err != nil {
 		return nil, err
 	}

@@ -170,12 +170,12 @@ func (s *site) open(c *conduit) (*grim.Endpoint, error) {
 		g.ShareMemory(s.first)
 		h = &host{Host: g}
 		s.hosts[node] = h
-		g.SetRouter(func(to int) []byte {
+		g.SetRouter(func(to int) [][]byte {
 			if to == node {
-				return []byte{fabric.RouteByte(0)} // the switch sends it back
+				return [][]byte{{fabric.RouteByte(0)}} // the switch sends it back
 			}
 			if route := s.ways.Route(node, to); route != nil {
-				return s.ways.Bytes(route[0]) // up*/down* routes have one leg
+				return [][]byte{s.ways.Bytes(route[0])} // up*/down* routes have one leg
 			}
 			return nil
 		})

@@ -9,9 +9,9 @@ func (h *Host) Leaks() error {
 	if g.current != nil {
 		queue++
 	}
-	if g.slots != g.profile.GM.Queue || queue != g.profile.GM.Queue || g.pool != g.image.Pool || g.busy || g.waiting != nil || g.bells.Waiting() > 0 ||
-		g.pending.Len()+g.controls.Len()+g.mappings.Len()+g.stores.Len()+g.storing.Len()+g.loading.Len()+g.loaded.Len() > 0 {
-		return fmt.Errorf("node %d has %d buffers of the send queue, %d of the receive queue, %d of the pool; sends: %v, holds up a packet: %v", g.id, g.slots, queue, g.pool, g.busy, g.waiting != nil)
+	if g.slots != g.profile.GM.Queue || queue != g.profile.GM.Queue || g.transit.Pool() != g.image.Transit.Pool || g.busy || g.waiting != nil || g.bells.Waiting() > 0 ||
+		g.transit.Waiting()+g.controls.Len()+g.mappings.Len()+g.stores.Len()+g.storing.Len()+g.loading.Len()+g.loaded.Len() > 0 {
+		return fmt.Errorf("node %d has %d buffers of the send queue, %d of the receive queue, %d of the pool; sends: %v, holds up a packet: %v", g.id, g.slots, queue, g.transit.Pool(), g.busy, g.waiting != nil)
 	}
 	open := 0
 	for _, p := range h.ports {

@@ -12,7 +12,6 @@ const (
 	TypeGM       uint16 = 0x0008
 	TypeEthernet uint16 = 0x0009 // ethernet over GM
 	TypeMapping  uint16 = 0x700f
-	TypeITB      uint16 = 0x000b // assigned here; Coll had Myricom assign one and does not name it
 )
 
 // HeaderSize is the size of the header of a GM packet, the type included, in bytes.
@@ -120,57 +119,4 @@ func DecodeHeader(b []byte, payload int) (h Header, err error) {
 		return h, fmt.Errorf("gm: an empty packet in the middle of a message")
 	}
 	return h, nil
-}
-
-// ITBHeaderSize is the size of the in-transit part of a packet besides the onward route: type, and length of that
-// route.
-const ITBHeaderSize = 4
-
-// maxRoute bounds the bytes of a route.
-const maxRoute = 255
-
-// AppendRoute appends a route of several legs: the route bytes to the first in-transit host, then for each of
-// these the ITB type, the length of the next leg, and its route bytes (Coll, 3.3). The packet's own type comes
-// behind.
-func AppendRoute(to []byte, legs [][]byte) []byte {
-	for i, leg := range legs {
-		if i > 0 {
-			to = binary.BigEndian.AppendUint16(to, TypeITB)
-			to = binary.BigEndian.AppendUint16(to, uint16(len(leg)))
-		}
-		to = append(to, leg...)
-	}
-	return to
-}
-
-// CheckRoute returns an error if legs are no route: there must be one at least, none empty but a single one, and
-// every byte with its top bit set.
-func CheckRoute(legs [][]byte) error {
-	if len(legs) == 0 {
-		return fmt.Errorf("gm: a route of no legs")
-	}
-	for _, leg := range legs {
-		if len(leg) > maxRoute || len(leg) == 0 && len(legs) > 1 {
-			return fmt.Errorf("gm: a leg of %d route bytes; there can be 1 to %d", len(leg), maxRoute)
-		}
-		for _, b := range leg {
-			if !fabric.IsRoute(b) {
-				return fmt.Errorf("gm: route byte %#02x has not its top bit set", b)
-			}
-		}
-	}
-	return nil
-}
-
-// DecodeITB reads the in-transit part of a packet and returns how many bytes the next leg has. Early Recv Packet
-// comes when these four bytes are there and no more, so that the route itself is not looked at.
-func DecodeITB(b []byte) (leg int, err error) {
-	if t, ok := fabric.PacketType(b); !ok || t != TypeITB {
-		return 0, fmt.Errorf("gm: no in-transit packet")
-	}
-	leg = int(binary.BigEndian.Uint16(b[2:]))
-	if leg < 1 || leg > maxRoute {
-		return 0, fmt.Errorf("gm: an in-transit packet with a route of %d bytes", leg)
-	}
-	return leg, nil
 }

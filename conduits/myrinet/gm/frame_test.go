@@ -7,6 +7,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/gm"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/transit"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -34,39 +35,14 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// TestRoute has a route of three legs as bytes: each in-transit part is type and length of the next leg.
-func TestRoute(t *testing.T) {
-	t.Parallel()
-	legs := [][]byte{{0x81, 0x82}, {0x83}, {0x84, 0x85, 0x86}}
-	want := []byte{0x81, 0x82, 0, 0x0b, 0, 1, 0x83, 0, 0x0b, 0, 3, 0x84, 0x85, 0x86}
-	got := gm.AppendRoute(nil, legs)
-	if !bytes.Equal(got, want) || gm.CheckRoute(legs) != nil {
-		t.Errorf("%x, want %x", got, want)
-	}
-	if leg, err := gm.DecodeITB(got[2:]); err != nil || leg != 1 {
-		t.Errorf("a leg of %d bytes, %v", leg, err)
-	}
-	for _, bad := range [][][]byte{nil, {{0x81}, nil}, {{0x81, 0x02}}, {make([]byte, 256)}} {
-		if err := gm.CheckRoute(bad); err == nil {
-			t.Errorf("%x is a route", bad)
-		}
-	}
-}
-
 // FuzzDecode reads any bytes: what is accepted is what would be written.
 func FuzzDecode(f *testing.F) {
 	f.Add((&gm.Header{Kind: gm.Data, First: true, Last: true, Length: 3}).Append(nil), 3)
-	f.Add([]byte{0, 0x0b, 0, 2, 0x81, 0x82}, 0)
 	f.Add((&gm.Header{Kind: gm.NACK, Last: true}).Append(nil), 0)
 	f.Fuzz(func(t *testing.T, b []byte, payload int) {
 		if h, err := gm.DecodeHeader(b, payload); err == nil {
 			if again := h.Append(nil); !bytes.Equal(again, b[:gm.HeaderSize]) || int(h.Length) != payload {
 				t.Errorf("%x has been read as %+v", b, h)
-			}
-		}
-		if leg, err := gm.DecodeITB(b); err == nil {
-			if _, err := gm.DecodeHeader(b, payload); err == nil || leg < 1 {
-				t.Errorf("%x is in transit by %d bytes, and not", b, leg)
 			}
 		}
 	})
@@ -82,7 +58,7 @@ func FuzzReceive(f *testing.F) {
 	f.Add([]byte{0x70, 0x0f, 0, 0})
 	f.Add([]byte{0, 0x0b, 0, 1, 0x80, 0x30})
 	f.Fuzz(func(t *testing.T, bytes []byte) {
-		b := star(t, 2, profile(t, nil), gm.Image{ITB: true, Pool: 1})
+		b := star(t, 2, profile(t, nil), gm.Image{ITB: true, Transit: transit.Options{Pool: 1}})
 		if _, err := b.hosts[1].Open(2, func(m *gm.Message) { t.Errorf("%x has been delivered without a buffer", m.Data) }); err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/transit"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -93,10 +94,10 @@ func (h *Host) SetRoute(node int, legs ...[]byte) error {
 		g.routes[node] = nil
 		return nil
 	}
-	if err := CheckRoute(legs); err != nil {
+	if err := transit.Check(legs); err != nil {
 		return err
 	}
-	route := AppendRoute([]byte{}, legs)
+	route := transit.Append([]byte{}, legs)
 	if most := int(h.profile.GM.Route); len(route) > most {
 		return fmt.Errorf("gm: a route of %d bytes to node %d; the table has room for %d (gm.route)", len(route), node, most)
 	}

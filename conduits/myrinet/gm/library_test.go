@@ -7,6 +7,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/gm"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/transit"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -43,8 +44,8 @@ func TestErrors(t *testing.T) {
 		"not its top bit":             h.SetRoute(1, []byte{0x01}),
 		"room for 64":                 h.SetRoute(1, make([]byte, 0), nil),
 		"a fabric of 2":               second(gm.NewHost(b.f, profile(t, nil), gm.Image{}, 2)),
-		"for in-transit support":      second(gm.NewHost(b.f, profile(t, nil), gm.Image{Pool: 1}, 1)),
-		"SRAM: in-transit pool needs": second(gm.NewHost(b.f, profile(t, nil), gm.Image{ITB: true, Pool: 1000}, 1)),
+		"for in-transit support":      second(gm.NewHost(b.f, profile(t, nil), gm.Image{Transit: transit.Options{Pool: 1}}, 1)),
+		"SRAM: in-transit pool needs": second(gm.NewHost(b.f, profile(t, nil), gm.Image{ITB: true, Transit: transit.Options{Pool: 1000}}, 1)),
 		"round trips of -1 B":         second(gm.HalfRoundTrip(b.Simulation, h, b.hosts[1], -1, 1)),
 		"already":                     second(gm.HalfRoundTrip(b.Simulation, h, b.hosts[1], 1, 1)),
 	} {

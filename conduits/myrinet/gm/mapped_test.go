@@ -6,6 +6,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/gm"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/routing"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/transit"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -18,7 +19,7 @@ func TestMapped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newBed(t, topo, profile(t, func(p *gm.Profile) { p.GM.Tries = 10_000 }), gm.Image{ITB: true, Pool: 8})
+	b := newBed(t, topo, profile(t, func(p *gm.Profile) { p.GM.Tries = 10_000 }), gm.Image{ITB: true, Transit: transit.Options{Pool: 8}})
 	settings := routing.Settings{
 		Timeout: 2 * vtime.Millisecond, Interval: 300 * vtime.Millisecond, Patience: 20 * vtime.Second, // probes meet long packets
 		Options: routing.Options{Scheme: routing.InTransit, Root: -1},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/transit"
 	"github.com/aqueduct-go/aqueduct/internal/machine"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
@@ -53,13 +54,9 @@ type Profile struct {
 		Resend   int `machine:"resend"`   // Send: a time-out
 	} `machine:"steps"`
 
-	// ITB are the steps that a program with in-transit support has besides.
-	ITB struct {
-		Early   int `machine:"early"`   // Recv: Early Recv Packet, the type is looked at
-		Test    int `machine:"test"`    // Send: whether an in-transit packet is pending, each time that the send DMA is free
-		Program int `machine:"program"` // Recv or Send: length of the route, addresses, and the send DMA
-		Done    int `machine:"done"`    // Recv: the end of an in-transit packet
-	} `machine:"itb"`
+	// ITB are the steps that a program with in-transit support has besides: Early and Done are Recv's, Test is Send's, and Program
+	// that of either.
+	ITB transit.Steps `machine:"itb"`
 
 	Host struct {
 		Send     vtime.Time   `machine:"send"`     // the library's call

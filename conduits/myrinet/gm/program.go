@@ -6,6 +6,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/transit"
 	"github.com/aqueduct-go/aqueduct/internal/fifo"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
@@ -14,16 +15,8 @@ import (
 type Image struct {
 	// ITB is in-transit support. Without it there is no Early Recv Packet, and an in-transit packet is a foreign one.
 	ITB bool
-	// BySend has the Send machine re-inject in-transit packets, and not Recv itself: that takes another dispatch
-	// cycle.
-	BySend bool
-	// Pool is how many buffers there are for in-transit packets, besides the receive queue's. Coll proposes such a
-	// pool, and built none. Without it in-transit packets occupy the receive queue until they have left.
-	Pool int
-	// Drop has an in-transit packet dropped that cannot be sent at once and for which there is no buffer in the
-	// pool: its sender sends it again. Otherwise it holds a buffer of the receive queue, and when that is full,
-	// the network.
-	Drop bool
+	// Transit says how in-transit support works. The Send machine re-injects packets with BySend, and else Recv itself.
+	Transit transit.Options
 }
 
 // The events of the program, the one of the highest priority first.
@@ -47,20 +40,6 @@ const (
 	sdmaChain = 2
 )
 
-// buffer is a receive buffer with its packet.
-type buffer struct {
-	arrival *fabric.Arrival // until its tail is in
-	packet  fabric.Packet
-	verdict fabric.Verdict
-	taken   bool // it has a packet
-	transit bool // which is in transit
-	dropped bool // or is to be dropped, and has been counted
-	pooled  bool // it counts for the pool, and not for the queue
-	left    bool // it has been sent
-	came    bool // Recv is through with it
-	next    *buffer
-}
-
 // fragment is a packet in the send queue.
 type fragment struct {
 	packet fabric.Packet
@@ -69,7 +48,7 @@ type fragment struct {
 
 // store is what goes to the host.
 type store struct {
-	buffer  *buffer // of a packet; nil: none
+	buffer  *transit.Buffer // of a packet; nil: none
 	port    *Port
 	payload []byte // to be put into memory
 	memory  []byte
@@ -81,26 +60,23 @@ type store struct {
 // receiver drops it, and counts it as a Gap. The sender begins anew with the number, which counts as Sent and not as Resent.
 // So the first ten messages of a packet each to a node, over sound cables, are eleven packets Sent, ten Received and one Gap.
 type Counts struct {
-	Sent       uint64 // packets of messages, those that were sent again included
-	Resent     uint64 // of them
-	Received   uint64 // packets of messages that were accepted
-	Controls   uint64 // ACKs and NACKs sent
-	InTransit  uint64 // packets that were sent on
-	CutThrough uint64 // of them, those whose end had not come yet
-	Pending    uint64 // of them, those that had to wait for the send DMA
-	Overflow   uint64 // in-transit packets dropped for lack of buffers
-	Corrupt    uint64 // packets dropped because of their CRC
-	Truncated  uint64 // or because their end was missing
-	Malformed  uint64 // or because no sender makes such
-	Foreign    uint64 // or because of their type
-	Stray      uint64 // or because they are for another node, or have bytes of a route left
-	Duplicate  uint64 // or because they had been accepted before, or belong to a session that is over
-	Gap        uint64 // or because something before them is missing
-	NoBuffer   uint64 // or because the port has no receive buffer for them
-	TimeOuts   uint64
-	Unknown    uint64 // ACKs and NACKs that do not belong to anything
-	Held       uint64 // packets that had to wait in the network for a receive buffer
-	Unsent     uint64 // packets of the mapper that were dropped for lack of a buffer
+	Sent     uint64 // packets of messages, those that were sent again included
+	Resent   uint64 // of them
+	Received uint64 // packets of messages that were accepted
+	Controls uint64 // ACKs and NACKs sent
+	transit.Counts
+	Corrupt   uint64 // packets dropped because of their CRC
+	Truncated uint64 // or because their end was missing
+	Malformed uint64 // or because no sender makes such
+	Foreign   uint64 // or because of their type
+	Stray     uint64 // or because they are for another node, or have bytes of a route left
+	Duplicate uint64 // or because they had been accepted before, or belong to a session that is over
+	Gap       uint64 // or because something before them is missing
+	NoBuffer  uint64 // or because the port has no receive buffer for them
+	TimeOuts  uint64
+	Unknown   uint64 // ACKs and NACKs that do not belong to anything
+	Held      uint64 // packets that had to wait in the network for a receive buffer
+	Unsent    uint64 // packets of the mapper that were dropped for lack of a buffer
 }
 
 // Program is the control program of a NIC. Its machines are in files of their own.
@@ -139,18 +115,16 @@ type Program struct {
 	loaded   fifo.Queue[fragment]
 	controls fifo.Queue[*connection]
 	mappings fifo.Queue[fabric.Packet] // of the mapper
-	pending  fifo.Queue[*buffer]       // in-transit packets
-	busy     bool                      // the send DMA is programmed, as far as Send knows
-	sending  *buffer                   // in transit
-	frees    bool                      // it is a fragment of the send queue
+	transit  transit.Transit
+	busy     bool // the send DMA is programmed, as far as Send knows
+	frees    bool // it is a fragment of the send queue
 
 	// Recv and RDMA.
-	current *buffer // programmed for reception
+	current *transit.Buffer // programmed for reception
 	waiting *fabric.Arrival
 	queue   int // free buffers of the receive queue
-	pool    int // and of the pool
-	idle    *buffer
-	done    *buffer // that Recv works on
+	idle    *transit.Buffer
+	done    *transit.Buffer // that Recv works on
 	header  Header
 	stores  fifo.Queue[store] // to be started
 	storing fifo.Queue[store]
@@ -172,7 +146,7 @@ func load(nic *lanai.NIC, port *fabric.Port, p *Profile, image Image, id, nodes 
 		loop: nic.Loop(), nic: nic, port: port, profile: p, image: image, id: id,
 		conns: make([]*connection, nodes), routes: make([][]byte, nodes),
 		chance: nic.Loop().Rand(fmt.Sprint("myrinet/gm: time-outs of node ", id)),
-		slots:  p.GM.Queue, queue: p.GM.Queue, pool: image.Pool,
+		slots:  p.GM.Queue, queue: p.GM.Queue,
 	}
 	numbers := nic.Loop().Rand(fmt.Sprintf("myrinet/gm: node %d from %d on", id, nic.Loop().Now()))
 	g.self, g.number = uint16(1+numbers.IntN(1<<16-1)), uint16(numbers.IntN(1<<16))
@@ -180,9 +154,13 @@ func load(nic *lanai.NIC, port *fabric.Port, p *Profile, image Image, id, nodes 
 	if restarted { // the host counts its programs, so that none is taken for one of those before
 		g.self = max(1, before.self+1)
 	}
-	if image.Pool < 0 || !image.ITB && (image.Pool > 0 || image.BySend || image.Drop) {
-		return nil, fmt.Errorf("gm: an image %+v: a pool is not negative, and BySend, Pool and Drop are for in-transit support", image)
+	if !image.ITB && image.Transit != (transit.Options{}) {
+		return nil, fmt.Errorf("gm: an image %+v: Transit is for in-transit support", image)
 	}
+	if err := image.Transit.Check(); err != nil {
+		return nil, fmt.Errorf("gm: an image: %w", err)
+	}
+	g.transit.Init(image.Transit, port, &g.counts.Counts)
 	if err := g.allocate(nodes); err != nil {
 		return nil, fmt.Errorf("gm: node %d: %w", id, err)
 	}
@@ -265,7 +243,7 @@ func (g *Program) allocate(nodes int) (err error) {
 	reserve("send queue", lanai.Bytes(gm.Queue)*packet)
 	reserve("receive queue", lanai.Bytes(gm.Queue)*packet)
 	reserve("mapper's queue", mappingBuffers*packet)
-	reserve("in-transit pool", lanai.Bytes(g.image.Pool)*packet)
+	reserve("in-transit pool", lanai.Bytes(g.image.Transit.Pool)*packet)
 	reserve("routes", lanai.Bytes(nodes)*gm.Route)
 	reserve("connections", lanai.Bytes(nodes)*connectionSize)
 	reserve("tokens", lanai.Bytes(gm.Ports)*(lanai.Bytes(gm.Sends)*sendTokenSize+lanai.Bytes(gm.Accepts)*recvTokenSize))

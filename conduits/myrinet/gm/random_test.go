@@ -12,6 +12,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/gm"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/routing"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/transit"
 	"github.com/aqueduct-go/aqueduct/internal/machine"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
@@ -87,7 +88,7 @@ func newChaos(t *testing.T, seed uint64) *chaos {
 	if c.topo, err = (fabric.Shape{Hosts: 2}).Random(3+c.chance.IntN(4), seed); err != nil {
 		t.Fatal(err)
 	}
-	images := []gm.Image{{ITB: true, Pool: 16}, {ITB: true}, {ITB: true, Drop: true}, {ITB: true, BySend: true, Pool: 2, Drop: true}}
+	images := []gm.Image{{ITB: true, Transit: transit.Options{Pool: 16}}, {ITB: true}, {ITB: true, Transit: transit.Options{Drop: true}}, {ITB: true, Transit: transit.Options{BySend: true, Pool: 2, Drop: true}}}
 	c.p = profile(t, func(p *gm.Profile) {
 		e := &p.Fabric.Error
 		e.Corrupt, e.Truncate, e.Lose = c.harm(), c.harm(), c.harm()

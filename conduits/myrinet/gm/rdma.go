@@ -2,10 +2,11 @@ package gm
 
 import (
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/transit"
 )
 
 // storePacket has the payload of a packet put where it belongs, and an event behind it if it ends the message.
-func (g *Program) storePacket(c *connection, b *buffer, payload []byte) {
+func (g *Program) storePacket(c *connection, b *transit.Buffer, payload []byte) {
 	in, h := &c.in, &g.header
 	s := store{buffer: b, port: in.port}
 	at := in.length

@@ -3,6 +3,7 @@ package gm
 import (
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/transit"
 )
 
 // arm programs the receive DMA for the next packet, if there is a free buffer.
@@ -13,10 +14,10 @@ func (g *Program) arm() {
 	g.queue--
 	b := g.idle
 	if b == nil {
-		b = new(buffer)
+		b = new(transit.Buffer)
 	} else {
-		g.idle = b.next
-		*b = buffer{}
+		g.idle = b.Next
+		*b = transit.Buffer{}
 	}
 	g.current = b
 	if a := g.waiting; a != nil {
@@ -26,20 +27,18 @@ func (g *Program) arm() {
 }
 
 // release frees a receive buffer, and has the receive DMA programmed if it is not.
-func (g *Program) release(b *buffer) {
-	if b.pooled {
-		g.pool++
-	} else {
+func (g *Program) release(b *transit.Buffer) {
+	if !g.transit.Release(b) {
 		g.queue++
 	}
-	b.next, g.idle = g.idle, b
+	b.Next, g.idle = g.idle, b
 	g.arm()
 }
 
 // Head implements fabric.NIC. The receive DMA takes the packet in if it is programmed; else the packet waits in
 // the network.
 func (g *Program) Head(a *fabric.Arrival) {
-	if g.current == nil || g.current.taken {
+	if g.current == nil || g.current.Taken {
 		g.counts.Held++
 		g.waiting = a
 		return
@@ -50,16 +49,13 @@ func (g *Program) Head(a *fabric.Arrival) {
 // take has the receive DMA take a packet in.
 func (g *Program) take(a *fabric.Arrival) {
 	b := g.current
-	b.arrival, b.packet, b.taken = a, a.Packet(), true
+	b.Arrival, b.Packet, b.Taken = a, a.Packet(), true
 	g.nic.Works(lanai.Receive, true)
 	a.Accept(0)
 	if g.image.ITB {
-		a.Watch(typeSize)
+		a.Watch(transit.HeaderSize) // these bytes raise Early Recv Packet (Coll, 3.4)
 	}
 }
-
-// typeSize is how many bytes raise Early Recv Packet: the type and the subtype, or the length of a route (Coll, 3.4).
-const typeSize = 4
 
 // Received implements fabric.NIC: Early Recv Packet.
 func (g *Program) Received(*fabric.Arrival, int) { g.nic.CPU.Raise(evEarly) }
@@ -71,8 +67,8 @@ func (g *Program) Tail(a *fabric.Arrival) {
 		return
 	}
 	b := g.current
-	b.arrival, b.verdict = nil, a.Verdict()
-	b.packet = b.packet.Cut(a.Len() - 1)
+	b.Arrival, b.Verdict = nil, a.Verdict()
+	b.Packet = b.Packet.Cut(a.Len() - 1)
 	g.nic.Works(lanai.Receive, false)
 	g.nic.CPU.Raise(evRecv)
 }
@@ -80,65 +76,33 @@ func (g *Program) Tail(a *fabric.Arrival) {
 // Reset implements fabric.NIC. The port has called Tail for what there was.
 func (g *Program) Reset(*fabric.Port) {}
 
-// look looks at the type of the packet whose first bytes have come. Recv, at Early Recv Packet. Four bytes are all that is
-// known by then: a route that is longer than what follows is sent on, and ends at the switch that finds no route byte.
+// look looks at the type of the packet whose first bytes have come. Recv, at Early Recv Packet.
 func (g *Program) look() {
 	b := g.current
-	t, ok := fabric.PacketType(b.packet.First(typeSize))
-	if !ok || t != TypeITB {
-		return
-	}
-	if _, err := DecodeITB(b.packet.First(typeSize)); err != nil {
-		b.dropped = true
-		g.counts.Malformed++
-		return
-	}
-	atOnce := !g.busy && g.port.Idle() && g.pending.Len() == 0
-	switch {
-	case g.pool > 0: // the pool gives a buffer, so that the queue has another one
-		g.pool--
+	ruling := g.transit.Look(b, !g.busy)
+	if b.Pooled() {
 		g.queue++
-		b.pooled = true
-	case g.image.Drop && !atOnce:
-		b.dropped = true
-		g.counts.Overflow++
-		return
 	}
-	b.transit = true
-	if !atOnce {
-		g.counts.Pending++
-	}
-	if atOnce && !g.image.BySend {
-		g.sending = b
+	switch ruling {
+	case transit.Malformed:
+		g.counts.Malformed++
+	case transit.Now:
 		g.spend(g.profile.ITB.Program, g.step.transit)
-		return
+	case transit.Later:
+		g.nic.CPU.Raise(evSend)
 	}
-	g.pending.Push(b)
-	g.nic.CPU.Raise(evSend)
 }
 
-// forward sends an in-transit packet on: one that is still coming as it comes, however little of it will follow.
-// Nothing is known of its CRC, which stays what it is. Of a packet that has come, something must be behind the type.
-// Recv or Send.
+// forward sends an in-transit packet on. Recv or Send.
 func (g *Program) forward() {
-	b := g.sending
-	switch {
-	case b.arrival != nil && b.arrival.Len() > ITBHeaderSize: // the type is there, so this is no look at what is to come
-		g.counts.InTransit++
-		g.counts.CutThrough++
+	if g.transit.Leaves() {
 		g.starts()
-		g.port.Forward(b.arrival, ITBHeaderSize)
-	case b.arrival == nil && b.packet.Len() > ITBHeaderSize+1:
-		g.counts.InTransit++
-		g.starts()
-		g.port.InjectAs(b.packet.Skip(ITBHeaderSize), b.verdict)
-	default:
-		g.counts.Malformed++
-		g.sending = nil
-		b.left = true
-		g.mayRelease(b)
-		g.choose()
+		g.transit.Forward()
+		return
 	}
+	g.counts.Malformed++
+	g.mayRelease(g.transit.Left())
+	g.choose()
 }
 
 // received programs the next reception, and then looks at the packet that has come. Recv.
@@ -157,7 +121,7 @@ func (g *Program) rearm() {
 }
 
 func (g *Program) process() {
-	if g.done.transit {
+	if g.done.Transit {
 		g.spend(g.profile.ITB.Done, g.step.finished)
 	} else {
 		g.spend(g.profile.Steps.Receive, g.step.classify)
@@ -165,15 +129,11 @@ func (g *Program) process() {
 }
 
 // transitEnds is through with an in-transit packet; its buffer is free when it has left, too.
-func (g *Program) transitEnds() {
-	b := g.done
-	b.came = true
-	g.mayRelease(b)
-}
+func (g *Program) transitEnds() { g.mayRelease(g.transit.Came(g.done)) }
 
-// mayRelease frees the buffer of an in-transit packet that has come and has left.
-func (g *Program) mayRelease(b *buffer) {
-	if b.came && b.left {
+// mayRelease frees the buffer of an in-transit packet, if the packet has come and has left.
+func (g *Program) mayRelease(b *transit.Buffer) {
+	if b != nil {
 		g.release(b)
 	}
 }
@@ -193,12 +153,12 @@ func (g *Program) classify() {
 }
 
 // refused counts a packet that is none of GM, or bad, and tells whether it is. Otherwise its header has been read.
-func (g *Program) refused(b *buffer) bool {
-	if b.dropped {
+func (g *Program) refused(b *transit.Buffer) bool {
+	if b.Dropped {
 		return true
 	}
 	n := &g.counts
-	switch b.verdict {
+	switch b.Verdict {
 	case fabric.Corrupt:
 		n.Corrupt++
 		return true
@@ -206,7 +166,7 @@ func (g *Program) refused(b *buffer) bool {
 		n.Truncated++
 		return true
 	}
-	head := b.packet.First(HeaderSize)
+	head := b.Packet.First(HeaderSize)
 	t, ok := fabric.PacketType(head)
 	switch {
 	case !ok && len(head) > 0 && fabric.IsRoute(head[0]):
@@ -216,13 +176,13 @@ func (g *Program) refused(b *buffer) bool {
 		n.Malformed++
 		return true
 	case t == TypeMapping && g.mapping != nil:
-		g.mapping(b.packet)
+		g.mapping(b.Packet)
 		return true
 	case t != TypeGM:
 		n.Foreign++
 		return true
 	}
-	h, err := DecodeHeader(head, b.packet.Len()-1-HeaderSize)
+	h, err := DecodeHeader(head, b.Packet.Len()-1-HeaderSize)
 	switch {
 	case err != nil || int(h.Sender) >= len(g.conns):
 		n.Malformed++
@@ -269,7 +229,7 @@ func (g *Program) acceptData() {
 		return
 	}
 	c.nacked = true // if it is refused: what follows is not NACKed besides
-	payload := b.packet.Skip(HeaderSize).Bytes()
+	payload := b.Packet.Skip(HeaderSize).Bytes()
 	switch port := g.openPort(h.TargetPort); {
 	case c.refused != 0: // the sender does not know yet, or has sent it twice
 		refuse(&n.NoBuffer, c.refused, false)

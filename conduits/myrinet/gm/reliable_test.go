@@ -9,6 +9,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/gm"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/transit"
 	"github.com/aqueduct-go/aqueduct/internal/machine"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
@@ -55,7 +56,7 @@ func faulty(t testing.TB, chance machine.Chance) *gm.Profile {
 // same, once and in order, and what is damaged is counted.
 func TestLoss(t *testing.T) {
 	t.Parallel()
-	b := star(t, 3, faulty(t, machine.Certain/25), gm.Image{ITB: true, Pool: 2})
+	b := star(t, 3, faulty(t, machine.Certain/25), gm.Image{ITB: true, Transit: transit.Options{Pool: 2}})
 	flows := []*flow{
 		newFlow(t, b.hosts[0], b.hosts[1], 2, 150, 1, 200, 5000),
 		newFlow(t, b.hosts[1], b.hosts[0], 3, 150, 1, 200, 5000),
@@ -630,7 +631,7 @@ func TestStopped(t *testing.T) {
 func TestTraces(t *testing.T) {
 	run := func(procs int) []byte {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-		b := star(t, 3, faulty(t, machine.Certain/100), gm.Image{ITB: true, Pool: 1, Drop: true})
+		b := star(t, 3, faulty(t, machine.Certain/100), gm.Image{ITB: true, Transit: transit.Options{Pool: 1, Drop: true}})
 		var trace bytes.Buffer
 		b.Trace(&trace)
 		f, g := newFlow(t, b.hosts[0], b.hosts[1], 2, 30, 10, 5000), newFlow(t, b.hosts[2], b.hosts[1], 3, 30, 10, 5000)

@@ -22,8 +22,8 @@ func (g *Program) choose() {
 // packets and messages.
 func (g *Program) pick() {
 	switch {
-	case g.pending.Len() > 0:
-		g.sending, _ = g.pending.Pop()
+	case g.transit.Waiting() > 0:
+		g.transit.Next()
 		g.spend(g.profile.ITB.Program, g.step.transit)
 	case g.controls.Len() > 0:
 		g.spend(g.profile.Steps.Control, g.step.control)
@@ -85,13 +85,8 @@ func (g *Program) Gone(*fabric.Sending) {
 // free frees what has left, and sends the next packet. Send.
 func (g *Program) free() {
 	g.busy = false
-	switch {
-	case g.sending != nil:
-		b := g.sending
-		g.sending = nil
-		b.left = true
-		g.mayRelease(b)
-	case g.frees:
+	g.mayRelease(g.transit.Left())
+	if g.frees {
 		g.frees = false
 		g.slots++
 		if g.sendable.Len() > 0 {

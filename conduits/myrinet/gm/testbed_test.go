@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/gm"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/transit"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
@@ -87,7 +88,7 @@ func TestITBCost(t *testing.T) {
 	if shm.RaceEnabled {
 		t.Skip("the race detector has nothing to find in virtual time, and takes long over it")
 	}
-	itb, bySend := gm.Image{ITB: true}, gm.Image{ITB: true, BySend: true}
+	itb, bySend := gm.Image{ITB: true}, gm.Image{ITB: true, Transit: transit.Options{BySend: true}}
 	p := profile(t, nil)
 	near(t, "mean cost of an in-transit buffer, in ns", itbCost(t, p, itb, sizes()), 1300, 0.02)
 

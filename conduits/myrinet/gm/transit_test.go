@@ -7,6 +7,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/gm"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/transit"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -26,9 +27,9 @@ func testbed(t testing.TB, p *gm.Profile, image gm.Image, routes func(*gm.Testbe
 // images are all that can carry in-transit packets.
 var images = map[string]gm.Image{
 	"as shipped": {ITB: true},
-	"by Send":    {ITB: true, BySend: true},
-	"pool":       {ITB: true, Pool: 4},
-	"drop":       {ITB: true, Drop: true},
+	"by Send":    {ITB: true, Transit: transit.Options{BySend: true}},
+	"pool":       {ITB: true, Transit: transit.Options{Pool: 4}},
+	"drop":       {ITB: true, Transit: transit.Options{Drop: true}},
 }
 
 // TestInTransit sends messages of all sizes through the in-transit host, while that talks to host 1 itself, so
@@ -51,7 +52,7 @@ func TestInTransit(t *testing.T) {
 			b.do(vtime.Millisecond, func() { through.start(); other.start() })
 			b.RunUntil(2 * vtime.Millisecond)
 			// In-transit packets come before the host's own, of which there is always one in the send queue.
-			if sent := len(other.got); sent == 60 || !image.Drop && len(through.got) < 10 {
+			if sent := len(other.got); sent == 60 || !image.Transit.Drop && len(through.got) < 10 {
 				t.Errorf("while the in-transit host has sent %d messages, %d have come through", sent, len(through.got))
 			}
 			b.RunUntil(vtime.Second)
@@ -61,7 +62,7 @@ func TestInTransit(t *testing.T) {
 			if n.CutThrough == 0 || n.Pending == 0 && n.Overflow == 0 || n.InTransit < n.CutThrough {
 				t.Errorf("not all ways of an in-transit packet have been taken: %+v", n)
 			}
-			if image.Drop != (n.Overflow > 0) {
+			if image.Transit.Drop != (n.Overflow > 0) {
 				t.Errorf("%d packets dropped for lack of buffers", n.Overflow)
 			}
 		})
@@ -186,10 +187,10 @@ func TestOverflow(t *testing.T) {
 		arrive bool
 	}{
 		"as shipped": {gm.Image{ITB: true}, false},
-		"by Send":    {gm.Image{ITB: true, BySend: true}, false},
-		"pool":       {gm.Image{ITB: true, Pool: 80}, true},
-		"drop":       {gm.Image{ITB: true, Drop: true}, true},
-		"pool, drop": {gm.Image{ITB: true, Pool: 2, Drop: true}, true},
+		"by Send":    {gm.Image{ITB: true, Transit: transit.Options{BySend: true}}, false},
+		"pool":       {gm.Image{ITB: true, Transit: transit.Options{Pool: 80}}, true},
+		"drop":       {gm.Image{ITB: true, Transit: transit.Options{Drop: true}}, true},
+		"pool, drop": {gm.Image{ITB: true, Transit: transit.Options{Pool: 2, Drop: true}}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -265,7 +266,7 @@ func TestForeign(t *testing.T) {
 		"unknown sender":   {good(with(func(h *gm.Header) { h.Sender = 2 }), 3), func(n *gm.Counts) *uint64 { return &n.Malformed }},
 		"unknown session":  {good(with(func(h *gm.Header) { h.Sequence = 7 }), 3), func(n *gm.Counts) *uint64 { return &n.Gap }},
 		"a stray ACK":      {good(with(func(h *gm.Header) { h.Kind, h.First, h.Last, h.Length = gm.ACK, false, false, 0 }), 0), func(n *gm.Counts) *uint64 { return &n.Unknown }},
-		"an ITB to nobody": {append(typed(gm.TypeITB, 2), 0x81), func(n *gm.Counts) *uint64 { return &n.Malformed }},
+		"an ITB to nobody": {append(typed(transit.Type, 2), 0x81), func(n *gm.Counts) *uint64 { return &n.Malformed }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

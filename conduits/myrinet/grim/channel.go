@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/aqueduct-go/aqueduct/internal/fifo"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
 // tokens is how many messages an NI can have sent that are not acknowledged. A token has 8 bits, and one value less keeps
@@ -29,7 +30,10 @@ type message struct {
 	named  bool // it has a token and a sequence number
 	again  bool // it has been sent before
 	flow   *flow
-	index  uint64 // of all messages of the channel
+	branch *branching // of a forwarder; nil: of an endpoint
+	track  *track     // with time-outs: the flow's
+	at     vtime.Time // with time-outs: when the last byte has left
+	index  uint64     // of all messages of the channel
 
 	fetch     [][]byte   // host memory that the NIC fetches the end of the payload from; nil: it has been written
 	from      int        // where that begins in bytes
@@ -52,43 +56,93 @@ type channel struct {
 	next     uint64               // register: the next one to be sent
 
 	free fifo.Queue[uint8] // tokens: entries of the scoreboard
+
+	incoming incoming
+	circular bool         // of a forwarder: see around
+	pause    *vtime.Timer // of a forwarder: until refused messages are sent again
 }
 
 // at returns a message by its index; it is in the queue.
 func (c *channel) at(index uint64) *message { return *c.messages.At(int(index - c.front)) }
 
-// sendable moves the next register to the first message that is to be sent, and returns it if it can be sent now; else nil.
+// sendable moves the next register to the first message that is to be sent, and returns it if it can be sent now; else nil. Messages
+// to hosts that are given up are dropped.
 func (c *channel) sendable() *message {
-	for c.next < c.back && c.at(c.next).state != notSent {
-		c.next++
+	m := c.following()
+	for m != nil && m.loaded && c.program.timeOuts.gone(c.program.node(m.to)) {
+		c.program.abandon(c, m)
+		m = c.following()
 	}
-	if c.next >= c.back {
+	if m == nil || !c.may(m) {
 		return nil
-	}
-	m := c.at(c.next)
-	switch {
-	case !m.loaded, !m.named && c.free.Len() == 0:
-		return nil
-	case m.flow == nil:
-		m.flow = c.program.flow(c, m.to)
-	}
-	if f := m.flow; m.named && m.bytes[sequenceByte] != f.next || !m.named && f.next != f.fresh {
-		return nil // others of the flow, in other channels, come first
 	}
 	return m
 }
 
+// may tells whether a message that is to be sent can be sent now.
+func (c *channel) may(m *message) bool {
+	switch {
+	case !m.loaded, !m.named && c.free.Len() == 0, m.again && c.pauses():
+		return false
+	case m.flow == nil:
+		m.flow, m.track = c.program.flow(c, m.to)
+	}
+	if t := m.track; t != nil && !m.named && (m.flow.fresh-t.base >= mostNumbered || t.reads > 0 && typeIn(m.bytes) != RMRV) {
+		return false
+	}
+	f := m.flow // others of the flow, in other channels, may come first
+	return m.named && m.bytes[sequenceByte] == f.next || !m.named && f.next == f.fresh
+}
+
+// pauses tells whether refused messages of a forwarder still wait.
+func (c *channel) pauses() bool {
+	if c.pause == nil {
+		return false
+	}
+	_, set := c.pause.Set()
+	return set
+}
+
+// following moves the next register to the first message that is to be sent, and returns it; nil: there is none.
+func (c *channel) following() *message {
+	if c.circular {
+		return c.around()
+	}
+	for ; c.next < c.back; c.next++ {
+		if m := c.at(c.next); m.state == notSent && !m.answered {
+			return m
+		}
+	}
+	return nil
+}
+
+// around returns the first message of a forwarder that can be sent, from the next register on and then from the front: a refused message
+// does not hold up those to others, which NIs might wait for in a circle.
+func (c *channel) around() *message {
+	n := c.back - c.front
+	for k := range n {
+		if m := c.at(c.front + (c.next-c.front+k)%n); m.state == notSent && c.may(m) {
+			return m
+		}
+	}
+	return nil
+}
+
 // where the stamp of the sending NI is in a header.
 const (
-	tokenByte    = 2
-	sequenceByte = 3
-	typeByte     = 4
+	tokenByte       = 2
+	sequenceByte    = 3
+	typeByte        = 4
+	treeByte        = 5
+	sourceByte      = 6
+	destinationByte = 10
+	channelByte     = 12
 )
 
 // leave marks a message as sent. One that is sent for the first time gets a token and a sequence number.
 func (c *channel) leave(m *message) {
-	f := m.flow
-	if !m.named {
+	f, fresh := m.flow, !m.named
+	if fresh {
 		m.named = true
 		token, _ := c.free.Pop()
 		stamp(m.bytes, token, f.fresh)
@@ -97,18 +151,26 @@ func (c *channel) leave(m *message) {
 	}
 	f.next = m.bytes[sequenceByte] + 1
 	m.state = sent
+	if t := c.program.timeOuts; t != nil {
+		t.numbered(m, fresh)
+	}
 	c.next = m.index + 1
 }
 
 // acknowledge marks a message as acknowledged. If it is the oldest, it and what is acknowledged behind it leave the queue.
 func (c *channel) acknowledge(m *message) {
 	m.state = acknowledged
+	if m.branch != nil {
+		c.program.branched(m.branch)
+	}
 	for c.messages.Len() > 0 && c.at(c.front).state == acknowledged {
 		m, _ := c.messages.Pop()
 		c.front++
-		token := m.bytes[tokenByte]
-		c.program.scoreboard[token] = nil
-		c.free.Push(token)
+		if m.named {
+			token := m.bytes[tokenByte]
+			c.program.scoreboard[token] = nil
+			c.free.Push(token)
+		}
 	}
 	c.next = max(c.next, c.front)
 	c.owner.returned()
@@ -119,12 +181,14 @@ func (c *channel) acknowledge(m *message) {
 func (c *channel) rollback(f *flow, sequence uint8) (n int) {
 	for i := c.front; i < c.back; i++ {
 		m := c.at(i)
-		if !m.named {
+		if m.state == notSent && !m.named && !c.circular {
 			break // nor is anything behind it
 		}
-		if m.flow == f && m.state == sent && !m.answered && m.bytes[sequenceByte]-sequence < f.fresh-sequence {
+		if m.flow == f && m.named && m.state == sent && !m.answered && m.bytes[sequenceByte]-sequence < f.fresh-sequence {
 			m.state = notSent
-			c.next = min(c.next, i)
+			if !c.circular {
+				c.next = min(c.next, i)
+			}
 			n++
 		}
 	}
@@ -140,8 +204,9 @@ type flow struct {
 // inflow is the messages that are numbered together, at the NI that receives them.
 type inflow struct {
 	expected uint8
-	nacked   bool // the expected message was refused, and what follows is dropped until that comes again
-	held     bool // the message before it waits for the host: the expected one is refused meanwhile
+	nacked   bool  // the expected message was refused, and what follows is dropped until that comes again
+	pending  uint8 // messages that have been accepted, and not answered
+	held     bool  // the message before it waits for the host: the expected one is refused meanwhile
 }
 
 // What sequencing takes of the SRAM, in bytes: an element of the array of outgoing flows, and of that of incoming ones, which has the number that is expected, marks, and the token and the
@@ -170,16 +235,26 @@ func (p *Program) flowCount() int {
 	return n * p.nodes * n
 }
 
-// flow returns that of messages from a channel to an endpoint.
-func (p *Program) flow(c *channel, to EndpointID) *flow {
+// flow returns that of messages from a channel to an endpoint, and what time-outs need of it.
+func (p *Program) flow(c *channel, to EndpointID) (*flow, *track) {
 	node, remote := p.place(to)
-	return p.flows.At(p.flowIndex(c.number, node, remote))
+	i := p.flowIndex(c.number, node, remote)
+	if p.timeOuts == nil {
+		return p.flows.At(i), nil
+	}
+	return p.flows.At(i), p.timeOuts.tracks.At(i)
 }
 
 // place returns which NI an endpoint is at, and which channel of it.
 func (p *Program) place(id EndpointID) (node, channel int) {
 	n := p.profile.GRIM.Channels
 	return int(id) / n, int(id) % n
+}
+
+// node returns which NI an endpoint is at.
+func (p *Program) node(id EndpointID) int {
+	n, _ := p.place(id)
+	return n
 }
 
 // endpoint returns the endpoint of a channel of an NI.
@@ -196,7 +271,7 @@ func (p *Program) openChannel(number int, e *Endpoint) (*channel, error) {
 	if c.owner != nil {
 		return nil, fmt.Errorf("grim: channel %d of host %d has an endpoint already", number, p.id)
 	}
-	q, err := newQueue(p.image.Queue, p.profile)
+	q, err := newQueue(p.image, p.profile)
 	if err != nil {
 		return nil, err
 	}

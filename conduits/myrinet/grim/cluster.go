@@ -16,9 +16,14 @@ type Cluster struct {
 	Hosts  []*Host
 }
 
-// NewCluster returns a cluster with an image of the firmware on all NICs. The seed decides what is random. Routes are up*/down*.
+// NewCluster returns a cluster with an image of the firmware on all NICs. The seed decides what is random. Routes are up*/down*; with
+// Image.ITB they are shortest ways through in-transit hosts. SetRoutes changes them.
 func NewCluster(p *Profile, image Image, topo *fabric.Topology, seed uint64) (*Cluster, error) {
-	table, err := routing.NewTable(topo, routing.Options{Spread: routing.Balanced})
+	o := routing.Options{Spread: routing.Balanced}
+	if image.ITB {
+		o.Scheme = routing.InTransit
+	}
+	table, err := routing.NewTable(topo, o)
 	if err != nil {
 		return nil, err
 	}
@@ -36,17 +41,34 @@ func NewCluster(p *Profile, image Image, topo *fabric.Topology, seed uint64) (*C
 		}
 		c.Hosts = append(c.Hosts, h)
 		h.ShareMemory(c.Hosts[0])
-		for to := range topo.Hosts {
-			route := []byte{fabric.RouteByte(0)}
-			if to != from {
-				route = table.Bytes(table.Route(from, to)[0]) // up*/down* routes have one leg
+	}
+	return c, c.SetRoutes(table)
+}
+
+// SetRoutes has all hosts take the routes of a table, of as many hosts. Those that it has no route between cannot reach each other any
+// more, as Host.SetRoute says. Routes of several legs need Image.ITB.
+func (c *Cluster) SetRoutes(table *routing.Table) error {
+	for from, h := range c.Hosts {
+		if err := h.SetRoute(from, []byte{fabric.RouteByte(0)}); err != nil {
+			return err
+		}
+		for to := range c.Hosts {
+			if to == from {
+				continue
 			}
-			if err := h.SetRoute(to, route); err != nil {
-				return nil, err
+			var legs [][]byte
+			for _, leg := range table.Route(from, to) {
+				legs = append(legs, table.Bytes(leg))
+			}
+			if len(legs) > 1 && !h.program.image.ITB {
+				return fmt.Errorf("grim: the route from host %d to host %d has %d legs, and the firmware no in-transit support (Image.ITB)", from, to, len(legs))
+			}
+			if err := h.SetRoute(to, legs...); err != nil {
+				return err
 			}
 		}
 	}
-	return c, nil
+	return nil
 }
 
 // NewStar is NewCluster of so many hosts at one switch.

@@ -7,8 +7,8 @@
 // A message has a header of 32 bytes ([Header]) and up to [MaxPayload] bytes of payload. NIs are optimistic: they send, and the
 // receiving one answers by an ACK, or by a NACK if the endpoint has no room; each is 8 bytes ([Control]). It then drops what follows until the refused
 // message comes again. The sending NI goes back to the refused message and sends it, and those behind it to the same
-// destination, again. So messages arrive once and in order. There are no time-outs: the network must be reliable, and what it loses all the
-// same stops the messages between two endpoints for good.
+// destination, again. So messages arrive once and in order. There are no time-outs unless Image.TimeOuts asks for them: the network must be reliable
+// otherwise, and what it loses all the same stops the messages between two endpoints for good. With Image.ITB routes may lead through hosts, whose NIs send packets in transit on.
 //
 // # Channels
 //
@@ -25,6 +25,11 @@
 // [Endpoint.WriteFrom], [Endpoint.WritePhysical]), and RM-RV ([Endpoint.Read]). Places are keys and offsets of 64 bits, or as in the paper addresses of 32 bits ([Remote]). The NI looks them up in
 // its translation cache, and asks the host by an interrupt for what is not there. Memory that is not registered is refused, counted, and told to the initiator.
 // Remote memory before a message, or before remote memory, stays in order; behind a message it may overtake that one's handler.
+//
+// # Devices and multicast
+//
+// An endpoint can be a device, which no program of the host has to do with ([Host.OpenDevice]). Multicast messages go along trees of NIs
+// ([Cluster.NewTree], [Endpoint.Multicast]).
 //
 // # Programs
 //

@@ -21,6 +21,9 @@ var (
 type EndpointOptions struct {
 	// NoOverflow leaves out the overflow queue in the host's memory: Send fails with ErrFull when the channel's queue is full.
 	NoOverflow bool
+	// Thread has a thread of its own poll, so that messages are handled while the program computes, whatever Attend says. Each is
+	// handed over to it, which takes host.thread besides.
+	Thread bool
 	// Limit, if not 0, is how many messages the endpoint may have under way that have not been answered by a message to it. What
 	// is more finds the queue full. No application needs it: it is for comparison with credits.
 	Limit int
@@ -61,7 +64,8 @@ type Endpoint struct {
 	polls    int                // messages that Poll has asked for
 	pumping  bool               // one is on its way to its handler
 	got      Message
-	program  polling // of an endpoint with a coroutine
+	device   func(*Endpoint, *Message) vtime.Time // nil: a program
+	program  polling                              // of an endpoint with a coroutine
 }
 
 // EndpointCounts is what an endpoint's library has done so far.
@@ -123,23 +127,26 @@ func (e *Endpoint) Free() vtime.Time { return e.cpu.Use(e.host.loop.Now(), 0) }
 func (e *Endpoint) MostPayload() int { return e.channel.queue.most() }
 
 // Send sends an active message to an endpoint. The payload is copied. Messages between two endpoints arrive in the order of
-// the calls, each once; the network must be reliable. A message that finds the channel's queue full waits in the overflow queue in the
+// the calls, each once; the network must be reliable, or the image have time-outs. A message that finds the channel's queue full waits in the overflow queue in the
 // host's memory. Send fails, and sends nothing: with ErrFull if there is no such queue, with ErrTooLarge for more than MostPayload,
-// and for endpoints of hosts that there are not, or that there is no route to.
+// with ErrUnreachable for hosts that are given up, and for endpoints of hosts that there are not, or that there is no route to.
 func (e *Endpoint) Send(to EndpointID, handler HandlerID, args [4]uint32, payload []byte) error {
 	if err := e.reachable(to); err != nil {
 		return err
 	}
+	return e.send(Header{Type: AM, Destination: to, Handler: handler, Args: args}, payload)
+}
+
+// send is Send of a message whose header has no more than the caller wants of it.
+func (e *Endpoint) send(h Header, payload []byte) error {
 	switch {
 	case len(payload) > e.MostPayload():
 		return fmt.Errorf("%w: %d B; here there can be %d, of grim.queue, and nowhere more than %d", ErrTooLarge, len(payload), e.MostPayload(), MaxPayload)
 	case int(e.host.profile.GRIM.Receive) < HeaderSize+Padded(len(payload)):
 		return fmt.Errorf("%w: %d B are more than an endpoint can receive (grim.receive)", ErrTooLarge, len(payload))
 	}
-	m := outgoing{
-		header: Header{Type: AM, Source: e.id, Destination: to, Channel: uint16(e.channel.number), Handler: handler, Args: args, Length: len(payload)},
-		source: source{bytes: payload}, length: len(payload),
-	}
+	h.Source, h.Channel, h.Length = e.id, uint16(e.channel.number), len(payload)
+	m := outgoing{header: h, source: source{bytes: payload}, length: len(payload)}
 	if e.overflow.Len() == 0 && e.place(&m) {
 		e.counts.Sent++
 		return nil
@@ -162,6 +169,8 @@ func (e *Endpoint) reachable(to EndpointID) error {
 	switch {
 	case node >= p.nodes:
 		return fmt.Errorf("grim: endpoint %d would be at host %d; there are %d hosts of %d channels", to, node, p.nodes, len(p.channels))
+	case p.timeOuts.gone(node):
+		return fmt.Errorf("%w: host %d, after %d time-outs (grim.tries)", ErrUnreachable, node, p.profile.GRIM.Tries)
 	}
 	_, err := p.route(node)
 	return err
@@ -301,9 +310,10 @@ const (
 	eventHandled                // the library has decoded it
 	eventFreed                  // the NIC has been told of the room
 	eventReleased               // the program gives room back
+	eventServed                 // a device is through with a message
 )
 
-var endpointEvents = [...]string{"message ready", "back register", "look", "message seen", "message handled", "room", "room given back"}
+var endpointEvents = [...]string{"message ready", "back register", "look", "message seen", "message handled", "room", "room given back", "message served"}
 
 // Label implements vtime.Labelled.
 func (e *Endpoint) Label(_, what uint64) string {
@@ -333,6 +343,9 @@ func (e *Endpoint) Fire(n, what uint64) {
 		for range n {
 			e.queue.give()
 		}
+		h.program.hasRoom(e.channel)
+	case eventServed:
+		e.served()
 	case eventReleased:
 		h.nic.HostWrite(word, e, n, eventFreed)
 	}
@@ -400,6 +413,10 @@ func (a *arrival) Fire(_, _ uint64) {
 	e := (*Endpoint)(a)
 	b, _ := e.written.Pop()
 	e.arrived.Push(b)
+	if e.device != nil {
+		e.serveDevice()
+		return
+	}
 	e.host.loop.At(e.host.loop.Now()+e.host.profile.Host.Visible, e, 0, eventSeen)
 }
 
@@ -420,12 +437,16 @@ func (e *Endpoint) Waiting() int { return e.arrived.Len() }
 
 // pump takes the next message, if the program polls.
 func (e *Endpoint) pump() {
-	if e.pumping || e.arrived.Len() == 0 || e.heedless && e.polls == 0 {
+	if e.pumping || e.arrived.Len() == 0 || e.heedless && e.polls == 0 && !e.options.Thread {
 		return
 	}
 	e.polls = max(0, e.polls-1)
 	e.pumping = true
-	e.host.loop.At(e.cpu.Use(e.host.loop.Now(), e.host.profile.Host.Receive), e, 0, eventHandled)
+	take := e.host.profile.Host.Receive
+	if e.options.Thread {
+		take += e.host.profile.Host.Thread
+	}
+	e.host.loop.At(e.cpu.Use(e.host.loop.Now(), take), e, 0, eventHandled)
 }
 
 // handle calls the handler of the first message, and gives its room back. The program takes the next message when its processor
@@ -449,6 +470,9 @@ func (e *Endpoint) next() *Message {
 	}
 	e.unanswered = max(0, e.unanswered-1)
 	e.got = Message{Source: header.Source, Handler: header.Handler, Args: header.Args, Payload: b[HeaderSize : HeaderSize+header.Length : HeaderSize+header.Length]}
+	if header.Type == Multicast { // the source is the forwarder that it has come from last
+		e.got.Source = e.host.program.trees[header.Tree].root
+	}
 	return &e.got
 }
 

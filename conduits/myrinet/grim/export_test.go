@@ -9,9 +9,9 @@ func (h *Host) Leaks() error {
 	if p.armed {
 		room++
 	}
-	if room != p.profile.GRIM.Buffers || p.busy || p.waiting != nil || p.controls.Len()+p.loading.Len() > 0 {
+	if room != p.profile.GRIM.Buffers || p.forwards != p.image.Multicast || p.busy || p.blocked != nil || p.controls.Len()+p.loading.Len() > 0 {
 		return fmt.Errorf("host %d has %d of %d receive buffers; sends: %v, holds up a packet: %v, %d control messages, %d payloads to be fetched",
-			p.id, room, p.profile.GRIM.Buffers, p.busy, p.waiting != nil, p.controls.Len(), p.loading.Len())
+			p.id, room, p.profile.GRIM.Buffers, p.busy, p.blocked != nil, p.controls.Len(), p.loading.Len())
 	}
 	if p.held+p.owed+p.promised+p.misses.Len()+p.replies.Len()+p.stores.Len() > 0 {
 		return fmt.Errorf("host %d: %d buffers held, %d answers owed, %d blocks promised, %d misses, %d replies, %d stores",
@@ -22,7 +22,7 @@ func (h *Host) Leaks() error {
 		if c.owner == nil {
 			continue
 		}
-		if c.messages.Len() > 0 || c.free.Len() != tokens/len(p.channels) || c.owner.queue.parts.Len() > 0 || c.owner.overflow.Len()+c.owner.arrived.Len() > 0 {
+		if c.messages.Len() > 0 || c.free.Len() != tokens/len(p.channels) || c.owner.queue.parts.Len() > 0 || c.incoming.bytes > 0 || c.owner.overflow.Len()+c.owner.arrived.Len() > 0 {
 			return fmt.Errorf("host %d, channel %d: %d messages, %d tokens, %d parts of the receive queue", p.id, i, c.messages.Len(), c.free.Len(), c.owner.queue.parts.Len())
 		}
 	}

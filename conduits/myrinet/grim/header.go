@@ -33,9 +33,11 @@ const (
 	RMP     // a write to a physical address
 	RMRV    // a read
 	RMReply // what has been read
+
+	Multicast // an active message on its way along a tree
 )
 
-var typeNames = [...]string{"type 0", "AM", "ACK", "NACK", "DENY", "RM-V", "RM-P", "RM-RV", "RM-RV reply"}
+var typeNames = [...]string{"type 0", "AM", "ACK", "NACK", "DENY", "RM-V", "RM-P", "RM-RV", "RM-RV reply", "multicast"}
 
 // control tells whether packets of the type are control messages.
 func (t Type) control() bool { return t >= ACK && t <= DENY }
@@ -133,7 +135,7 @@ func TypeOf(b []byte) (Type, error) {
 		return 0, fmt.Errorf("grim: a packet of %d B; the shortest has %d", len(b), ControlSize)
 	}
 	t := Type(b[4] >> 2)
-	if t < AM || t > RMReply {
+	if t < AM || t > Multicast {
 		return 0, fmt.Errorf("grim: a packet of %v", t)
 	}
 	return t, nil

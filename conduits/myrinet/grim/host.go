@@ -5,6 +5,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/transit"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -51,36 +52,51 @@ func (h *Host) Counts() Counts { return h.program.counts }
 // nothing of the package.
 func (h *Host) Observe(f func(s Step, sequence, token uint8)) { h.program.observe = f }
 
-// SetRoute says how to reach a host: the route bytes from here to there. Routes are set before messages are sent.
-func (h *Host) SetRoute(node int, route []byte) error {
+// SetRoute says how to reach a host: the route bytes of each leg, the first from here to the first in-transit host, or to the host itself.
+// In-transit hosts must have Image.ITB. What is sent from now on takes the route, messages that are sent again too. Without legs
+// the host cannot be reached any more; that needs Image.TimeOuts, whose tries come to an end then. A message that is still under way by the
+// old route must not arrive after 128 others by the new one.
+func (h *Host) SetRoute(node int, legs ...[]byte) error {
 	p := h.program
-	if err := p.checkRoute(node, route); err != nil {
+	if err := p.checkRoute(node, legs); err != nil {
 		return err
 	}
-	r := p.routes.At(node)
-	*r = routeEntry{bytes: append([]byte{}, route...), known: true}
+	switch {
+	case len(legs) > 0:
+		*p.routes.At(node) = routeEntry{known: true, bytes: transit.Append([]byte{}, legs)}
+	case p.timeOuts == nil:
+		return fmt.Errorf("grim: the route to host %d cannot be taken away without time-outs (Image.TimeOuts): messages to it would stay for ever", node)
+	default:
+		*p.routes.At(node) = routeEntry{known: true, err: p.noRoute(node)}
+	}
 	return nil
 }
 
+// noRoute is the error of a host that there is no route to.
+func (p *Program) noRoute(node int) error {
+	return fmt.Errorf("grim: host %d has no route to host %d", p.id, node)
+}
+
 // checkRoute refuses what no entry of the table can be.
-func (p *Program) checkRoute(node int, route []byte) error {
-	switch {
-	case node < 0 || node >= p.nodes:
+func (p *Program) checkRoute(node int, legs [][]byte) error {
+	if node < 0 || node >= p.nodes {
 		return fmt.Errorf("grim: a route to host %d; there are %d", node, p.nodes)
-	case len(route) > int(p.profile.GRIM.Route):
-		return fmt.Errorf("grim: a route of %d bytes to host %d; the table has room for %d (grim.route)", len(route), node, p.profile.GRIM.Route)
 	}
-	for _, b := range route {
-		if !fabric.IsRoute(b) {
-			return fmt.Errorf("grim: route byte %#02x to host %d has not its top bit set", b, node)
-		}
+	if len(legs) == 0 {
+		return nil
+	}
+	if err := transit.Check(legs); err != nil {
+		return fmt.Errorf("grim: the route to host %d: %w", node, err)
+	}
+	if n := len(transit.Append(nil, legs)); n > int(p.profile.GRIM.Route) {
+		return fmt.Errorf("grim: a route of %d bytes to host %d; the table has room for %d (grim.route)", n, node, p.profile.GRIM.Route)
 	}
 	return nil
 }
 
 // SetRouter has find asked for the route to a host when that is first needed, unless SetRoute has said it: nil if there is none. So a host of a
-// large network takes memory for those that it talks to. Its NIC has a table for all of them in any case.
-func (h *Host) SetRouter(find func(node int) []byte) { h.program.router = find }
+// large network takes memory for those that it talks to. Its NIC has a table for all of them in any case. Routes have legs as those of SetRoute.
+func (h *Host) SetRouter(find func(node int) [][]byte) { h.program.router = find }
 
 // routeEntry is an entry of the table of routes.
 type routeEntry struct {
@@ -94,14 +110,14 @@ func (p *Program) route(node int) ([]byte, error) {
 	r := p.routes.At(node)
 	if !r.known {
 		r.known = true
+		var legs [][]byte
 		if p.router != nil {
-			r.bytes = p.router(node)
+			legs = p.router(node)
 		}
-		switch {
-		case r.bytes == nil:
-			r.err = fmt.Errorf("grim: host %d has no route to host %d", p.id, node)
-		default:
-			r.err = p.checkRoute(node, r.bytes)
+		if len(legs) == 0 {
+			r.err = p.noRoute(node)
+		} else if r.err = p.checkRoute(node, legs); r.err == nil {
+			r.bytes = transit.Append([]byte{}, legs)
 		}
 	}
 	return r.bytes, r.err

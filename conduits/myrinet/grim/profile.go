@@ -6,6 +6,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/transit"
 	"github.com/aqueduct-go/aqueduct/internal/machine"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
@@ -29,6 +30,10 @@ type Profile struct {
 		PIO      machine.Bytes `machine:"pio"`      // the host writes payloads up to this size itself
 		Code     machine.Bytes `machine:"code"`     // of the program and its data, in SRAM
 		Route    machine.Bytes `machine:"route"`    // of an entry of the table of routes, in SRAM
+
+		Pause  vtime.Time `machine:"pause"`  // of a forwarder after a refusal
+		Resend vtime.Time `machine:"resend"` // with Image.TimeOuts: until what is not acknowledged is sent again
+		Tries  int        `machine:"tries"`  // and how often without any progress, until the host is told
 
 		Page    machine.Bytes `machine:"page"`    // of the host's memory
 		Block   machine.Bytes `machine:"block"`   // the most that a contiguous block has
@@ -56,10 +61,15 @@ type Profile struct {
 		Store    int `machine:"store"`    // to move a message to the host
 		Stored   int `machine:"stored"`   // it is there
 		Loaded   int `machine:"loaded"`   // a payload has come from the host
+		Incoming int `machine:"incoming"` // with Image.Incoming: to look at the queue, for each message that comes
+		Fork     int `machine:"fork"`     // of a multicast message, for each child
+		Late     int `machine:"late"`     // with Image.TimeOuts: to look through the scoreboard
 
 		Translate int `machine:"translate"` // to look up memory that is adjacent
 		Install   int `machine:"install"`   // the host's answer to a miss has come
 	} `machine:"steps"`
+
+	ITB transit.Steps `machine:"itb"` // of Image.ITB, besides
 
 	Host struct {
 		Send    vtime.Time   `machine:"send"`    // the library's call, without what it writes
@@ -71,6 +81,7 @@ type Profile struct {
 		Detect  vtime.Time   `machine:"detect"`  // from the loss of a host until the drivers of others know
 		Poll    vtime.Time   `machine:"poll"`    // a look for messages that finds none, of a program that is a coroutine
 
+		Thread    vtime.Time `machine:"thread"`    // to hand a message over to a thread that polls
 		System    vtime.Time `machine:"system"`    // a system call
 		Pin       vtime.Time `machine:"pin"`       // a page in it
 		Interrupt vtime.Time `machine:"interrupt"` // of a miss, until the driver begins to work
@@ -124,6 +135,13 @@ func (p *Profile) check() error {
 	in("grim.runtime", g.Runtime, 1, mega)
 	in("grim.pages", g.Pages, 1, mega)
 	in("grim.route", int(g.Route), 1, 4096)
+	in("grim.tries", g.Tries, 1, 255)
+	if g.Pause < 1 {
+		errs = append(errs, p.File.Errorf("grim.pause must take time"))
+	}
+	if g.Resend < 1 || g.Resend > vtime.Second {
+		errs = append(errs, p.File.Errorf("grim.resend must be a time of up to a second"))
+	}
 	if p.Host.Visible < 1 || p.Host.Look < 1 || p.Host.Poll < 1 {
 		errs = append(errs, p.File.Errorf("host.visible, host.look and host.poll must take time"))
 	}

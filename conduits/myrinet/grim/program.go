@@ -5,6 +5,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/transit"
 	"github.com/aqueduct-go/aqueduct/internal/fifo"
 	"github.com/aqueduct-go/aqueduct/internal/sparse"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
@@ -18,6 +19,21 @@ type Image struct {
 	PerNI bool
 	// NoControlQueue has an NI refuse input while a control message waits for the link, which others queue.
 	NoControlQueue bool
+	// TimeOuts has messages sent again that are not acknowledged for grim.resend: for networks that lose packets, or in-transit hosts.
+	// Without it the firmware has no timers.
+	TimeOuts bool
+	// ITB has the firmware send packets in transit on. They come first, before control messages. Routes may then have several legs; those
+	// of NewCluster are shortest ways.
+	ITB bool
+	// Pool is how many buffers there are for packets in transit, besides the two of grim.buffers. A packet that finds none and cannot leave at
+	// once is dropped if there are TimeOuts. Without them it holds a buffer of the others, and the network when there is none: such
+	// NIs can wait for each other for ever.
+	Pool int
+	// Multicast is how many buffers there are for multicast messages that an NI has taken in and sends on.
+	Multicast int
+	// Incoming gives half of each channel's queue to messages that have come and that the endpoint has no room for. Such are refused otherwise. It is for
+	// queues that append.
+	Incoming bool
 	// UnlimitedSRAM has the NIC have as much SRAM as the channels and the arrays need. Results with it are of no NIC that there was.
 	UnlimitedSRAM bool
 }
@@ -27,12 +43,15 @@ const unlimited = 1 << 40
 
 // The events of the firmware, the one of the highest priority first.
 const (
-	evRecv       lanai.Event = iota // a packet has come
+	evEarly      lanai.Event = iota // the first bytes of a packet have come
+	evRecv                          // a packet has come
 	evSent                          // a packet has left
 	evStored                        // a message is in the host's memory
 	evLoaded                        // a payload has come from the host
 	evTranslated                    // the host has answered a miss of the translation cache
+	evIncoming                      // an endpoint may have room for messages of its incoming queue
 	evScan                          // a channel may have something to be sent
+	evLate                          // a time-out, or what the host says of a silent peer
 	events       = iota
 )
 
@@ -41,12 +60,6 @@ const (
 	storeChain = 1
 	loadChain  = 2
 )
-
-// buffer is a packet that has come.
-type buffer struct {
-	packet  fabric.Packet
-	verdict fabric.Verdict
-}
 
 // Counts is what the firmware of a NIC has done so far.
 type Counts struct {
@@ -75,11 +88,19 @@ type Counts struct {
 	Held         uint64 // packets that had to wait in the network for a receive buffer
 	Scans        uint64 // scans of the channels that found a message
 	Looked       uint64 // channels that these have looked at
+	Incoming     uint64 // messages that had to wait in incoming queues
+	Forwarded    uint64 // messages of others that were sent on along trees
+	TimeOuts     uint64 // of messages
+	Duplicate    uint64 // messages that had been accepted before
+	Abandoned    uint64 // messages to hosts that were given up
+	NoRoute      uint64 // packets that did not leave, as there was no route any more
+
+	transit.Counts // packets in transit
 
 	Scanning vtime.Time // that they have taken, without the dispatcher
 }
 
-// Program is the firmware of a NIC. Its parts are in files of their own: send.go, receive.go, channel.go.
+// Program is the firmware of a NIC. Its parts are in files of their own: send.go, receive.go, channel.go, transit.go, timeout.go.
 type Program struct {
 	loop    *vtime.Loop
 	nic     *lanai.NIC
@@ -91,13 +112,17 @@ type Program struct {
 	counts  Counts
 
 	routes     sparse.Table[routeEntry] // by node
-	router     func(node int) []byte
+	router     func(node int) [][]byte
 	channels   []channel
 	flows      sparse.Table[flow]   // see flowIndex
 	inflows    sparse.Table[inflow] // likewise
 	scoreboard [tokens]*message
 
 	load, store *lanai.DMAChain
+	timeOuts    *timeOuts           // nil: none
+	trees       [MaxTrees + 1]*tree // by number
+	forwarder   *channel            // nil: none
+	forwards    int                 // buffers of Image.Multicast that are free
 	loading     fifo.Queue[loading] // payloads on their way from the host
 	promised    int                 // blocks of load that the host is about to append
 	ordered     uint64              // that it has appended so far
@@ -121,10 +146,11 @@ type Program struct {
 	// Receiving.
 	room    int // receive buffers that are free
 	armed   bool
-	current *buffer         // what the receive DMA takes in
-	done    *buffer         // what the processor looks at
-	spare   *buffer         // that it does not look at any more
-	waiting *fabric.Arrival // in the network
+	current *transit.Buffer // what the receive DMA takes in
+	done    *transit.Buffer // what the processor looks at
+	spare   *transit.Buffer // that it does not look at any more
+	transit transit.Transit
+	blocked *fabric.Arrival // in the network, for a receive buffer
 	header  Header
 	control Control
 	answer  control
@@ -190,6 +216,7 @@ type control struct {
 type steps struct {
 	rearm, classify, accept, answered, store, respond, refuse, stored, loaded, sent, found, transmit, await, second, control, rolled func()
 
+	look, forward, transitEnds, next, late, fork, drain     func()
 	translate, committed, denied, written, reply, installed func()
 }
 
@@ -206,11 +233,18 @@ func load(nic *lanai.NIC, port *fabric.Port, p *Profile, image Image, id, nodes 
 	if image.NoControlQueue {
 		f.capacity = 1
 	}
-	if _, err := newQueue(image.Queue, p); err != nil {
-		return nil, err
-	}
 	if err := f.allocate(); err != nil {
 		return nil, fmt.Errorf("grim: host %d: %w", id, err)
+	}
+	if image.Pool < 0 || image.Pool > 0 && !image.ITB {
+		return nil, fmt.Errorf("grim: a pool of %d buffers (Image.Pool), with in-transit support %v", image.Pool, image.ITB)
+	}
+	if f.forwards = image.Multicast; f.forwards < 0 {
+		return nil, fmt.Errorf("grim: %d buffers for multicast messages (Image.Multicast)", f.forwards)
+	}
+	f.transit.Init(transit.Options{Pool: image.Pool, Drop: image.TimeOuts}, port, &f.counts.Counts)
+	if image.TimeOuts {
+		f.timeOuts = newTimeOuts(f)
 	}
 	f.routes.Init(nodes)
 	f.flows.Init(f.flowCount())
@@ -219,15 +253,18 @@ func load(nic *lanai.NIC, port *fabric.Port, p *Profile, image Image, id, nodes 
 		rearm: f.rearm, classify: f.classify, accept: f.accept, answered: f.answered, store: f.startStore, respond: f.respond, refuse: f.refuse, stored: f.endStore, loaded: f.endLoad,
 		sent: f.free, found: f.foundOne, transmit: f.transmit, await: f.await, second: f.second, control: f.sendControl, rolled: func() {},
 		translate: f.translate, committed: f.committed, denied: f.denied, written: f.written, reply: f.reply, installed: f.installed,
+		look: f.look, forward: f.forward, transitEnds: f.transitEnds, next: f.sendNext, late: f.resendLate, fork: f.fork, drain: f.drain,
 	}
 	s := &p.Steps
 	handlers := [events]lanai.Handler{
-		evRecv:   {Name: "packet", Run: f.received},
-		evSent:   {Name: "sent", Run: func() { f.spend(s.Sent, f.step.sent) }},
-		evStored: {Name: "stored", Run: func() { f.spend(s.Stored, f.step.stored) }},
-		evLoaded: {Name: "loaded", Run: func() { f.spend(s.Loaded, f.step.loaded) }},
-		evScan:   {Name: "scan", Run: f.scan},
-
+		evEarly:      {Name: "early packet", Run: func() { f.spend(p.ITB.Early, f.step.look) }},
+		evRecv:       {Name: "packet", Run: f.received},
+		evSent:       {Name: "sent", Run: func() { f.spend(s.Sent, f.step.sent) }},
+		evStored:     {Name: "stored", Run: func() { f.spend(s.Stored, f.step.stored) }},
+		evLoaded:     {Name: "loaded", Run: func() { f.spend(s.Loaded, f.step.loaded) }},
+		evScan:       {Name: "scan", Run: f.scan},
+		evIncoming:   {Name: "incoming", Run: func() { f.spend(s.Store, f.step.drain) }},
+		evLate:       {Name: "time-out", Run: func() { f.spend(s.Late, f.step.late) }},
 		evTranslated: {Name: "translated", Run: f.translated},
 	}
 	if err := nic.CPU.Load(handlers[:]); err != nil {
@@ -248,16 +285,29 @@ const (
 func (p *Program) allocate() (err error) {
 	g := &p.profile.GRIM
 	size := func(n int, each lanai.Bytes) lanai.Bytes { return lanai.Bytes(n) * each }
+	q, err := newQueue(p.image, p.profile)
+	if err != nil {
+		return err
+	}
+	buffer, pooled, sequencing := lanai.Bytes(HeaderSize+MaxPayload), HeaderSize+lanai.Bytes(q.most())+g.Route, lanai.Bytes(flowSize+inflowSize)
+	if p.image.ITB {
+		buffer += g.Route
+	}
+	if p.image.TimeOuts {
+		sequencing += trackSize
+	}
 	for _, r := range []lanai.Region{
 		{Name: "program", Size: g.Code},
-		{Name: "receive buffers", Size: size(g.Buffers, HeaderSize+MaxPayload)},
+		{Name: "receive buffers", Size: size(g.Buffers, buffer)},
+		{Name: "in-transit pool", Size: size(p.image.Pool, pooled)},
+		{Name: "multicast buffers", Size: size(p.image.Multicast, pooled)},
 		{Name: "queues", Size: size(g.Channels, g.Queue)},
 		{Name: "registers", Size: size(g.Channels, registerSize)},
 		{Name: "scoreboard", Size: tokens * scoreSize},
 		{Name: "control messages", Size: size(g.Controls, ControlSize)},
 		{Name: "routes", Size: size(p.nodes, g.Route)},
 		{Name: "translation cache", Size: size(g.Static, staticSize) + size(g.Runtime, lanai.Bytes(runtimeSize+addressSize*g.Pages))},
-		{Name: "sequencing", Size: size(p.flowCount(), flowSize+inflowSize)},
+		{Name: "sequencing", Size: size(p.flowCount(), sequencing)},
 	} {
 		if err := p.nic.SRAM.Reserve(r.Name, r.Size); err != nil {
 			return err

@@ -36,8 +36,12 @@ type queue struct {
 	payloads ring // of a hybrid queue
 }
 
-func newQueue(o Organisation, p *Profile) (*queue, error) {
+func newQueue(image Image, p *Profile) (*queue, error) {
+	o := image.Queue
 	size, q := int(p.GRIM.Queue), &queue{org: o}
+	if image.Incoming {
+		size /= 2
+	}
 	switch o {
 	case Append:
 	case Slotted:

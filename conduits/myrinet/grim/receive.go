@@ -3,6 +3,7 @@ package grim
 import (
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/transit"
 )
 
 // arm programs the receive DMA for the next packet, if there is a free buffer. Without a queue of control messages it wants room for the one that the
@@ -13,8 +14,8 @@ func (p *Program) arm() {
 	}
 	p.room--
 	p.armed = true
-	if a := p.waiting; a != nil {
-		p.waiting = nil
+	if a := p.blocked; a != nil {
+		p.blocked = nil
 		p.take(a)
 	}
 }
@@ -23,7 +24,7 @@ func (p *Program) arm() {
 func (p *Program) Head(a *fabric.Arrival) {
 	if !p.armed || p.current != nil {
 		p.counts.Held++
-		p.waiting = a
+		p.blocked = a
 		return
 	}
 	p.take(a)
@@ -32,24 +33,27 @@ func (p *Program) Head(a *fabric.Arrival) {
 func (p *Program) take(a *fabric.Arrival) {
 	p.current = p.spare
 	if p.spare = nil; p.current == nil {
-		p.current = new(buffer)
+		p.current = new(transit.Buffer)
 	}
-	*p.current = buffer{packet: a.Packet()}
+	*p.current = transit.Buffer{Arrival: a, Packet: a.Packet()}
 	p.nic.Works(lanai.Receive, true)
 	a.Accept(0)
+	if p.image.ITB {
+		a.Watch(transit.HeaderSize)
+	}
 }
 
-// Received implements fabric.NIC; the firmware asks for no mark.
-func (p *Program) Received(*fabric.Arrival, int) {}
+// Received implements fabric.NIC: the first bytes are there.
+func (p *Program) Received(*fabric.Arrival, int) { p.nic.CPU.Raise(evEarly) }
 
 // Tail implements fabric.NIC: the receive DMA is through.
 func (p *Program) Tail(a *fabric.Arrival) {
-	if p.waiting == a { // a time limit has ended it before it was taken in
-		p.waiting = nil
+	if p.blocked == a { // a time limit has ended it before it was taken in
+		p.blocked = nil
 		return
 	}
 	b := p.current
-	b.packet, b.verdict = b.packet.Cut(a.Len()-1), a.Verdict()
+	b.Arrival, b.Packet, b.Verdict = nil, b.Packet.Cut(a.Len()-1), a.Verdict()
 	p.nic.Works(lanai.Receive, false)
 	p.nic.CPU.Raise(evRecv)
 }
@@ -57,17 +61,28 @@ func (p *Program) Tail(a *fabric.Arrival) {
 // received looks at the packet that has come. Before that it programs the next reception, unless that one's control message
 // might find no room behind this one's.
 func (p *Program) received() {
-	p.spare, p.done, p.current, p.armed = p.done, p.current, nil, false
+	if b := p.done; b != nil && !b.Transit { // the state of packets in transit may still have the others
+		p.spare = b
+	}
+	p.done, p.current, p.armed = p.current, nil, false
 	if p.room > 0 && (!p.image.NoControlQueue || p.answers()+1 < p.capacity) {
 		p.spend(p.profile.Steps.Arm, p.step.rearm)
 		return
 	}
-	p.spend(p.profile.Steps.Receive, p.step.classify)
+	p.process()
 }
 
 func (p *Program) rearm() {
 	p.arm()
-	p.spend(p.profile.Steps.Receive, p.step.classify)
+	p.process()
+}
+
+func (p *Program) process() {
+	if p.done.Transit {
+		p.spend(p.profile.ITB.Done, p.step.transitEnds)
+	} else {
+		p.spend(p.profile.Steps.Receive, p.step.classify)
+	}
 }
 
 // release frees a receive buffer.
@@ -80,8 +95,8 @@ func (p *Program) release() {
 func (p *Program) classify() {
 	b := p.done
 	n := &p.counts
-	head := b.packet.First(HeaderSize)
-	size := b.packet.Len() - 1
+	head := b.Packet.First(HeaderSize)
+	size := b.Packet.Len() - 1
 	var err error
 	drop := func(counter *uint64) {
 		*counter++
@@ -89,10 +104,13 @@ func (p *Program) classify() {
 	}
 	kind, typed := fabric.PacketType(head)
 	switch {
-	case b.verdict == fabric.Corrupt:
+	case b.Dropped: // and has been counted
+		p.release()
+		return
+	case b.Verdict == fabric.Corrupt:
 		drop(&n.Corrupt)
 		return
-	case b.verdict == fabric.Truncated:
+	case b.Verdict == fabric.Truncated:
 		drop(&n.Truncated)
 		return
 	case len(head) > 0 && fabric.IsRoute(head[0]):
@@ -106,14 +124,14 @@ func (p *Program) classify() {
 		return
 	}
 	switch t, _ := TypeOf(head); t {
-	case AM:
+	case AM, Multicast:
 		if p.header, err = DecodeHeader(head, size); err == nil {
 			p.classifyMessage(drop)
 			return
 		}
 	case RMV, RMP, RMRV:
 		if p.header, err = DecodeHeader(head, size); err == nil {
-			if p.operation, err = DecodeOperation(&p.header, b.packet.First(HeaderSize + maxExtension)[HeaderSize:]); err == nil {
+			if p.operation, err = DecodeOperation(&p.header, b.Packet.First(HeaderSize + maxExtension)[HeaderSize:]); err == nil {
 				p.classifyMessage(drop)
 				return
 			}
@@ -126,7 +144,7 @@ func (p *Program) classify() {
 			return
 		}
 	case ACK, NACK, DENY:
-		if p.control, err = DecodeControl(b.packet.First(size)); err == nil {
+		if p.control, err = DecodeControl(b.Packet.First(size)); err == nil {
 			p.spend(p.profile.Steps.Answered, p.step.answered)
 			return
 		}
@@ -144,7 +162,11 @@ func (p *Program) classifyMessage(drop func(*uint64)) {
 	case from >= p.nodes || int(p.header.Channel) >= len(p.channels):
 		drop(&p.counts.Malformed)
 	default:
-		p.spend(p.profile.Steps.Accept+p.pair(), p.step.accept)
+		steps := p.profile.Steps.Accept + p.pair()
+		if p.image.Incoming {
+			steps += p.profile.Steps.Incoming
+		}
+		p.spend(steps, p.step.accept)
 	}
 }
 
@@ -154,7 +176,11 @@ func (p *Program) accept() {
 	_, local := p.place(h.Destination)
 	from, _ := p.place(h.Source)
 	in := p.inflows.At(p.flowIndex(local, from, int(h.Channel)))
+	p.answer = control{from, Control{Token: h.Token, Sequence: h.Sequence, Type: ACK, Source: h.Destination}}
 	switch {
+	case p.timeOuts != nil && before(h.Sequence, in.expected):
+		p.repeated(in, local)
+		return
 	case h.Sequence != in.expected && in.nacked:
 		n.Dropped++
 		p.note(Drops, h.Sequence, h.Token)
@@ -165,7 +191,6 @@ func (p *Program) accept() {
 		p.release()
 		return
 	}
-	p.answer = control{from, Control{Token: h.Token, Sequence: h.Sequence, Type: ACK, Source: h.Destination}}
 	p.target = p.channels[local].owner
 	switch e := p.target; {
 	case p.answers() >= p.capacity:
@@ -174,20 +199,27 @@ func (p *Program) accept() {
 	case in.held:
 		p.refuseNow(in)
 		return
+	case h.Type == Multicast:
+		p.acceptMulticast(in)
+		return
 	case h.Type != AM:
 		p.acceptRM(in, local)
 		return
 	case e == nil:
 		n.NoEndpoint++
-	case e.reserve(p.done.packet.Len() - 1):
+	default:
+		queued, ok := p.takesIn(e, p.done.Packet)
+		if !ok {
+			p.refuseNow(in)
+			return
+		}
 		n.Received++
 		p.note(Accepts, h.Sequence, h.Token)
-	default:
-		p.refuseNow(in)
-		return
+		if queued {
+			p.target = nil // it goes no further now
+		}
 	}
-	in.expected++
-	in.nacked = false
+	p.admitted(in)
 	if p.target == nil {
 		p.spend(p.profile.Steps.Control, p.step.refuse)
 	} else {
@@ -213,9 +245,11 @@ func (p *Program) refuseLater(in *inflow) {
 	p.counts.Refused++
 	p.counts.PutOff++
 	p.note(Refuses, p.header.Sequence, p.header.Token)
-	in.nacked = true
-	p.answer.message.Type = NACK
-	p.late.Push(p.answer)
+	if p.timeOuts == nil || !in.nacked { // with time-outs the message may have come again before its NACK has left
+		in.nacked = true
+		p.answer.message.Type = NACK
+		p.late.Push(p.answer)
+	}
 	p.release()
 }
 
@@ -227,7 +261,7 @@ func (p *Program) refuse() {
 
 // startStore moves a message to the room that the endpoint has reserved for it, and acknowledges it.
 func (p *Program) startStore() {
-	e, bytes := p.target, p.done.packet.Bytes()
+	e, bytes := p.target, p.done.Packet.Bytes()
 	p.deposit([]lanai.Block{{Direction: lanai.ToHost, Host: e.reserved(bytes), SRAM: bytes, Written: (*arrival)(e)}}, store{})
 	p.spend(p.profile.Steps.Control, p.step.respond)
 }
@@ -256,7 +290,6 @@ func (p *Program) answered() {
 		p.counts.Unknown++
 		return
 	}
-	own := p.owner(m)
 	p.nic.CPU.Raise(evScan)
 	switch {
 	case c.Type == NACK:
@@ -265,19 +298,29 @@ func (p *Program) answered() {
 		return
 	default:
 		p.note(Acknowledged, c.Sequence, c.Token)
-		own.acknowledge(m)
+		p.owner(m).acknowledge(m)
+		p.settle(m)
 		return
 	}
 	p.note(RolledBack, c.Sequence, c.Token)
 	p.counts.Rollbacks++
-	n := 0
-	if p.image.PerNI { // the NACK cannot tell which channels have sent what was dropped behind the message
+	p.settle(m)
+	if c := p.owner(m); c.pause != nil {
+		c.pause.Reset(p.loop.Now() + p.profile.GRIM.Pause)
+	}
+	p.spend(p.rollback(m)*p.profile.Steps.Rollback, p.step.rolled)
+}
+
+// rollback has a message and what was sent behind it to the same destination sent again, and returns how many messages they are.
+func (p *Program) rollback(m *message) (n int) {
+	sequence := m.bytes[sequenceByte]
+	if p.image.PerNI { // nobody can tell which channels have sent what was dropped behind the message
 		for i := range p.channels {
-			n += p.channels[i].rollback(m.flow, c.Sequence)
+			n += p.channels[i].rollback(m.flow, sequence)
 		}
 	} else {
-		n = own.rollback(m.flow, c.Sequence)
+		n = p.owner(m).rollback(m.flow, sequence)
 	}
-	m.flow.next = c.Sequence
-	p.spend(n*p.profile.Steps.Rollback, p.step.rolled)
+	m.flow.next = sequence
+	return n
 }

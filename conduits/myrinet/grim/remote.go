@@ -28,12 +28,13 @@ const (
 	opFetched uint64 = iota // the NIC has the bytes of a message
 	opDone                  // a message is done
 	opDenied                // or has been refused
+	opLost                  // or given up, as the host does not answer
 	opSeen                  // and on: the program has seen the above
 )
 
 // Label implements vtime.Labelled.
 func (o *operation) Label(what, _ uint64) string {
-	return fmt.Sprintf("GRIM endpoint %d: remote memory, %s", o.endpoint.id, [...]string{"fetched", "done", "refused"}[what%opSeen])
+	return fmt.Sprintf("GRIM endpoint %d: remote memory, %s", o.endpoint.id, [...]string{"fetched", "done", "refused", "lost"}[what%opSeen])
 }
 
 // Fire implements vtime.Target. The NIC writes a word, and a program that polls sees it a little later.
@@ -49,6 +50,8 @@ func (o *operation) Fire(what, _ uint64) {
 		return
 	case opDenied:
 		o.err = ErrUnregistered
+	case opLost:
+		o.err = ErrUnreachable
 	}
 	if o.left--; o.left > 0 {
 		return

@@ -393,8 +393,8 @@ func TestBeyond4GB(t *testing.T) {
 	}
 }
 
-// TestDevice writes the memory of a device at a host that has no endpoint.
-func TestDevice(t *testing.T) {
+// TestDeviceMemory writes the memory of a device at a host that has no endpoint.
+func TestDeviceMemory(t *testing.T) {
 	t.Parallel()
 	p := profile(t, nil)
 	c, err := grim.NewStar(p, grim.Image{}, 2, 1)

@@ -34,6 +34,7 @@ type task struct {
 	blocks  []lanai.Block // for the spans that have been translated
 	regions []*Region     // that they are of
 	taken   bool          // the message counts as accepted
+	again   bool          // of reads: it had been accepted before, and its answer has been lost
 	waits   bool          // for the host
 	next    *task         // of those that are given back
 
@@ -91,21 +92,26 @@ func (p *Profile) storeBlocks() int {
 func (p *Program) acceptRM(in *inflow, local int) {
 	h, o := &p.header, &p.operation
 	t := p.slab.task()
-	t.local, t.flow, t.answer, t.header = local, in, p.answer, *h
+	t.local, t.flow, t.answer, t.header, t.again = local, in, p.answer, *h, h.Sequence != in.expected
 	if o.Type == RMRV {
 		if p.profile.GRIM.Buffers == 1 { // there is no buffer for what is fetched
 			p.deny(t)
 			return
 		}
 		if p.held >= p.profile.GRIM.Buffers-1 {
-			p.refuseRM(t)
+			if t.again {
+				p.release() // it will come again
+				p.slab.give(t)
+			} else {
+				p.refuseRM(t)
+			}
 			return
 		}
 		p.held++
 		t.duty, t.length, t.bytes = reads, o.Length, p.slab.make(HeaderSize+Padded(o.Length))
 		t.spans = append(t.spans, span{at: o.At, sram: t.bytes[HeaderSize : HeaderSize+o.Length]})
 	} else {
-		payload := p.done.packet.Bytes()[HeaderSize:]
+		payload := p.done.Packet.Bytes()[HeaderSize:]
 		t.spans = append(t.spans, span{at: o.At, physical: o.Type == RMP, sram: payload[o.extension():h.Length]})
 	}
 	if o.Notify.Where == AtTarget {
@@ -202,9 +208,12 @@ func (p *Program) admit(t *task) {
 		return
 	}
 	t.taken = true
-	t.flow.expected++
-	t.flow.nacked = false
+	t.flow.pending++
 	p.owed++
+	if t.again {
+		return
+	}
+	p.admitted(t.flow)
 	p.counts.Received++
 	p.note(Accepts, t.header.Sequence, t.header.Token)
 }
@@ -239,6 +248,9 @@ func (p *Program) deny(t *task) {
 		return
 	}
 	p.admit(t)
+	if p.timeOuts != nil {
+		p.timeOuts.denied[denial{t.flow, t.header.Sequence}] = true
+	}
 	if t.duty == reads {
 		p.held--
 	}
@@ -251,6 +263,7 @@ func (p *Program) deny(t *task) {
 func (p *Program) denied() {
 	t := p.task
 	p.owed--
+	t.flow.pending--
 	p.respond()
 	p.release()
 	p.resume(t)
@@ -317,6 +330,7 @@ func (p *Program) endStore() {
 			p.release()
 		case t.duty == writes:
 			p.answer = t.answer
+			t.flow.pending--
 			p.slab.give(t)
 			p.spend(p.profile.Steps.Control, p.step.written)
 			return
@@ -348,13 +362,19 @@ func (p *Program) written() {
 // reply sends what has been fetched for RM-RV. The reply has the arguments of the request, its token and its sequence number, and stands for the ACK.
 func (p *Program) reply() {
 	t, _ := p.replies.Pop()
+	t.flow.pending--
+	p.replying = true
+	route, _ := p.route(t.answer.node)
+	if route == nil { // it has been taken away
+		p.counts.NoRoute++
+		p.free()
+		return
+	}
 	h := &t.header
 	h.Type, h.Source, h.Destination, h.Channel, h.Tree = RMReply, h.Destination, h.Source, uint16(t.local), 0
 	h.Length = t.length
 	h.Append(t.bytes[:0])
 	p.starts()
-	p.replying = true
-	route, _ := p.route(t.answer.node)
 	p.port.Inject(fabric.Packet{Head: route, Body: t.bytes})
 	p.slab.give(t)
 }
@@ -387,9 +407,10 @@ func (p *Program) classifyReply() bool {
 		return false
 	}
 	m.answered = true
+	p.settle(m)
 	t := p.slab.task()
 	t.duty, t.local, t.asked = fills, int(asked.Channel), m
-	t.spans = append(t.spans, span{at: o.Local, sram: p.done.packet.Bytes()[HeaderSize : HeaderSize+o.Length]})
+	t.spans = append(t.spans, span{at: o.Local, sram: p.done.Packet.Bytes()[HeaderSize : HeaderSize+o.Length]})
 	if o.Notify.Where == AtInitiator {
 		t.spans = append(t.spans, span{at: o.Notify.At, sram: o.Notify.bytes()})
 	}
@@ -414,6 +435,7 @@ func (p *Program) complete(m *message, refused bool) {
 		t.spans = append(t.spans, span{at: o.Notify.At, sram: o.Notify.bytes()})
 	}
 	m.answered = true
+	p.settle(m)
 	p.begin(t, 0)
 }
 
@@ -436,7 +458,7 @@ func (p *Program) inFlight(token, sequence uint8, to EndpointID) *message {
 		return nil
 	}
 	m := p.scoreboard[token]
-	if m == nil || m.state != sent || m.answered || m.to != to || m.bytes[sequenceByte] != sequence {
+	if m == nil || m.state != sent && (p.timeOuts == nil || m.state != notSent) || m.answered || m.to != to || m.bytes[sequenceByte] != sequence {
 		return nil
 	}
 	return m

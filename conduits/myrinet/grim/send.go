@@ -21,6 +21,10 @@ func (p *Program) scan() {
 	if p.busy || !p.port.Idle() {
 		return // the end of what is leaving brings the next scan
 	}
+	if p.waiting() { // the link was busy with what is not the firmware's, or a route has been taken away
+		p.sendNext()
+		return
+	}
 	p.find()
 }
 
@@ -67,11 +71,15 @@ func (p *Program) stand() { p.mark = idleMark{p.loop.Now(), p.nic.CPU.Counts().B
 func (p *Program) foundOne() {
 	p.counts.Scanning += p.loop.Now() - p.mark.at
 	if p.leaving = p.found.sendable(); p.leaving == nil {
-		if p.controls.Len()+p.late.Len() > 0 {
-			p.nextControl()
+		if p.waiting() {
+			p.sendNext()
 		} else {
 			p.nic.CPU.Raise(evScan)
 		}
+		return
+	}
+	if typeIn(p.leaving.bytes) == Multicast && p.leaving.branch == nil {
+		p.spend(p.profile.Steps.Send+len(p.trees[p.leaving.bytes[treeByte]].children)*p.profile.Steps.Fork, p.step.fork)
 		return
 	}
 	p.spend(p.profile.Steps.Send+p.pair(), p.step.transmit)
@@ -90,8 +98,16 @@ func (p *Program) transmit() {
 	}
 	m.again = true
 	p.note(step, m.bytes[sequenceByte], m.bytes[tokenByte])
-	node, _ := p.place(m.to)
+	node := p.node(m.to)
 	route, _ := p.route(node) // the library has looked it up
+	if p.timeOuts != nil {
+		p.timeOuts.leaves(m)
+		if route == nil {
+			p.counts.NoRoute++
+			p.free() // it counts as lost
+			return
+		}
+	}
 	packet := fabric.Packet{Head: route, Body: m.bytes}
 	p.starts()
 	if p.image.Queue != Hybrid || len(m.bytes) == HeaderSize {
@@ -134,15 +150,35 @@ func (p *Program) Gone(*fabric.Sending) {
 	p.nic.CPU.Raise(evSent)
 }
 
-// free sends what comes next when the link is free: a control message, but not two in a row while there is something else. If packets wait to be looked at, which come before a
-// scan, it looks for a message at once: else an NI that has to refuse what others send without a pause would send nothing of its own, and what it refuses may wait for that.
+// free sends what comes next when the link is free.
 func (p *Program) free() {
 	p.busy = false
 	p.replied()
 	p.stand()
+	p.freeTransit(p.transit.Left())
+	if p.timeOuts != nil {
+		p.timeOuts.left()
+	}
+	if p.image.ITB {
+		p.spend(p.profile.ITB.Test, p.step.next)
+	} else {
+		p.sendNext()
+	}
+}
+
+// waiting tells whether packets in transit or control messages wait for the link.
+func (p *Program) waiting() bool { return p.transit.Waiting()+p.controls.Len()+p.late.Len() > 0 }
+
+// sendNext sends packets in transit first, which hold up what is to be received; then a control message, but not two in a row while
+// there is something else. If packets wait to be looked at, which come before a scan, it looks for a message at once: else an NI that has to
+// refuse what others send without a pause would send nothing of its own, and what it refuses may wait for that.
+func (p *Program) sendNext() {
 	last := p.controlled
 	p.controlled = false
 	switch {
+	case p.transit.Waiting() > 0:
+		p.transit.Next()
+		p.spend(p.profile.ITB.Program, p.step.forward)
 	case p.controls.Len()+p.late.Len() > 0:
 		if !last || !p.find() {
 			p.nextControl()
@@ -169,6 +205,12 @@ func (p *Program) nextControl() {
 func (p *Program) sendControl() {
 	m := &p.answer.message
 	route, _ := p.route(p.answer.node)
+	if route == nil { // it has been taken away
+		p.counts.NoRoute++
+		p.arm()
+		p.nic.CPU.Raise(evScan)
+		return
+	}
 	p.starts()
 	p.port.Inject(fabric.Packet{Head: m.Append(append(p.slab.make(len(route) + ControlSize)[:0], route...))})
 	p.arm()
