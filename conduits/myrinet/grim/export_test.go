@@ -9,9 +9,12 @@ func (h *Host) Leaks() error {
 	if p.armed {
 		room++
 	}
-	if room != p.profile.GRIM.Buffers || p.forwards != p.image.Multicast || p.busy || p.blocked != nil || p.controls.Len()+p.loading.Len() > 0 {
+	if room != p.profile.GRIM.Buffers || p.forwards != p.image.Multicast || p.busy || p.blocked != nil || p.controls.Len()+p.late.Len()+p.loading.Len() > 0 {
 		return fmt.Errorf("host %d has %d of %d receive buffers; sends: %v, holds up a packet: %v, %d control messages, %d payloads to be fetched",
 			p.id, room, p.profile.GRIM.Buffers, p.busy, p.blocked != nil, p.controls.Len(), p.loading.Len())
+	}
+	if p.counts.MostQueued > p.capacity {
+		return fmt.Errorf("host %d has had %d control messages in a queue of %d", p.id, p.counts.MostQueued, p.capacity)
 	}
 	if p.held+p.owed+p.promised+p.misses.Len()+p.replies.Len()+p.stores.Len() > 0 {
 		return fmt.Errorf("host %d: %d buffers held, %d answers owed, %d blocks promised, %d misses, %d replies, %d stores",

@@ -243,6 +243,9 @@ func chaos(t *testing.T, seed uint64, image grim.Image, faults machine.Chance) (
 		g.Channels, g.Queue, g.Slot, g.Headers, g.Receive = 3, 4096, 1100, 1024, 1040
 		g.PIO = 200
 		g.Resend = 500 * vtime.Microsecond
+		if seed%2 == 1 {
+			g.Controls = 1
+		}
 		e := &p.Fabric.Error
 		e.Lose, e.Corrupt, e.Truncate = faults, faults, faults
 	})

@@ -249,6 +249,7 @@ func (p *Program) refuseLater(in *inflow) {
 		in.nacked = true
 		p.answer.message.Type = NACK
 		p.late.Push(p.answer)
+		p.nic.CPU.Raise(evScan) // the queue may be full of what is only owed, and the link be free
 	}
 	p.release()
 }
@@ -321,6 +322,8 @@ func (p *Program) rollback(m *message) (n int) {
 	} else {
 		n = p.owner(m).rollback(m.flow, sequence)
 	}
-	m.flow.next = sequence
+	if t := m.track; t == nil || sequence-t.base < m.flow.next-t.base { // a NACK may come late: what is before it may be due again by a time-out
+		m.flow.next = sequence
+	}
 	return n
 }

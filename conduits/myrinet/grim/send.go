@@ -231,4 +231,7 @@ func (p *Program) respond() {
 	p.controls.Push(p.answer)
 	p.counts.Queued++
 	p.counts.MostQueued = max(p.counts.MostQueued, p.controls.Len())
+	if !p.busy {
+		p.nic.CPU.Raise(evScan)
+	}
 }
