@@ -206,7 +206,7 @@ func TestRefusals(t *testing.T) {
 		{"unlimited-sram", "grim-lanai4", 2, []string{"channels=64", "queue=64KB"}},
 		{"limits of 512 B", "", 2, []string{"queue=200"}},
 		{"want a whole number", "", 2, []string{"depth=0"}},
-		{"the table has room for 16", "", 40, []string{"topology=line:40"}},
+		{"the table has room for 32", "", 40, []string{"topology=line:40"}},
 	} {
 		err := core.RunModel(c.ranks, with(c.machine, c.settings...), func(j *core.Job) error {
 			ep, err := attach(j, new(int))
