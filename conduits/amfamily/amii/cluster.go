@@ -78,6 +78,20 @@ func NewStar(loop *vtime.Loop, p *Profile, hosts int) (*Cluster, error) {
 	return NewCluster(loop, p, topo)
 }
 
+// NewNetwork is NewCluster of so many hosts, or up to two more: at one switch if that has ports for them, and otherwise three at each
+// switch of an irregular network of switches with 8 ports, as those of the Berkeley NOW were.
+func NewNetwork(loop *vtime.Loop, p *Profile, hosts int) (*Cluster, error) {
+	const each, seed = 3, 1
+	if hosts <= fabric.MaxPorts {
+		return NewStar(loop, p, hosts)
+	}
+	topo, err := fabric.Shape{Hosts: each, Ports: fabric.DefaultPorts}.Random((hosts+each-1)/each, seed)
+	if err != nil {
+		return nil, fmt.Errorf("amii: an irregular network: %w", err)
+	}
+	return NewCluster(loop, p, topo)
+}
+
 // Counts returns what the host's NIC and driver have done so far.
 func (h *Host) Counts() Counts { return h.program.counts }
 

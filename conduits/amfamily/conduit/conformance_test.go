@@ -13,7 +13,7 @@ import (
 )
 
 func init() {
-	for _, name := range []string{"am", "hpam", "ssam"} {
+	for _, name := range []string{"am", "amii", "hpam", "ssam"} {
 		core.Register(coretest.Checked(name))
 		core.Register(coretest.Adverse(name))
 	}
@@ -26,7 +26,7 @@ func on(t testing.TB, system, lines string) core.Config {
 	if lines == "" {
 		return cfg
 	}
-	base := map[string]string{"am": "mpp", "hpam": "hp735", "ssam": "sba100"}[system]
+	base := map[string]string{"am": "mpp", "amii": "now-lanai4", "hpam": "hp735", "ssam": "sba100"}[system]
 	cfg.Profile = filepath.Join(t.TempDir(), "my.machine")
 	if err := os.WriteFile(cfg.Profile, []byte("base "+base+"\n"+lines+"\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -50,13 +50,14 @@ func TestConformance(t *testing.T) {
 	const buffers = "24 receive buffers are enough for 4 workstations"
 	if shm.RaceEnabled { // which has little to find among coroutines that take turns
 		some := []string{"message", "reply"}
-		coretest.Suite(t, coretest.Cases(), kind("am", on(t, "am", ""), 0, "", some...),
+		coretest.Suite(t, coretest.Cases(), kind("am", on(t, "am", ""), 0, "", some...), kind("amii", on(t, "amii", ""), 0, "", some...),
 			kind("hpam", on(t, "hpam", ""), 4, buffers, some...), kind("ssam", on(t, "ssam", ""), 0, "", some...))
 		return
 	}
 	some := []string{"message", "reply", "order", "flood", "immediate", "negotiation", "barrier", "final", "group"}
 	kinds := []coretest.Kind{
 		kind("am", on(t, "am", ""), 0, ""),
+		kind("amii", on(t, "amii", ""), 0, ""),
 		kind("hpam", on(t, "hpam", ""), 4, buffers),
 		kind("hpam-of-9", on(t, "hpam", "hpam.pool 64 count assumed for the test"), 9, buffers),
 		kind("ssam", on(t, "ssam", ""), 10, "an input FIFO is enough for 10 workstations"),
@@ -64,10 +65,10 @@ func TestConformance(t *testing.T) {
 		kind("hpam-scarce", on(t, "hpam", scarce["hpam"]), 4, "6 receive buffers are enough for 4 workstations with a buffer each", some...),
 		kind("ssam-scarce", on(t, "ssam", scarce["ssam"]), 4, "an input FIFO of 111 cells is enough for 4 workstations", some...),
 	}
-	for i := range kinds[:4] {
+	for i := range kinds[:5] {
 		kinds[i].Factors = kinds[i].Config.Conduit // every case over every system
 	}
-	for _, system := range []string{"am", "hpam", "ssam"} {
+	for _, system := range []string{"am", "amii", "hpam", "ssam"} {
 		for _, wrapped := range []string{"checked", "adverse"} {
 			cfg := on(t, system, "")
 			cfg.Conduit = wrapped + "-" + system
