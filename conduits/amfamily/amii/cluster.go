@@ -46,9 +46,10 @@ func NewCluster(loop *vtime.Loop, p *Profile, topo *fabric.Topology) (*Cluster, 
 	if c.Fabric, err = fabric.New(loop, topo, &p.Fabric); err != nil {
 		return nil, err
 	}
+	memory := newMemory(p)
 	for id := range topo.Hosts {
 		nic := lanai.New(loop, &p.Profile, c.Fabric.Port(id).Rate())
-		program, err := load(nic, c.Fabric.Port(id), p, id, nodes)
+		program, err := load(nic, c.Fabric.Port(id), p, memory, id, nodes)
 		if err != nil {
 			return nil, err
 		}

@@ -45,8 +45,9 @@ type Endpoint struct {
 	posted bool // what the processor has written is in the SRAM
 	sleeps bool // what it does while it waits
 	asleep bool
-	claims []claim // of Claim, for Send
-	failed error   // why messages are not delivered; Poll returns it
+	claims []claim          // of Claim, for Send
+	called amfamily.Message // what the handler that runs was called with
+	failed error            // why messages are not delivered; Poll returns it
 }
 
 // Open makes an endpoint on a host. It is resident if a frame is free.
@@ -416,12 +417,12 @@ func (r *receiver) Arrived(m *am2.Message) (replied bool) {
 		e.Count.Malformed++
 		return false
 	}
-	h := message(m)
+	e.called = message(m)
 	if m.Reply {
-		e.Settle(e, &h)
+		e.Settle(e, &e.called)
 		return false
 	}
-	return e.Serve(e, &h)
+	return e.Serve(e, &e.called)
 }
 
 // Returned implements am2.Handler.

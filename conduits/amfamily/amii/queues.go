@@ -76,10 +76,11 @@ func newQueues(p *Program, owner *Endpoint, weight int) (*queues, error) {
 func (q *queues) Send(to netip.AddrPort, head, body []byte, _ int) {
 	size := len(head) + len(body)
 	n := q.program.profile.payloadOf(size, len(head))
-	o := outgoing{node: nodeOf(to), bytes: appendFrame(make([]byte, 0, size), q.program.id, head, body)}
+	m := q.program.memory
+	o := outgoing{node: nodeOf(to), bytes: appendFrame(m.get(size), q.program.id, head, body)}
 	if n > 0 {
 		sram := o.bytes[len(o.bytes)-n:]
-		o.host = append([]byte(nil), sram...)
+		o.host = append(m.get(n), sram...)
 		clear(sram)
 	}
 	q.out.Push(o)
