@@ -45,6 +45,7 @@ type Endpoint struct {
 	posted bool // what the processor has written is in the SRAM
 	sleeps bool // what it does while it waits
 	asleep bool
+	holds  bool             // Hold has been called
 	claims []claim          // of Claim, for Send
 	called amfamily.Message // what the handler that runs was called with
 	failed error            // why messages are not delivered; Poll returns it
@@ -373,6 +374,7 @@ func (e *Endpoint) take() (n int) {
 		p.Sync()
 	}
 	q.staged -= staged
+	q.waiting = q.bundle.Backlog()
 	return n + staged
 }
 
@@ -427,6 +429,9 @@ func (r *receiver) Arrived(m *am2.Message) (replied bool) {
 
 // Returned implements am2.Handler.
 func (r *receiver) Returned(m *am2.Message, why am2.Reason) {
+	if r.holds && r.failed == nil {
+		r.failed = fmt.Errorf("amii: node %d: a message to index %d came back: %v", r.ID(), int32(m.Index), why)
+	}
 	if f := r.options.Returned; f != nil {
 		f(&Returned{Message: message(m), To: m.Remote(), Reply: m.Reply, Why: why})
 	}

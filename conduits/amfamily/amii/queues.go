@@ -22,8 +22,9 @@ type queues struct {
 	timer   *vtime.Timer
 	serving bool // in Program.due
 
-	taken uint64 // fragments so far
-	told  uint64 // of them, and of the bundle's events, those that the process knows of
+	taken   uint64 // fragments so far
+	told    uint64 // of them, and of the bundle's events, those that the process knows of
+	waiting int    // what the process could take, as far as it knows
 
 	place   place
 	pins    int        // packets of it that the firmware has in hand
@@ -118,10 +119,11 @@ func (q *queues) notify() {
 	if q.owner == nil {
 		return
 	}
-	if n := q.bundle.Events() + q.taken; n != q.told {
-		q.told = n
+	n, waiting := q.bundle.Events()+q.taken, q.bundle.Backlog()
+	if n != q.told || waiting > q.waiting { // more waits without an event when a reply has room again
 		q.owner.come()
 	}
+	q.told, q.waiting = n, waiting
 }
 
 // Fire implements vtime.Target: a time of the protocol has come.
