@@ -38,8 +38,12 @@ func on(t testing.TB, system, lines string) core.Config {
 var scarce = map[string]string{
 	"am":   "am.message 640 B assumed for the test\nam.replies 1 count assumed for the test",
 	"hpam": "hpam.buffers 1 count assumed for the test\nhpam.pool 6 count assumed for the test",
+	"amii": "am2.frames 1 count assumed for the test\nam2.sends 2 count assumed for the test\nam2.receives 1 count assumed for the test\nam2.depth 1 count assumed for the test\nam2.window 1 count assumed for the test\nam2.staging 1 count assumed for the test\nam2.buffers 1 count assumed for the test\nam2.fragment 640 B assumed for the test\nam2.medium 1 B assumed for the test",
 	"ssam": "card.input 111 count assumed for the test\ncard.output 1 count assumed for the test\nssam.depth 1 count assumed for the test\nssam.buffers 1 count assumed for the test",
 }
+
+// lossy is a network in which AM-II has to send packets again.
+const lossy = "fabric.error.lose 20000 ppm assumed for the test\nfabric.error.corrupt 20000 ppm assumed for the test"
 
 // TestConformance runs the suite over every system. HPAM's cards have receive buffers for 4 workstations, so that larger jobs run
 // with more of them.
@@ -62,6 +66,8 @@ func TestConformance(t *testing.T) {
 		kind("hpam-of-9", on(t, "hpam", "hpam.pool 64 count assumed for the test"), 9, buffers),
 		kind("ssam", on(t, "ssam", ""), 10, "an input FIFO is enough for 10 workstations"),
 		kind("am-scarce", on(t, "am", scarce["am"]), 0, "", some...),
+		kind("amii-scarce", on(t, "amii", scarce["amii"]), 0, "", "message", "reply"),
+		kind("amii-lossy", on(t, "amii", lossy), 0, "", "message", "reply"),
 		kind("hpam-scarce", on(t, "hpam", scarce["hpam"]), 4, "6 receive buffers are enough for 4 workstations with a buffer each", some...),
 		kind("ssam-scarce", on(t, "ssam", scarce["ssam"]), 4, "an input FIFO of 111 cells is enough for 4 workstations", some...),
 	}
