@@ -60,7 +60,7 @@ var kinds = []struct {
 }
 
 // modelled are the jobs of TestTraces.
-var modelled = []string{"loopback", "sci/d339", "am", "amii"}
+var modelled = []string{"loopback", "sci/d339", "am"}
 
 // TestTraces has every program do the same twice in virtual time, to the picosecond.
 func TestTraces(t *testing.T) {

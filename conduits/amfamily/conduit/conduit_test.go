@@ -305,3 +305,45 @@ func TestLimits(t *testing.T) {
 		}
 	}
 }
+
+// TestReplyRoom has ranks flood all of them, also themselves, with requests that are replied to. Requests wait for room for their replies; that
+// room comes back without anything else, and a rank that was not woken by it would sleep for ever.
+func TestReplyRoom(t *testing.T) {
+	t.Parallel()
+	const ranks, each = 4, 30
+	err := core.RunModel(ranks, on(t, "amii", "am2.sends 2 count assumed for the test"), func(j *core.Job) error {
+		var answers, told int
+		ep, err := j.Attach(handlers(&answers, &told))
+		if err != nil {
+			return err
+		}
+		for range each {
+			for r := range core.Rank(ranks) {
+				if err := ep.RequestShort(r, onAsk, 8); err != nil {
+					return err
+				}
+			}
+		}
+		return errors.Join(ep.WaitUntil(func() bool { return answers == ranks*each }), ep.Barrier())
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCutOff has a network in which everything gets lost end the job, with the reason, when AM-II has given up.
+func TestCutOff(t *testing.T) {
+	t.Parallel()
+	lines := "fabric.error.lose 1000000 ppm assumed for the test\nam2.retries 3 count assumed for the test"
+	err := core.RunModel(2, on(t, "amii", lines), func(j *core.Job) error {
+		var answers, told int
+		ep, err := j.Attach(handlers(&answers, &told))
+		if err != nil {
+			return err
+		}
+		return errors.Join(ep.RequestShort(1-j.Rank(), onAsk, 8), ep.WaitUntil(func() bool { return answers == 1 }))
+	})
+	if err == nil || !strings.Contains(err.Error(), "came back") {
+		t.Errorf("%v", err)
+	}
+}
