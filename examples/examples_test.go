@@ -53,6 +53,7 @@ var kinds = []struct {
 	{"sci-d339", []string{"-n", "4", "--model", "sci/d339"}, ""},
 	{"sci-scale", []string{"-n", "4", "--model", "sci/scale"}, ""},
 	{"hpam", []string{"-n", "4", "--model", "hpam"}, ""},
+	{"amii", []string{"-n", "4", "--model", "amii"}, ""},
 	{"udp", []string{"-n", "4", "--conduit", "udp"}, ""},
 	{"udp-goroutines", []string{"-n", "2", "--goroutines", "--conduit", "udp", "--udp-security", "encrypt"}, ""},
 	{"udp-links", []string{"-n", "4", "--conduit", "udp", "--set", "address=10.77.0.0/16"}, "loss=10%,dup=2%,reorder=5%,corrupt=1%"},

@@ -5,7 +5,8 @@
 //
 //   - am, the original Active Messages, on a parallel machine;
 //   - hpam, on HP workstations with Medusa cards in an FDDI ring;
-//   - ssam, on Sun workstations with SBA-100 cards at an ATM switch.
+//   - ssam, on Sun workstations with SBA-100 cards at an ATM switch;
+//   - amii, AM-II on UltraSPARCs with LANai 4 in a Myrinet.
 //
 // A [Node] is a process's end of such a system. All nodes of a program run the same [Image], so a message names its
 // handler by the place in it. A node belongs to the proc of the kernel that [Run] has spawned for it; its methods are for

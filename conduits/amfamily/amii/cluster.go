@@ -46,9 +46,10 @@ func NewCluster(loop *vtime.Loop, p *Profile, topo *fabric.Topology) (*Cluster, 
 	if c.Fabric, err = fabric.New(loop, topo, &p.Fabric); err != nil {
 		return nil, err
 	}
+	memory := newMemory(p)
 	for id := range topo.Hosts {
 		nic := lanai.New(loop, &p.Profile, c.Fabric.Port(id).Rate())
-		program, err := load(nic, c.Fabric.Port(id), p, id, nodes)
+		program, err := load(nic, c.Fabric.Port(id), p, memory, id, nodes)
 		if err != nil {
 			return nil, err
 		}
@@ -74,6 +75,20 @@ func NewStar(loop *vtime.Loop, p *Profile, hosts int) (*Cluster, error) {
 	topo, err := fabric.Shape{Hosts: hosts}.Line(1)
 	if err != nil {
 		return nil, fmt.Errorf("amii: a star: %w", err)
+	}
+	return NewCluster(loop, p, topo)
+}
+
+// NewNetwork is NewCluster of so many hosts, or up to two more: at one switch if that has ports for them, and otherwise three at each
+// switch of an irregular network of switches with 8 ports, as those of the Berkeley NOW were.
+func NewNetwork(loop *vtime.Loop, p *Profile, hosts int) (*Cluster, error) {
+	const each, seed = 3, 1
+	if hosts <= fabric.MaxPorts {
+		return NewStar(loop, p, hosts)
+	}
+	topo, err := fabric.Shape{Hosts: each, Ports: fabric.DefaultPorts}.Random((hosts+each-1)/each, seed)
+	if err != nil {
+		return nil, fmt.Errorf("amii: an irregular network: %w", err)
 	}
 	return NewCluster(loop, p, topo)
 }

@@ -45,7 +45,10 @@ type Endpoint struct {
 	posted bool // what the processor has written is in the SRAM
 	sleeps bool // what it does while it waits
 	asleep bool
-	claims []claim // of Claim, for Send
+	holds  bool             // Hold has been called
+	claims []claim          // of Claim, for Send
+	called amfamily.Message // what the handler that runs was called with
+	failed error            // why messages are not delivered; Poll returns it
 }
 
 // Open makes an endpoint on a host. It is resident if a frame is free.
@@ -239,8 +242,8 @@ func describe(op *am2.Op, handler int, data []byte) {
 	op.Header, op.NArgs, op.Len = uint32(handler), amfamily.Args, len(data)
 }
 
-// failed returns what is wrong with a message for which there is no place.
-func (e *Endpoint) failed(r am2.Result, to, size int) error {
+// unfit returns what is wrong with a message for which there is no place.
+func (e *Endpoint) unfit(r am2.Result, to, size int) error {
 	if r == am2.Unmapped {
 		return fmt.Errorf("amii: node %d: nothing is at index %d of the translation table: call Map", e.ID(), to)
 	}
@@ -262,7 +265,7 @@ func (e *Endpoint) request(to int, op *am2.Op, handler int, args [amfamily.Args]
 		return err
 	}
 	if r != am2.Reserved {
-		return e.failed(r, to, len(data))
+		return e.unfit(r, to, len(data))
 	}
 	e.write(op, args, data)
 	e.end.Commit(op)
@@ -281,7 +284,7 @@ func (e *Endpoint) Reply(m *amfamily.Message, handler int, args [amfamily.Args]u
 // BulkReply is Bulk for the one reply to the request m.
 func (e *Endpoint) BulkReply(m *amfamily.Message, handler int, args [amfamily.Args]uint32, data []byte, offset uint64) error {
 	if len(data) > int(e.profile.AM2.Bulk) {
-		return e.failed(am2.TooLong, 0, len(data))
+		return e.unfit(am2.TooLong, 0, len(data))
 	}
 	if err := e.CheckReply(m, handler, 0); err != nil {
 		return fmt.Errorf("amii: %w", err)
@@ -292,7 +295,7 @@ func (e *Endpoint) BulkReply(m *amfamily.Message, handler int, args [amfamily.Ar
 func (e *Endpoint) reply(m *amfamily.Message, op *am2.Op, handler int, args [amfamily.Args]uint32, data []byte) error {
 	describe(op, handler, data)
 	if r := e.end.ReserveReply(op); r != am2.Reserved {
-		return e.failed(r, m.From, len(data))
+		return e.unfit(r, m.From, len(data))
 	}
 	e.write(op, args, data)
 	e.end.CommitReply(op)
@@ -339,7 +342,7 @@ func (e *Endpoint) Poll() (n int, err error) {
 	}
 	p.Sync()
 	e.asleep = n == 0 && e.sleeps && q.bundle.Backlog()+q.copies.Len() == 0
-	return n, nil
+	return n, e.failed
 }
 
 // read has the processor read from the frame.
@@ -367,11 +370,11 @@ func (e *Endpoint) take() (n int) {
 		}
 	}
 	p.Sync()
-	for q.bundle.Deliver(q.Now(), 1) > 0 {
-		n++
+	for left := q.bundle.Backlog(); n < left && q.bundle.Deliver(q.Now(), 1) > 0; n++ { // what comes meanwhile is for the next poll
 		p.Sync()
 	}
 	q.staged -= staged
+	q.waiting = q.bundle.Backlog()
 	return n + staged
 }
 
@@ -416,16 +419,19 @@ func (r *receiver) Arrived(m *am2.Message) (replied bool) {
 		e.Count.Malformed++
 		return false
 	}
-	h := message(m)
+	e.called = message(m)
 	if m.Reply {
-		e.Settle(e, &h)
+		e.Settle(e, &e.called)
 		return false
 	}
-	return e.Serve(e, &h)
+	return e.Serve(e, &e.called)
 }
 
 // Returned implements am2.Handler.
 func (r *receiver) Returned(m *am2.Message, why am2.Reason) {
+	if r.holds && r.failed == nil {
+		r.failed = fmt.Errorf("amii: node %d: a message to index %d came back: %v", r.ID(), int32(m.Index), why)
+	}
 	if f := r.options.Returned; f != nil {
 		f(&Returned{Message: message(m), To: m.Remote(), Reply: m.Reply, Why: why})
 	}

@@ -29,6 +29,7 @@ type Program struct {
 	nic     *lanai.NIC
 	net     *netdma.Engines
 	profile *Profile
+	memory  *memory
 	id      int
 	routes  [][]byte // by node
 	counts  Counts
@@ -97,6 +98,7 @@ type incoming struct {
 	q        *queues
 	node     int
 	block    *am2.Block
+	packet   []byte // as it came
 	datagram []byte
 	fragment bool
 	kind     am2.Kind // of a fragment
@@ -109,9 +111,9 @@ type steps struct {
 }
 
 // load puts the firmware into a NIC of a cluster of so many nodes.
-func load(nic *lanai.NIC, port *fabric.Port, p *Profile, id, nodes int) (*Program, error) {
+func load(nic *lanai.NIC, port *fabric.Port, p *Profile, m *memory, id, nodes int) (*Program, error) {
 	f := &Program{
-		loop: nic.Loop(), nic: nic, profile: p, id: id, routes: make([][]byte, nodes),
+		loop: nic.Loop(), nic: nic, profile: p, memory: m, id: id, routes: make([][]byte, nodes),
 		numbered: map[uint16]*queues{}, buffers: p.AM2.Buffers,
 	}
 	f.driver.program, f.driver.free = f, p.AM2.Frames
@@ -270,9 +272,11 @@ func (p *Program) through() {
 	p.nic.CPU.Raise(evStart)
 	switch j.kind {
 	case storing:
+		p.memory.put(j.block.Host)
 		p.done = j.in
 		p.spend(p.profile.Steps.Accept+p.profile.Steps.Fragment, p.step.accept)
 	case fetching:
+		p.memory.put(j.block.Host)
 		p.leave(j.out)
 	case paging:
 		p.driver.moved()

@@ -14,12 +14,13 @@ type claim struct {
 }
 
 // Hold says that the program has a wait of its own, and is called once, before anything else but Bind: Claim and Send take the place of
-// Request then. It returns why a reply of so many bytes of data could not be sent, or nil. A request is never delivered before a reply has
+// Request then. Poll fails from the first message on that comes back. Hold returns why a reply of so many bytes of data could not be sent, or nil. A request is never delivered before a reply has
 // room, whether Hold has been called or not.
 func (e *Endpoint) Hold(reply int) error {
 	if reply > int(e.profile.AM2.Fragment) {
 		return fmt.Errorf("amii: node %d: replies of %d bytes; a message has %d at most (am2.fragment)", e.ID(), reply, e.profile.AM2.Fragment)
 	}
+	e.holds = true
 	return nil
 }
 

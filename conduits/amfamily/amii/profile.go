@@ -81,6 +81,9 @@ var files embed.FS
 // Library returns the machines that come with the package, which are based on those of package lanai.
 func Library() *machine.Library { return machine.Built(files, "machines", nil).Over(lanai.Library()) }
 
+// Load reads a machine: a built-in one by name, or a user's own by path.
+func Load(name string) (*Profile, error) { return machine.Load(Library(), name, NewProfile) }
+
 // NewProfile returns the profile of a machine file that has been read.
 func NewProfile(f *machine.File) (*Profile, error) {
 	return machine.Checked(f, func(p *Profile) error {

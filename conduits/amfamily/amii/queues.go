@@ -22,8 +22,9 @@ type queues struct {
 	timer   *vtime.Timer
 	serving bool // in Program.due
 
-	taken uint64 // fragments so far
-	told  uint64 // of them, and of the bundle's events, those that the process knows of
+	taken   uint64 // fragments so far
+	told    uint64 // of them, and of the bundle's events, those that the process knows of
+	waiting int    // what the process could take, as far as it knows
 
 	place   place
 	pins    int        // packets of it that the firmware has in hand
@@ -76,10 +77,11 @@ func newQueues(p *Program, owner *Endpoint, weight int) (*queues, error) {
 func (q *queues) Send(to netip.AddrPort, head, body []byte, _ int) {
 	size := len(head) + len(body)
 	n := q.program.profile.payloadOf(size, len(head))
-	o := outgoing{node: nodeOf(to), bytes: appendFrame(make([]byte, 0, size), q.program.id, head, body)}
+	m := q.program.memory
+	o := outgoing{node: nodeOf(to), bytes: appendFrame(m.get(size), q.program.id, head, body)}
 	if n > 0 {
 		sram := o.bytes[len(o.bytes)-n:]
-		o.host = append([]byte(nil), sram...)
+		o.host = append(m.get(n), sram...)
 		clear(sram)
 	}
 	q.out.Push(o)
@@ -117,10 +119,11 @@ func (q *queues) notify() {
 	if q.owner == nil {
 		return
 	}
-	if n := q.bundle.Events() + q.taken; n != q.told {
-		q.told = n
+	n, waiting := q.bundle.Events()+q.taken, q.bundle.Backlog()
+	if n != q.told || waiting > q.waiting { // more waits without an event when a reply has room again
 		q.owner.come()
 	}
+	q.told, q.waiting = n, waiting
 }
 
 // Fire implements vtime.Target: a time of the protocol has come.

@@ -50,7 +50,7 @@ func (p *Program) classify() {
 		drop(&p.counts.Absent)
 		return
 	}
-	in := incoming{q: q, block: q.bundle.Block()}
+	in := incoming{q: q, packet: bytes, block: q.bundle.Block()}
 	in.node, in.datagram, ok = decodeFrame(in.block.Bytes(), bytes)
 	if !ok || in.node >= len(p.routes) {
 		in.block.Release()
@@ -75,7 +75,7 @@ func (p *Program) classify() {
 		q.staged++
 	}
 	p.enqueue(job{kind: storing, in: in, block: lanai.Block{
-		Direction: lanai.ToHost, Host: make([]byte, in.payload), SRAM: bytes[len(bytes)-in.payload:],
+		Direction: lanai.ToHost, Host: p.memory.get(in.payload)[:in.payload], SRAM: bytes[len(bytes)-in.payload:],
 	}})
 }
 
@@ -96,6 +96,7 @@ func (p *Program) accept() {
 		}
 	}
 	in.block.Release()
+	p.memory.put(in.packet)
 	p.net.Release()
 	q.pins--
 	q.notify()

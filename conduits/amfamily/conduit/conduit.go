@@ -1,4 +1,4 @@
-// Package conduit makes conduits of the early systems of the Active Message family: am, hpam and ssam, each modelled on the
+// Package conduit makes conduits of the early systems of the Active Message family: am, amii, hpam and ssam, each modelled on the
 // hardware that it was built for (package amfamily), and each a conduit of its own name whose models are its machines.
 //
 // A message of core is one message of the system, whose request or reply it is: core's handler runs in the system's, and its

@@ -59,6 +59,7 @@ func TestLargest(t *testing.T) {
 		says          []string // of one rank more; none: there may be
 	}{
 		{"am", "am.message 640 B assumed for the test", many, nil},
+		{"amii", "", 100, nil},
 		{"hpam", "", 4, []string{"hp735", "5 workstations need 32 receive buffers", "24", "enough for 4"}},
 		{"hpam", "hpam.pool 32 count assumed for the test", 5, []string{"6 workstations need 40 receive buffers", "32", "enough for 5"}},
 		{"ssam", "", 10, []string{"sba100", "no room for 11 ranks", "run fewer"}},
@@ -90,6 +91,9 @@ func TestRefused(t *testing.T) {
 		{"am", "am.message 500 B assumed for the test", "no room for 2 ranks"},
 		{"am", "am.replies 0 count assumed for the test", "am.replies is 0"},
 		{"am", "am.poll 0 ns assumed for the test", "am.poll must take time"},
+		{"amii", "am2.fragment 560 B assumed for the test", "no room for 2 ranks"},
+		{"amii", "sram.size 128 KB assumed for the test", "SRAM"},
+		{"amii", "am2.depth 0 count assumed for the test", "am2"},
 		{"hpam", "ring.lose 1 ppm assumed for the test", "ring.lose is more than 0"},
 		{"hpam", "hpam.pool 7 count assumed for the test", "2 workstations need 8 receive buffers, but hpam.pool is 7, which is enough for 1"},
 		{"hpam", "hpam.payload 580 B assumed for the test", "no room for 2 ranks"},
@@ -116,7 +120,7 @@ func TestRefused(t *testing.T) {
 func TestNobodyIsHeldUp(t *testing.T) {
 	t.Parallel()
 	const computes = time.Second
-	for _, system := range []string{"am", "hpam", "ssam"} {
+	for _, system := range []string{"am", "amii", "hpam", "ssam"} {
 		cfg := on(t, system, "")
 		var ends core.Time
 		err := coretest.Twice(t, 3, cfg, func(j *core.Job) error {
@@ -166,7 +170,7 @@ func TestNobodyIsHeldUp(t *testing.T) {
 // reply needs much room. Polls that did not end while something comes would keep rank 1 from asking.
 func TestFloodGivesWay(t *testing.T) {
 	t.Parallel()
-	for _, system := range []string{"am", "hpam", "ssam"} {
+	for _, system := range []string{"am", "amii", "hpam", "ssam"} {
 		sent := 0
 		err := coretest.Twice(t, 4, on(t, system, ""), func(j *core.Job) error {
 			var answers, told, asked int
@@ -259,6 +263,10 @@ func TestCosts(t *testing.T) {
 		{"am", 9 * us, 11 * us, "am.send 11.6 us assumed for the test", 0, 9 * us, 11 * us},
 		{"am", 9 * us, 11 * us, "am.receive 15 us assumed for the test", 0, 9 * us, 11 * us},
 		{"am", 9 * us, 11 * us, "memory.copy 10 MB/s assumed for the test", 1000, 50 * us, 100 * us}, // a Long is copied, and a reply by the interrupt too
+		{"amii", 14 * us, 22 * us, "host.send 11 us assumed for the test", 0, 9 * us, 11 * us},
+		{"amii", 14 * us, 22 * us, "host.receive 11 us assumed for the test", 0, 9 * us, 11 * us},
+		{"amii", 14 * us, 22 * us, "steps.accept 532 count assumed for the test", 0, 9 * us, 30 * us},
+		{"amii", 14 * us, 22 * us, "host.copy 10 MB/s assumed for the test", 1000, 180 * us, 200 * us}, // by the sender, and to its place
 		{"hpam", 11 * us, 15 * us, "hpam.send 12.42 us assumed for the test", 0, 8 * us, 12 * us},
 		{"hpam", 11 * us, 15 * us, "hpam.receive 12.42 us assumed for the test", 0, 8 * us, 12 * us},
 		{"ssam", 20 * us, 24 * us, "trap.time 11.27 us assumed for the test", 0, 20 * us, 50 * us},
@@ -279,6 +287,7 @@ func TestLimits(t *testing.T) {
 	t.Parallel()
 	for system, want := range map[string]map[int]int{
 		"am":   {1: 65472, 2: 65472, 10: 65472},
+		"amii": {1: 8128, 2: 8128, 40: 8128},
 		"hpam": {1: 4016, 2: 4016, 4: 4016},
 		"ssam": {1: 4032, 2: 4032, 3: 2840, 4: 1840, 10: 560},
 	} {
@@ -294,5 +303,47 @@ func TestLimits(t *testing.T) {
 				t.Errorf("%d ranks over %s: %v", n, system, err)
 			}
 		}
+	}
+}
+
+// TestReplyRoom has ranks flood all of them, also themselves, with requests that are replied to. Requests wait for room for their replies; that
+// room comes back without anything else, and a rank that was not woken by it would sleep for ever.
+func TestReplyRoom(t *testing.T) {
+	t.Parallel()
+	const ranks, each = 4, 30
+	err := core.RunModel(ranks, on(t, "amii", "am2.sends 2 count assumed for the test"), func(j *core.Job) error {
+		var answers, told int
+		ep, err := j.Attach(handlers(&answers, &told))
+		if err != nil {
+			return err
+		}
+		for range each {
+			for r := range core.Rank(ranks) {
+				if err := ep.RequestShort(r, onAsk, 8); err != nil {
+					return err
+				}
+			}
+		}
+		return errors.Join(ep.WaitUntil(func() bool { return answers == ranks*each }), ep.Barrier())
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCutOff has a network in which everything gets lost end the job, with the reason, when AM-II has given up.
+func TestCutOff(t *testing.T) {
+	t.Parallel()
+	lines := "fabric.error.lose 1000000 ppm assumed for the test\nam2.retries 3 count assumed for the test"
+	err := core.RunModel(2, on(t, "amii", lines), func(j *core.Job) error {
+		var answers, told int
+		ep, err := j.Attach(handlers(&answers, &told))
+		if err != nil {
+			return err
+		}
+		return errors.Join(ep.RequestShort(1-j.Rank(), onAsk, 8), ep.WaitUntil(func() bool { return answers == 1 }))
+	})
+	if err == nil || !strings.Contains(err.Error(), "came back") {
+		t.Errorf("%v", err)
 	}
 }
