@@ -325,6 +325,51 @@ func TestLeastRecent(t *testing.T) {
 	}
 }
 
+// TestCrossed has two hosts with a frame each hold the wrong ends: that of one program at one host, that of the other program at the other host,
+// and each sends to its own program. Frames whose endpoints waited for acknowledgements would stay so for ever, and so would
+// hosts that change them at the same times.
+func TestCrossed(t *testing.T) {
+	t.Parallel()
+	for _, later := range []vtime.Time{0, 100 * us, ms, 20 * ms} {
+		w := newWorld(t)
+		var err error
+		if w.Cluster, err = amii.NewStar(&w.k.Loop, profile(t, "am2.frames", "1", "count"), 2); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 4 { // the first two have the frames; 0 and 3 are one program, 1 and 2 the other
+			o := amii.Options{Tag: tag, Index: i % 2, Table: 2, Image: w.image()}
+			w.options(i, &o)
+			e, err := w.Hosts[i%2].Open(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.all = append(w.all, e)
+		}
+		const n = 20 // more than there is credit for
+		w.run(func(e *amii.Endpoint) error {
+			number := slices.Index(w.all, e)
+			if err := e.Map(1-e.ID(), w.all[3-number].Name(), tag); err != nil {
+				return err
+			}
+			if number >= 2 {
+				return amfamily.Wait(e, "all messages", func() bool { return len(w.came) == 2*n })
+			}
+			e.Proc().Charge(ms + later*vtime.Time(number))
+			e.Proc().Sync()
+			for i := range n {
+				if err := e.Request(1-e.ID(), 0, args(i, 10), data(i, 10)); err != nil {
+					return err
+				}
+			}
+			return replies(e, n)
+		})
+		w.once(2 * n)
+		if w.k.Now() > vtime.Second {
+			t.Errorf("after %v", w.k.Now())
+		}
+	}
+}
+
 // share returns how many of the messages that have come by a time are of the first of two endpoints that flood.
 func share(t *testing.T, weights [2]int) float64 {
 	w := newWorld(t)
