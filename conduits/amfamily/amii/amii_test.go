@@ -478,6 +478,42 @@ func TestSleep(t *testing.T) {
 	}
 }
 
+// TestSleepOnce has messages close behind each other wake a process that sleeps no sooner than the first alone, and by one interrupt.
+func TestSleepOnce(t *testing.T) {
+	t.Parallel()
+	p := profile(t)
+	first := func(messages int) (at vtime.Time) {
+		w := newWorld(t)
+		w.star(p, 2)
+		w.handler = func(n amfamily.Node, _ *amfamily.Message) {
+			if at == 0 {
+				at = n.Proc().Now()
+			}
+			w.came["all"]++
+		}
+		w.run(func(e *amii.Endpoint) error {
+			if e.ID() == 1 {
+				e.Sleep(true)
+				return amfamily.Wait(e, "all messages", func() bool { return w.came["all"] == messages })
+			}
+			e.Proc().Charge(ms)
+			for range messages {
+				if err := e.Request(1, 0, args(0, 0), nil); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if n := w.all[1].Counts().Interrupts; n != 1 {
+			t.Errorf("%d messages: %d interrupts", messages, n)
+		}
+		return at
+	}
+	if one, three := first(1), first(3); three < one {
+		t.Errorf("the first handler runs at %v of one message, and at %v of three", one, three)
+	}
+}
+
 // TestCredit has a sender wait for credit when the receiver does not poll.
 func TestCredit(t *testing.T) {
 	t.Parallel()
