@@ -78,7 +78,7 @@ func (o *paperOptions) parse(args []string, stdout io.Writer) (err error) {
 	}
 	name := f.String("machine", "", "`NAME` of a machine, or the path of a machine file, instead of those that an experiment is about; of SCI: "+
 		strings.Join(paper.SCI.Machines(), ", ")+"; of Myrinet: "+strings.Join(paper.Myrinet.Machines(), ", ")+"; of GRIM: "+strings.Join(paper.GRIM.Machines(), ", ")+"; of active messages: "+strings.Join(paper.AMFamily.Machines(), ", ")+
-		"; of the component on Myrinet: "+strings.Join(paper.Component.Machines(), ", "))
+		"; of AM-II: "+strings.Join(paper.AM2.Machines(), ", ")+"; of the component on Myrinet: "+strings.Join(paper.Component.Machines(), ", "))
 	seed := f.Uint64("seed", 0, "`NUMBER` that seeds the model's random numbers")
 	full := f.Bool("full", false, "all sizes and repetitions; takes a while")
 	f.StringVar(&o.svg, "svg", "", "write the figures as SVG to `PATH`: the first to a name that ends in .svg, or all into a directory")

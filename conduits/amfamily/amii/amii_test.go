@@ -325,6 +325,51 @@ func TestLeastRecent(t *testing.T) {
 	}
 }
 
+// TestCrossed has two hosts with a frame each hold the wrong ends: that of one program at one host, that of the other program at the other host,
+// and each sends to its own program. Frames whose endpoints waited for acknowledgements would stay so for ever, and so would
+// hosts that change them at the same times.
+func TestCrossed(t *testing.T) {
+	t.Parallel()
+	for _, later := range []vtime.Time{0, 100 * us, ms, 20 * ms} {
+		w := newWorld(t)
+		var err error
+		if w.Cluster, err = amii.NewStar(&w.k.Loop, profile(t, "am2.frames", "1", "count"), 2); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 4 { // the first two have the frames; 0 and 3 are one program, 1 and 2 the other
+			o := amii.Options{Tag: tag, Index: i % 2, Table: 2, Image: w.image()}
+			w.options(i, &o)
+			e, err := w.Hosts[i%2].Open(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.all = append(w.all, e)
+		}
+		const n = 20 // more than there is credit for
+		w.run(func(e *amii.Endpoint) error {
+			number := slices.Index(w.all, e)
+			if err := e.Map(1-e.ID(), w.all[3-number].Name(), tag); err != nil {
+				return err
+			}
+			if number >= 2 {
+				return amfamily.Wait(e, "all messages", func() bool { return len(w.came) == 2*n })
+			}
+			e.Proc().Charge(ms + later*vtime.Time(number))
+			e.Proc().Sync()
+			for i := range n {
+				if err := e.Request(1-e.ID(), 0, args(i, 10), data(i, 10)); err != nil {
+					return err
+				}
+			}
+			return replies(e, n)
+		})
+		w.once(2 * n)
+		if w.k.Now() > vtime.Second {
+			t.Errorf("after %v", w.k.Now())
+		}
+	}
+}
+
 // share returns how many of the messages that have come by a time are of the first of two endpoints that flood.
 func share(t *testing.T, weights [2]int) float64 {
 	w := newWorld(t)
@@ -430,6 +475,42 @@ func TestSleep(t *testing.T) {
 	}
 	if none.Interrupts != 0 || some.Interrupts != 5 {
 		t.Errorf("%d interrupts with polling, %d with sleeping", none.Interrupts, some.Interrupts)
+	}
+}
+
+// TestSleepOnce has messages close behind each other wake a process that sleeps no sooner than the first alone, and by one interrupt.
+func TestSleepOnce(t *testing.T) {
+	t.Parallel()
+	p := profile(t)
+	first := func(messages int) (at vtime.Time) {
+		w := newWorld(t)
+		w.star(p, 2)
+		w.handler = func(n amfamily.Node, _ *amfamily.Message) {
+			if at == 0 {
+				at = n.Proc().Now()
+			}
+			w.came["all"]++
+		}
+		w.run(func(e *amii.Endpoint) error {
+			if e.ID() == 1 {
+				e.Sleep(true)
+				return amfamily.Wait(e, "all messages", func() bool { return w.came["all"] == messages })
+			}
+			e.Proc().Charge(ms)
+			for range messages {
+				if err := e.Request(1, 0, args(0, 0), nil); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if n := w.all[1].Counts().Interrupts; n != 1 {
+			t.Errorf("%d messages: %d interrupts", messages, n)
+		}
+		return at
+	}
+	if one, three := first(1), first(3); three < one {
+		t.Errorf("the first handler runs at %v of one message, and at %v of three", one, three)
 	}
 }
 

@@ -15,7 +15,9 @@
 // An endpoint's queues are in a frame of the NIC's SRAM, and there are few frames. The frames are a cache: the driver pages endpoints in,
 // and those out that were used least recently. A process that uses an endpoint that is not resident faults, and waits; a packet for
 // one is dropped and not acknowledged, the NIC interrupts its host, and the sender sends the packet again. An endpoint is paged out
-// when nothing of it is under way; one that is to go takes no more requests until it comes back.
+// when nothing of it is under way; one that is to go takes no more requests until it comes back. What is under way may be for
+// an endpoint that waits for a frame itself: so an endpoint goes after am2.longest in any case, stays away for once or twice that time, and
+// sends again what has not been acknowledged.
 //
 // # Messages
 //

@@ -1,8 +1,11 @@
 package amii
 
 import (
+	"math/rand/v2"
+
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
 	"github.com/aqueduct-go/aqueduct/internal/fifo"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
 // driver pages endpoints into the frames of its host's NIC, one after the other.
@@ -10,6 +13,7 @@ type driver struct {
 	program *Program
 	free    int // frames
 	wanted  fifo.Queue[*queues]
+	random  *rand.Rand
 
 	looks bool    // at the endpoints again, later
 	busy  bool    // an endpoint is being paged in
@@ -19,12 +23,12 @@ type driver struct {
 
 // The events of a driver.
 const (
-	interrupted uint64 = iota // the NIC's interrupt has come for the oldest of missing
-	mapped                    // the driver has chosen frames, and mapped endpoints
-	look                      // an endpoint may be paged out now
+	asked  uint64 = iota // the NIC's interrupt has come for an endpoint, or the time to bring it back
+	mapped               // the driver has chosen frames, and mapped endpoints
+	look                 // an endpoint may be paged out now
 )
 
-var driverEvents = [...]string{"interrupt", "mapped", "look"}
+var driverEvents = [...]string{"asked", "mapped", "look"}
 
 // Label implements vtime.Labelled.
 func (d *driver) Label(event, _ uint64) string { return "AM-II driver: " + driverEvents[event] }
@@ -36,8 +40,13 @@ func (d *driver) missed(q *queues) {
 	}
 	p := d.program
 	p.counts.Interrupts++
+	d.wantIn(q, p.profile.Driver.Interrupt)
+}
+
+// wantIn has an endpoint paged in that is in no frame, but not before a time has passed.
+func (d *driver) wantIn(q *queues, wait vtime.Time) {
 	q.wanted = true
-	p.loop.At(p.loop.Now()+p.profile.Driver.Interrupt, d, interrupted, uint64(q.owner.number))
+	d.program.loop.At(d.program.loop.Now()+wait, d, asked, uint64(q.owner.number))
 }
 
 // want has an endpoint paged in that is in no frame.
@@ -51,7 +60,8 @@ func (d *driver) want(q *queues) {
 }
 
 // run pages the next endpoint in, if there is one, and a frame for it. The endpoint that was used least recently leaves its frame: as
-// soon as nothing of it is under way, until when it takes no requests.
+// soon as nothing of it is under way, until when it takes no requests. It does not wait for that for longer than am2.longest, since
+// what is under way may be for an endpoint which waits for a frame too. See bringBack.
 func (d *driver) run() {
 	if d.busy || d.wanted.Len() == 0 {
 		return
@@ -61,10 +71,9 @@ func (d *driver) run() {
 		if victim = d.oldest((*queues).quiet); victim != nil && d.settling(victim) {
 			return
 		} else if victim == nil {
-			if d.oldest(func(q *queues) bool { return q.leaving }) == nil {
-				d.oldest(func(*queues) bool { return true }).leaving = true
+			if victim = d.overdue(); victim == nil {
+				return
 			}
-			return
 		}
 		d.stay()
 		victim.place = moving
@@ -94,6 +103,30 @@ func (d *driver) settling(q *queues) bool {
 	return true
 }
 
+// overdue returns the endpoint that was to leave, if it has been for too long, and the NIC does nothing for it now. If none is to leave, one
+// is from now on.
+func (d *driver) overdue() *queues {
+	now := d.program.loop.Now()
+	q := d.oldest(func(q *queues) bool { return q.leaving })
+	if q == nil {
+		q = d.oldest(func(*queues) bool { return true })
+		q.leaving, q.leaves = true, now+d.program.profile.AM2.Longest
+		d.program.loop.At(q.leaves, d, look, 0)
+	}
+	if q.leaves > now || !q.idle() {
+		return nil
+	}
+	return q
+}
+
+// bringBack has an endpoint come back that has left though something of it is under way: its packets are sent again then. It stays away
+// for am2.longest at least, so that endpoints which wait for packets can be in the frame meanwhile. How much longer is
+// random: or hosts that change endpoints at the same times never had both ends of a message in frames at once.
+func (d *driver) bringBack(q *queues) {
+	longest := d.program.profile.AM2.Longest
+	d.wantIn(q, longest+vtime.Time(d.random.Int64N(int64(longest))))
+}
+
 // oldest returns the resident endpoint that was used least recently among those that are fit, or nil.
 func (d *driver) oldest(fit func(*queues) bool) (q *queues) {
 	for _, r := range d.program.queues {
@@ -117,7 +150,7 @@ func (d *driver) stay() {
 // Fire implements vtime.Target.
 func (d *driver) Fire(event, number uint64) {
 	switch {
-	case event == interrupted:
+	case event == asked:
 		d.wanted.Push(d.program.numbered[uint16(number)])
 		d.run()
 	case event == look:
@@ -143,6 +176,9 @@ func (d *driver) moved() {
 	p := d.program
 	if q := d.out; q != nil {
 		q.place = absent
+		if q.bundle.Unacknowledged() > 0 {
+			d.bringBack(q)
+		}
 		q.owner.arrive()
 		p.counts.PagedOut++
 		d.out = nil

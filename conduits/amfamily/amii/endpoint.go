@@ -45,6 +45,7 @@ type Endpoint struct {
 	posted bool // what the processor has written is in the SRAM
 	sleeps bool // what it does while it waits
 	asleep bool
+	waking bool             // an interrupt wakes it, and it does not run yet
 	holds  bool             // Hold has been called
 	claims []claim          // of Claim, for Send
 	called amfamily.Message // what the handler that runs was called with
@@ -141,6 +142,7 @@ func (e *Endpoint) Sleep(sleeps bool) { e.sleeps = sleeps }
 // enter begins a use of the queues. If they are not resident, or are to leave, it lets the driver page them in.
 func (e *Endpoint) enter() {
 	p, q := e.Proc(), e.queues
+	e.runs()
 	if p.Sync(); q.place != resident || q.leaving {
 		e.fault()
 	}
@@ -170,9 +172,12 @@ func (e *Endpoint) leave() {
 	e.queues.attend()
 }
 
-// arrive wakes the process.
+// runs notes that the process calls, and so does not sleep.
+func (e *Endpoint) runs() { e.asleep, e.waking = false, false }
+
+// arrive has the process look again at what it waits for, unless it is being woken up.
 func (e *Endpoint) arrive() {
-	if p := e.Proc(); p != nil {
+	if p := e.Proc(); p != nil && !e.waking {
 		p.Arrive()
 	}
 }
@@ -183,7 +188,7 @@ func (e *Endpoint) come() {
 		e.arrive()
 		return
 	}
-	e.asleep = false
+	e.asleep, e.waking = false, true
 	h := e.host
 	h.program.counts.Interrupts++
 	e.Count.Interrupts++
@@ -205,6 +210,8 @@ func (e *Endpoint) Label(_, what uint64) string { return "AM-II endpoint: " + en
 func (e *Endpoint) Fire(_, what uint64) {
 	if what == written {
 		e.posted = true
+	} else {
+		e.waking = false
 	}
 	e.arrive()
 }
@@ -332,7 +339,7 @@ func (e *Endpoint) Poll() (n int, err error) {
 	}
 	p, q := e.Proc(), e.queues
 	p.Sync()
-	e.asleep = false
+	e.runs()
 	p.Charge(e.profile.Host.Poll)
 	if q.place == resident && !q.leaving || q.bundle.Backlog()+q.copies.Len() > 0 {
 		e.enter()

@@ -116,7 +116,7 @@ func load(nic *lanai.NIC, port *fabric.Port, p *Profile, m *memory, id, nodes in
 		loop: nic.Loop(), nic: nic, profile: p, memory: m, id: id, routes: make([][]byte, nodes),
 		numbered: map[uint16]*queues{}, buffers: p.AM2.Buffers,
 	}
-	f.driver.program, f.driver.free = f, p.AM2.Frames
+	f.driver = driver{program: f, free: p.AM2.Frames, random: f.loop.Rand(fmt.Sprintf("amii.driver of node %d", id))}
 	fail := func(err error) (*Program, error) { return nil, fmt.Errorf("amii: node %d: %w", id, err) }
 	packet := typeSize + p.AM2.Route + lanai.Bytes(p.config().Datagram)
 	size := func(n int, each lanai.Bytes) lanai.Bytes { return lanai.Bytes(n) * each }

@@ -29,6 +29,7 @@ func (e *Endpoint) Hold(reply int) error {
 // that.
 func (e *Endpoint) Claim(to, length int) bool {
 	p, q := e.Proc(), e.queues
+	e.runs()
 	if p.Sync(); q.place != resident || q.leaving {
 		if q.place == absent && !q.wanted {
 			e.Count.Traps++
@@ -57,6 +58,7 @@ func (e *Endpoint) Send(to, handler int, args [amfamily.Args]uint32, data []byte
 		if c := e.claims[i]; c.to == to && c.length == claimed && len(data) <= claimed {
 			e.claims = append(e.claims[:i], e.claims[i+1:]...)
 			c.op.Header, c.op.Len = uint32(handler), len(data)
+			e.runs()
 			e.busy = true
 			e.write(&c.op, args, data)
 			e.end.Commit(&c.op)

@@ -30,8 +30,9 @@ type queues struct {
 	pins    int        // packets of it that the firmware has in hand
 	since   vtime.Time // when it was paged in
 	usedAt  vtime.Time
-	wanted  bool // in driver.wanted
-	leaving bool // it is to be paged out, and takes no requests
+	wanted  bool       // in driver.wanted
+	leaving bool       // it is to be paged out, and takes no requests
+	leaves  vtime.Time // then, when it does though something of it is under way
 }
 
 // place is where queues are.
@@ -143,6 +144,10 @@ func (q *queues) serve() {
 }
 
 // quiet reports whether nothing of the endpoint is under way, so that it can be paged out.
-func (q *queues) quiet() bool {
-	return q.pins == 0 && !q.serving && q.out.Len() == 0 && !q.owner.busy && q.bundle.Unacknowledged() == 0 && q.bundle.Due() > q.Now()
+func (q *queues) quiet() bool { return q.idle() && q.bundle.Unacknowledged() == 0 }
+
+// idle reports whether neither the NIC nor the process does anything with the endpoint now: at most packets are on their way to others,
+// and acknowledgements from there.
+func (q *queues) idle() bool {
+	return q.pins == 0 && !q.serving && q.out.Len() == 0 && !q.owner.busy && len(q.owner.claims) == 0 && q.bundle.Due() > q.Now()
 }

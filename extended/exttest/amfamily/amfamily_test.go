@@ -13,8 +13,11 @@ import (
 	_ "github.com/aqueduct-go/aqueduct/conduits/amfamily/conduit"
 )
 
-// TestExtended runs every case over one of the systems. Two that send hundreds of thousands of messages are left to quicker models, and the
-// groups that move much to the systems whose messages are large: to SSAM every cell is several events.
+// slow are cases left to quicker models: they send most messages, or compute most of the time.
+var slow = []string{"event/many", "atomic/many", "progress/thousands", "region/apart", "vis/put", "vis/get", "collective/movement"}
+
+// TestExtended runs every case that is not slow over one of the systems. The groups that move much are for the systems whose messages are
+// large: to SSAM every cell is several events.
 func TestExtended(t *testing.T) {
 	if shm.RaceEnabled {
 		t.Skip("the race detector has nothing to find among coroutines that take turns, and takes minutes over it")
@@ -26,7 +29,7 @@ func TestExtended(t *testing.T) {
 		}
 	}
 	cases := slices.DeleteFunc(exttest.Cases(), func(c *coretest.Case) bool {
-		return coretest.Groups("forced")(c) || c.Name == "event/many" || c.Name == "vis/put"
+		return coretest.Groups("forced")(c) || slices.Contains(slow, c.Name)
 	})
 	coretest.Suite(t, cases,
 		kind("am", 0, ""),
