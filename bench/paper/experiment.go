@@ -107,6 +107,7 @@ var all = []*Experiment{
 	{"grim-control-deadlock", "GRIM: NIs that wait for each other, and the queue of control messages", GRIM, grimMachine, grimControl},
 	{"grim-queues", "GRIM: append, slotted and hybrid queues: what they have room for, and the deadlock of the hybrid", GRIM, grimMachine, grimQueues},
 	{"grim-rm", "GRIM: remote memory: writes, misses of the translation cache, both kinds of memory, notification, order", GRIM, grimMachines, grimRemoteMemory},
+	{"myrinet-gasnet", "GASNet's short, medium, long, put and get over GRIM, beside SCI and ScaMPI", GRIM, grimMachines, myrinetGASNet},
 }
 
 // All returns the experiments, in the order of a report.
