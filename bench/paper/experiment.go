@@ -111,6 +111,7 @@ var all = []*Experiment{
 	{"grim-incoming", "GRIM: queues at the sending NI alone, and at the receiving one too", GRIM, grimMachine, grimIncoming},
 	{"grim-overflow", "GRIM: applications that wait for each other, and the overflow queue", GRIM, grimMachine, grimOverflow},
 	{"grim-thread", "GRIM: a thread that polls, beside programs that poll all the time and now and then", GRIM, grimMachines, grimThread},
+	{"myrinet-gasnet", "GASNet's short, medium, long, put and get over GRIM, beside SCI and ScaMPI", GRIM, grimMachines, myrinetGASNet},
 }
 
 // All returns the experiments, in the order of a report.

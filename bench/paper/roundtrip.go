@@ -21,7 +21,7 @@ const (
 // whole round trip, since one way of its bytes takes 3.16.
 type roundTrips struct {
 	kind    core.Kind
-	sizes   []int // payload bytes; 0 of a Short
+	sizes   []int // payload bytes; of a Short those of its arguments, in fours
 	ranks   int   // of the job: 0 and its neighbour exchange, the others wait for the end
 	repeats int
 	config  core.Config
@@ -97,11 +97,11 @@ func (p *pinger) handlers() []core.HandlerEntry {
 }
 
 // answer replies with what came. A Long's payload lies in the segment already.
-func (p *pinger) answer(t *core.Token, _ []uint32, data []byte) {
+func (p *pinger) answer(t *core.Token, args []uint32, data []byte) {
 	var err error
 	switch p.kind {
 	case core.Short:
-		err = t.ReplyShort(onPong)
+		err = t.ReplyShort(onPong, args...)
 	case core.Medium:
 		err = t.ReplyMedium(onPong, data)
 	default:
@@ -130,12 +130,16 @@ func (p *pinger) half(size, n int) (vtime.Time, error) {
 }
 
 func (p *pinger) send(data []byte) error {
-	to := core.Rank(neighbour(p.ranks))
-	switch p.kind {
+	return sendRequest(&p.ep.Context, p.kind, core.Rank(neighbour(p.ranks)), onPing, data)
+}
+
+// sendRequest sends a request with data, which a Short has as arguments, four bytes in each.
+func sendRequest(c *core.Context, kind core.Kind, to core.Rank, h core.HandlerIndex, data []byte) error {
+	switch kind {
 	case core.Short:
-		return p.ep.RequestShort(to, onPing)
+		return c.RequestShort(to, h, make([]uint32, len(data)/4)...)
 	case core.Medium:
-		return p.ep.RequestMedium(to, onPing, data)
+		return c.RequestMedium(to, h, data)
 	}
-	return p.ep.RequestLong(to, onPing, data, 0)
+	return c.RequestLong(to, h, data, 0)
 }
