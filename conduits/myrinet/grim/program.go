@@ -25,13 +25,14 @@ type Image struct {
 // unlimited is the SRAM that Image.UnlimitedSRAM gives a NIC.
 const unlimited = 1 << 40
 
-// The events of the firmware, the one of the highest priority first.
+// The events of the firmware, the one of the highest priority first. What ends the use of a receive buffer, or a wait for the host, comes before packets: else an NI that has to refuse
+// packets until then, which come again without a pause, would refuse them forever.
 const (
-	evRecv       lanai.Event = iota // a packet has come
-	evSent                          // a packet has left
+	evTranslated lanai.Event = iota // the host has answered a miss of the translation cache
 	evStored                        // a message is in the host's memory
+	evRecv                          // a packet has come
+	evSent                          // a packet has left
 	evLoaded                        // a payload has come from the host
-	evTranslated                    // the host has answered a miss of the translation cache
 	evScan                          // a channel may have something to be sent
 	events       = iota
 )
