@@ -40,8 +40,10 @@ var categories = []*category{
 // message returns the category of requests of a kind.
 func message(name string, kind core.Kind) *category {
 	return &category{
-		name:    name,
-		begin:   func(r *mover, data []byte) error { return sendRequest(r.ep.Context.Context, kind, target, onItem, data) },
+		name: name,
+		begin: func(r *mover, data []byte) error {
+			return sendRequest(r.ep.Context.Context, kind, target, onItem, data)
+		},
 		end:     func(r *mover) error { return r.ep.WaitUntil(func() bool { return r.answered }) },
 		message: true, kind: kind,
 	}

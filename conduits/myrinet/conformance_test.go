@@ -1,6 +1,7 @@
 package myrinet_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/core"
@@ -35,6 +36,12 @@ var kinds = []coretest.Kind{
 	{Name: "lent", Config: core.Config{Conduit: "lent-myrinet"}},
 }
 
+// heavy is which cases that take long the kinds leave to AQ_TEST_PART. All of them run where all is scarce, which is where NICs refuse most, and, but those that take longest, where ranks share NICs.
+var heavy = map[string]func(*coretest.Case) bool{
+	"scarce": nil,
+	"shared": func(c *coretest.Case) bool { return strings.HasPrefix(c.Name, "flood/all-to-all") },
+}
+
 func TestConformance(t *testing.T) {
 	if shm.RaceEnabled {
 		t.Skip("the race detector has nothing to find among coroutines that take turns, and takes minutes over it")
@@ -45,8 +52,12 @@ func TestConformance(t *testing.T) {
 		if k.Config.Conduit == "" {
 			k.Config.Conduit = "myrinet"
 		}
-		if k.Factors == "" {
-			k.Factors = "model"
+		k.Factors = "model"
+		k.Once = k.Name != "star"
+		if rest, ok := heavy[k.Name]; ok {
+			k.Rest = rest
+		} else {
+			k.Rest = coretest.Groups("flood", "order")
 		}
 	}
 	coretest.Suite(t, coretest.Cases(), kinds...)

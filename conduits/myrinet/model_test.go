@@ -76,6 +76,36 @@ func TestReadersOfOne(t *testing.T) {
 	}
 }
 
+// TestReadersOfAHost has the ranks of a host read from each other at once. Their NIC, which refuses its own requests while it has no room for another read, looks at what ends a read before it
+// looks at the requests that come again. A loss ends the job if it has not ended by itself.
+func TestReadersOfAHost(t *testing.T) {
+	for _, machine := range []string{"grim-lanai9", "grim-lanai4"} {
+		cfg := with(machine, "per-host=4")
+		cfg.Losses = []core.Loss{{At: vtime.Second / 2}}
+		err := core.RunModel(4, cfg, func(j *core.Job) error {
+			ep, err := attach(j, new(int))
+			if err != nil {
+				return err
+			}
+			for range 10 {
+				var done core.Completion
+				for r := range j.Size() {
+					if _, err := ep.GetNative(make([]byte, 1000), core.Rank(r), uint64(r)*1000, &done); err != nil {
+						return err
+					}
+				}
+				if err := ep.WaitSilent(func() bool { return done.Pending() == 0 }); err != nil {
+					return err
+				}
+			}
+			return ep.Barrier()
+		})
+		if err != nil {
+			t.Errorf("%s: %v", machine, err)
+		}
+	}
+}
+
 // TestFullControls has ranks send to all, themselves too, and a hot spot, by NICs with one entry for control messages: the NACKs that are owed keep none of them from
 // taking in what others wait for.
 func TestFullControls(t *testing.T) {

@@ -47,6 +47,9 @@ type combination struct {
 // repeats reports whether the job may run a second time, which must be the same.
 func (x *combination) repeats() bool { return x.kind.Launcher == Model }
 
+// spare reports whether the combination is for the rest alone.
+func (x *combination) spare() bool { return x.kind.Rest != nil && x.kind.Rest(x.c) }
+
 // factors returns the values that the kind has of the factors in which kinds differ.
 func (k *Kind) factors() []string {
 	if k.Factors != "" {
@@ -82,7 +85,7 @@ func (x *combination) groupAndKind() string {
 // every group of cases in every kind, and every two values of different factors that a kind has are met
 // somewhere (pairwise testing: Cohen et al., The AETG System, IEEE TSE 23(7), 1997, whose greedy choice this is). Of a
 // case's chosen combinations in virtual time one with most ranks runs twice, and of a group's in a kind the
-// first of several ranks. That others do belongs to the rest. The choice depends on nothing but the cases, the kinds and the part.
+// first of several ranks, unless the kind is [Kind.Once]. That others do belongs to the rest, as do combinations that [Kind.Rest] names. The choice depends on nothing but the cases, the kinds and the part.
 func choose(all []combination, p Part) []combination {
 	met := map[string]bool{}
 	used := map[*Kind]int{}
@@ -107,7 +110,7 @@ func choose(all []combination, p Part) []combination {
 			for i := first; i < end; i++ {
 				own, common := all[i].pairs()
 				m := merit{fresh(own), fresh(common), -used[all[i].kind], all[i].lot()}
-				if m.own == 0 && m.common == 0 || chosen[i] {
+				if m.own == 0 && m.common == 0 || chosen[i] || all[i].spare() {
 					continue
 				}
 				if at < 0 || cmp.Or(cmp.Compare(m.own, best.own), cmp.Compare(m.common, best.common),
@@ -131,9 +134,12 @@ func choose(all []combination, p Part) []combination {
 			if !chosen[i] || !all[i].repeats() {
 				continue
 			}
-			once[i] = all[i].n == 1 || repeated[all[i].groupAndKind()]
+			once[i] = all[i].n == 1 || all[i].kind.Once || repeated[all[i].groupAndKind()]
 			if all[i].n > 1 {
 				repeated[all[i].groupAndKind()] = true
+			}
+			if all[i].kind.Once {
+				continue
 			}
 			if largest < 0 || all[i].n > all[largest].n {
 				largest = i

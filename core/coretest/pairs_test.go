@@ -149,6 +149,30 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
+// TestRest has kinds leave cases, and second runs, to the rest.
+func TestRest(t *testing.T) {
+	all := suite()
+	modelled := all[slices.IndexFunc(all, func(x combination) bool { return x.repeats() })].kind
+	modelled.Once = true
+	modelled.Rest = func(c *Case) bool { return strings.HasPrefix(c.Name, "group1/") }
+	met := 0
+	for _, x := range choose(all, Part{}) {
+		if x.kind != modelled {
+			continue
+		}
+		met++
+		if x.spare() || !x.once {
+			t.Errorf("%s, n=%d, is chosen; left to the rest: %v; runs once: %v", x.c.Name, x.n, x.spare(), x.once)
+		}
+	}
+	if met == 0 {
+		t.Error("the kind has no case")
+	}
+	if got := choose(all, Part{1, 1}); len(got) != len(all) || slices.ContainsFunc(got, func(x combination) bool { return x.once }) {
+		t.Errorf("with the rest %d of %d run, or some of them once", len(got), len(all))
+	}
+}
+
 func TestParsePart(t *testing.T) {
 	for text, want := range map[string]Part{"": {}, "3/8": {3, 8}, "1/1": {1, 1}} {
 		if p, err := ParsePart(text); p != want || err != nil {

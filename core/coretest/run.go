@@ -51,6 +51,8 @@ type Kind struct {
 	// kinds of a suite differ. "" stands for the elements of Name.
 	Factors string
 	Only    func(*Case) bool // nil, or whether the kind is for a case
+	Rest    func(*Case) bool // nil, or whether the pairs leave the kind out for a case, which is then part of the rest alone: see [Part]
+	Once    bool             // in virtual time a job runs twice in the rest alone
 	// Most is the number of ranks of the largest job that the kind carries; 0: there is none. The suite logs how many
 	// combinations that leaves out, and Why.
 	Most int

@@ -41,15 +41,16 @@ type Image struct {
 // unlimited is the SRAM that Image.UnlimitedSRAM gives a NIC.
 const unlimited = 1 << 40
 
-// The events of the firmware, the one of the highest priority first.
+// The events of the firmware, the one of the highest priority first. What ends the use of a receive buffer, or a wait for the host, comes before packets: else an NI that has to refuse
+// packets until then, which come again without a pause, would refuse them forever.
 const (
 	evEarly      lanai.Event = iota // the first bytes of a packet have come
+	evTranslated                    // the host has answered a miss of the translation cache
+	evStored                        // a message is in the host's memory
+	evIncoming                      // an endpoint may have room for messages of its incoming queue
 	evRecv                          // a packet has come
 	evSent                          // a packet has left
-	evStored                        // a message is in the host's memory
 	evLoaded                        // a payload has come from the host
-	evTranslated                    // the host has answered a miss of the translation cache
-	evIncoming                      // an endpoint may have room for messages of its incoming queue
 	evScan                          // a channel may have something to be sent
 	evLate                          // a time-out, or what the host says of a silent peer
 	events       = iota
