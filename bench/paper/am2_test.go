@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"testing"
+
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
 // am2Outcome runs an experiment of AM-II on its machine, as outcomeOn does.
@@ -14,6 +16,9 @@ func am2Outcome(t *testing.T, run func(*Setting) (*Outcome, error), name, value,
 
 // TestAM2 wants everything within its tolerance, and the same bytes from the same seed.
 func TestAM2(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes minutes over it")
+	}
 	t.Parallel()
 	for name, run := range map[string]func(*Setting) (*Outcome, error){"am2-bandwidth": am2Bandwidth, "am2-latency": am2Latency} {
 		var texts [2]bytes.Buffer
@@ -34,6 +39,9 @@ func TestAM2(t *testing.T) {
 
 // TestAM2Moves changes constants: each must move what rests on it, the loss of bandwidth first of all, and leave the rest.
 func TestAM2Moves(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes minutes over it")
+	}
 	t.Parallel()
 	value := func(o *Outcome, name string) float64 {
 		for _, n := range o.Numbers {

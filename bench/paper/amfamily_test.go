@@ -3,6 +3,8 @@ package paper
 import (
 	"bytes"
 	"testing"
+
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
 // outcomeOn runs an experiment on a machine of a family, with a constant changed if name is not empty.
@@ -52,6 +54,9 @@ func TestAMFamily(t *testing.T) {
 
 // TestAMFamilyMoves changes constants, each of which must move what rests on it, and nothing on another machine.
 func TestAMFamilyMoves(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes minutes over it")
+	}
 	t.Parallel()
 	_, before := amOutcome(t, "", "", "")
 	value := func(o *Outcome, name string) float64 { return numberIn(t, o, name) }
