@@ -46,8 +46,12 @@ func (t *Team) Notify(c *Context, id int32, flags BarrierFlags) error {
 	if b.Notified() {
 		return t.ep.misuse("Notify", "the barrier was notified already; wait for it first")
 	}
+	return t.beginBarrier(c, engine.Name{Flags: flags, ID: id})
+}
+
+func (t *Team) beginBarrier(c *Context, n engine.Name) error {
 	return c.Exclusively(func() {
-		b.Begin(engine.Name{Flags: flags, ID: id})
+		t.barrier.Begin(n)
 		t.disseminate(c.Context)
 	})
 }
@@ -119,11 +123,15 @@ func (t *Team) WaitBarrier(c *Context, id int32, flags BarrierFlags) error {
 	if err := t.barrierBegun(c, "WaitBarrier"); err != nil {
 		return err
 	}
+	return t.awaitBarrier(c, "WaitBarrier", engine.Name{Flags: flags, ID: id})
+}
+
+func (t *Team) awaitBarrier(c *Context, call string, end engine.Name) error {
 	b := &t.barrier
-	if err := c.WaitCall("WaitBarrier", b, func() bool { return b.Done() }); err != nil {
+	if err := c.WaitCall(call, b, func() bool { return b.Done() }); err != nil {
 		return err
 	}
-	return t.finishBarrier(c, engine.Name{Flags: flags, ID: id})
+	return t.finishBarrier(c, end)
 }
 
 func (t *Team) barrierBegun(c *Context, call string) error {
@@ -152,8 +160,15 @@ func (t *Team) BarrierResult() (id int32, named bool) {
 
 // Barrier returns when all members have called it. It is an anonymous notify and wait.
 func (t *Team) Barrier(c *Context) error {
-	if err := t.Notify(c, 0, Anonymous); err != nil {
+	if err := t.use(c, "Barrier"); err != nil {
 		return err
 	}
-	return t.WaitBarrier(c, 0, Anonymous)
+	if t.barrier.Notified() {
+		return t.ep.misuse("Barrier", "a barrier was notified already; wait for it first")
+	}
+	anonymous := engine.Name{Flags: Anonymous}
+	if err := t.beginBarrier(c, anonymous); err != nil {
+		return err
+	}
+	return t.awaitBarrier(c, "Barrier", anonymous)
 }

@@ -129,7 +129,10 @@ func (b *Barrier) Advance(send func(to int, n Notice) bool) (did int) {
 	}
 	for !b.Done() {
 		for b.whole[b.round]>>b.sent != 0 {
-			to := (b.self + (b.sent+1)*b.step[b.round]) % b.members
+			to := b.self + (b.sent+1)*b.step[b.round] // whole has this less than members from self
+			if to >= b.members {
+				to -= b.members
+			}
 			if !send(to, Notice{b.epoch, b.round, b.sent, b.known}) {
 				return did
 			}
@@ -162,7 +165,11 @@ func (b *Barrier) Sender(n Notice) int {
 	if n.Round >= len(b.step) || b.whole[n.Round]>>n.Number&1 == 0 {
 		return -1
 	}
-	return (b.self + b.members - (n.Number+1)*b.step[n.Round]) % b.members
+	from := b.self - (n.Number+1)*b.step[n.Round]
+	if from < 0 {
+		from += b.members
+	}
+	return from
 }
 
 // Arrive takes a notice that has come from its Sender, and reports whether Advance is to be called. The error says
