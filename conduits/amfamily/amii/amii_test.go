@@ -10,6 +10,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/amfamily/amii"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -604,6 +605,9 @@ func TestServer(t *testing.T) {
 
 // TestCluster105 has all of 105 nodes, as many as AM-II ran on, ask all others, in an irregular network of switches with 8 ports.
 func TestCluster105(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes long over it")
+	}
 	t.Parallel()
 	topo, err := fabric.Shape{Hosts: 3, Ports: 8}.Random(35, 1)
 	if err != nil {
