@@ -1,4 +1,7 @@
-// Package examples_test builds the example programs and runs each as a job of every kind.
+//go:build !race
+
+// Package examples_test builds the example programs and runs each as a job of every kind. The programs are
+// compiled without the race detector, which has only what starts them to look at here.
 package examples_test
 
 import (

@@ -1,3 +1,5 @@
+//go:build !race
+
 package examples_test
 
 import (

@@ -36,6 +36,9 @@ func amOutcome(t *testing.T, name, value, unit string) (*Setting, *Outcome) {
 
 // TestAMFamily wants everything within its tolerance, and the same bytes from the same seed.
 func TestAMFamily(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes minutes over it")
+	}
 	t.Parallel()
 	var texts [2]bytes.Buffer
 	for i := range texts {

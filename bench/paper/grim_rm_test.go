@@ -4,10 +4,15 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
 // TestGRIMMemoryMoves changes what translations and misses take: each moves what rests on it, and hardly anything else; and without a price of translation RM-P is no faster.
 func TestGRIMMemoryMoves(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes minutes over it")
+	}
 	t.Parallel()
 	measure := func(c ...change) *Outcome {
 		t.Helper()

@@ -14,6 +14,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/gm"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/routing"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -323,6 +324,9 @@ func TestVariants(t *testing.T) {
 // TestWithoutErrors: an experiment on a machine whose links make errors comes to what it does on the same machine without,
 // and says that it has left them out.
 func TestWithoutErrors(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes minutes over it")
+	}
 	of := func(text string) *Outcome {
 		path := filepath.Join(t.TempDir(), "own.machine")
 		if err := os.WriteFile(path, []byte("about one for tests\nbase gm-pci64a\n"+text), 0o666); err != nil {

@@ -94,6 +94,9 @@ func TestPaper(t *testing.T) {
 // TestGoals wants every number that the papers' machines have to be produced by some
 // experiment, lest one is predicted and never looked at.
 func TestGoals(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes minutes over it")
+	}
 	for family, experiments := range map[*paper.Family][]string{
 		paper.SCI:     {"sci-pio-dma", "sci-short", "sci-medium", "sci-long"},
 		paper.Myrinet: {"gm-latency", "itb-overhead", "itb-cost"},
@@ -129,6 +132,9 @@ func TestGoals(t *testing.T) {
 // TestOwnMachine changes a constant of the paper's machine in a file of its own: what depends
 // on it moves, and what was published about the other machine judges nothing.
 func TestOwnMachine(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes minutes over it")
+	}
 	path := filepath.Join(t.TempDir(), "fast.machine")
 	text := "about faster stores\nbase d339-2003\npio.word 1 ns assumed for the test\nlink.rate 0.1 ns/B assumed for the test\n"
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {

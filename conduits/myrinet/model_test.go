@@ -9,6 +9,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/coretest"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -203,6 +204,9 @@ func TestTraces(t *testing.T) {
 
 // TestScale runs an exchange of all with some, and barriers, with more ranks than a switch has ports.
 func TestScale(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes long over it")
+	}
 	const n = 512
 	err := core.RunModel(n, with(""), func(j *core.Job) error {
 		told := 0

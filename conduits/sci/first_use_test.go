@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
 // The flags of a segment made on demand are each on bytes of their own, whatever the bank.
@@ -46,6 +47,9 @@ layout.flags single word assumed for the test
 // A rank has more senders than one segment has flags for, and sends to all of them, with and
 // without summary flags.
 func TestMoreSendersThanASet(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find among coroutines that take turns, and takes long over it")
+	}
 	flat := filepath.Join(t.TempDir(), "flat.machine")
 	if err := os.WriteFile(flat, []byte(flatOnDemand), 0o600); err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/sci/hardware"
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/coretest"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -324,6 +325,9 @@ func TestRandomPuts(t *testing.T) {
 		{"lossy, stored", with(lossy, "dma-from", "never")},
 		{"one outstanding, short transfers", with(on(changed(t, "d339", "pio.outstanding 1 count", "dma.most 512 B")), "dma-from", "2KB")},
 	} {
+		if shm.RaceEnabled && tc.name != "d339" { // which has little to find among coroutines that take turns
+			continue
+		}
 		t.Run(tc.name, func(t *testing.T) {
 			if err := coretest.Twice(t, 3, tc.cfg, randomPuts(t, 3, 2)); err != nil {
 				t.Error(err)

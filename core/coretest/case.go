@@ -172,9 +172,14 @@ func Cases() []*Case {
 // is named. The group is what its name begins with.
 func Groups(names ...string) func(*Case) bool {
 	return func(c *Case) bool {
-		group, _, _ := strings.Cut(c.Name, "/")
-		return len(names) == 0 || slices.Contains(names, group)
+		return len(names) == 0 || slices.Contains(names, c.group())
 	}
+}
+
+// group returns the name of the case's group.
+func (c *Case) group() string {
+	group, _, _ := strings.Cut(c.Name, "/")
+	return group
 }
 
 // find returns the case of that name, from the suite or from extra.

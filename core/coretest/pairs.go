@@ -76,8 +76,7 @@ func (x *combination) pairs() (own, common []string) {
 
 // groupAndKind names the case's group with the kind.
 func (x *combination) groupAndKind() string {
-	group, _, _ := strings.Cut(x.c.Name, "/")
-	return group + " " + x.kind.Name
+	return x.c.group() + " " + x.kind.Name
 }
 
 // choose returns the combinations that are run, in their order: a few that cover all pairs, and the

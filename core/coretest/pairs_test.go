@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
 // suite makes combinations of some cases in 2 × 2 × 2 kinds, half of them modelled, at two or three sizes.
@@ -170,6 +172,31 @@ func TestRest(t *testing.T) {
 	}
 	if got := choose(all, Part{1, 1}); len(got) != len(all) || slices.ContainsFunc(got, func(x combination) bool { return x.once }) {
 		t.Errorf("with the rest %d of %d run, or some of them once", len(got), len(all))
+	}
+}
+
+// TestRaced has the race detector leave to the rest what is in virtual time, but for the first case of each group that applies.
+func TestRaced(t *testing.T) {
+	cases := []*Case{
+		{Name: "a/live", Ranks: []int{2}, Needs: Live}, {Name: "a/1", Ranks: []int{2}}, {Name: "a/2", Ranks: []int{2}},
+		{Name: "b/1", Ranks: []int{2}}, {Name: "b/2", Ranks: []int{2}},
+	}
+	all := combinations(t, cases, []Kind{{Name: "live", Launcher: Goroutines}, {Name: "modelled", Launcher: Model}})
+	var got []string
+	for _, x := range choose(all, Part{}) {
+		if x.kind.Name == "modelled" {
+			got = append(got, x.c.Name)
+		}
+	}
+	want := []string{"a/1", "a/2", "b/1", "b/2"}
+	if shm.RaceEnabled {
+		want = []string{"a/1", "b/1"}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if n := len(choose(all, Part{1, 1})); n != len(all) {
+		t.Errorf("%d of %d with the rest", n, len(all))
 	}
 }
 

@@ -64,6 +64,9 @@ type Kind struct {
 // environment variable AQ_TEST_PART asks for; see [Part]. A selection of sub-tests by go test -run is
 // made among all combinations.
 //
+// Under the race detector kinds in virtual time leave all but the first case of each group to the rest: their
+// ranks take turns, so that it has little to find among them, and takes long over it.
+//
 // What does not apply is no test: a case that needs what a kind does not offer, or whose When says
 // so. Jobs of processes are shared by cases as far as the Launcher is a [Sharer].
 func Suite(t *testing.T, cases []*Case, kinds ...Kind) {
@@ -115,8 +118,12 @@ func runKind(t *testing.T, k *Kind, some []combination) {
 // combinations returns all that apply, case by case.
 func combinations(t *testing.T, cases []*Case, kinds []Kind) []combination {
 	apart := make([]map[string]bool, len(kinds))
-	for i, k := range kinds {
-		apart[i] = probe(t, &k, cases)
+	for i := range kinds {
+		k := &kinds[i]
+		apart[i] = probe(t, k, cases)
+		if shm.RaceEnabled && k.Launcher.Offers()&Modelled != 0 {
+			k.Rest = k.restAfterFirst(cases)
+		}
 	}
 	var all []combination
 	larger := make([]int, len(kinds)) // than Most
@@ -141,6 +148,17 @@ func combinations(t *testing.T, cases []*Case, kinds []Kind) []combination {
 		}
 	}
 	return all
+}
+
+// restAfterFirst returns a Rest that leaves also all but the first case of each group to the rest.
+func (k Kind) restAfterFirst(cases []*Case) func(*Case) bool {
+	first := map[string]*Case{}
+	for _, c := range cases {
+		if first[c.group()] == nil && (k.Only == nil || k.Only(c)) && missing(k.Launcher, k.Config, c) == "" {
+			first[c.group()] = c
+		}
+	}
+	return func(c *Case) bool { return first[c.group()] != c || k.Rest != nil && k.Rest(c) }
 }
 
 // missing names what the case needs and jobs of this kind do not offer, "" if nothing.

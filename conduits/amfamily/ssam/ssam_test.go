@@ -9,6 +9,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/amfamily"
 	"github.com/aqueduct-go/aqueduct/conduits/amfamily/ssam"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -125,6 +126,9 @@ var sizes = []int{0, 20, 21, 4096, 1000, 4096, 1}
 
 // TestExchange has all nodes talk at once, on every path, and equal runs equal.
 func TestExchange(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes long over it")
+	}
 	t.Parallel()
 	for _, path := range paths {
 		for _, nodes := range []int{2, 5} {
@@ -186,6 +190,9 @@ func TestTraps(t *testing.T) {
 
 // TestSlower has SSAM slower than the same library at user level on the same hardware, by the traps and copies that it has.
 func TestSlower(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes long over it")
+	}
 	t.Parallel()
 	p := profile(t)
 	var short [2]vtime.Time

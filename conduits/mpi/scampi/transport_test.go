@@ -11,6 +11,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/mpi"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -419,6 +420,9 @@ func half(t testing.TB, machine string, size int) (h vtime.Time) {
 
 // DMA pays from scampi.dma on, and not before.
 func TestCrossover(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes long over it")
+	}
 	p, err := Load("scampi")
 	if err != nil {
 		t.Fatal(err)

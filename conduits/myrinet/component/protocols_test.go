@@ -9,6 +9,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/component"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/internal/machine"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -225,6 +226,9 @@ func TestAdaptive(t *testing.T) {
 // TestLostInBuffer has frames lost that go to posted buffers, which two nodes compete for. A buffer is for one message at a time: what
 // comes is not torn.
 func TestLostInBuffer(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes long over it")
+	}
 	p := profile(t)
 	p.Fabric.Error.Lose = machine.Certain / 150
 	traits := small()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/internal/machine"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -541,6 +542,9 @@ func walks(topo *fabric.Topology, chance *rand.Rand, each, longest int) [][]naiv
 // links fail and are repaired. In every fourth run hosts accept packets late, in another fourth switches fail and are repaired,
 // and in another the time limit ends packets that wait in switches.
 func TestNaive(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes long over it")
+	}
 	t.Parallel()
 	tied, stops, cut, failed := 0, uint64(0), uint64(0), uint64(0)
 	expired := uint64(0)

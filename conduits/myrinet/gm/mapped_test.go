@@ -7,6 +7,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/gm"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/routing"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/transit"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -14,6 +15,9 @@ import (
 // NICs, and use the routes that the mapper distributes, with in-transit buffers. Then a link fails: the mapper finds other
 // routes, and messages arrive all the same, once and in order.
 func TestMapped(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes long over it")
+	}
 	t.Parallel()
 	topo, err := fabric.Shape{Hosts: 2}.Ring(5)
 	if err != nil {

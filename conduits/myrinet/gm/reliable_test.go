@@ -329,6 +329,9 @@ func TestRestart(t *testing.T) {
 
 // TestCloseInTransfer closes a host at many times of a transfer, and opens other ports: their messages arrive.
 func TestCloseInTransfer(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes long over it")
+	}
 	t.Parallel()
 	for us := vtime.Time(1000); us < 1400; us += 7 {
 		b := star(t, 2, profile(t, nil), gm.Image{})
@@ -651,6 +654,9 @@ func TestTraces(t *testing.T) {
 
 // TestLargeMessage sends a message of more packets than half of the numbers that packets have.
 func TestLargeMessage(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes long over it")
+	}
 	t.Parallel()
 	const packet, size = 64, 33_000 * 64
 	b := star(t, 2, profile(t, func(p *gm.Profile) { p.GM.MTU, p.GM.Fast = packet, packet }), gm.Image{})

@@ -250,7 +250,7 @@ func scarce() am2.Config {
 	return c
 }
 
-var seeds = flag.Int("seeds", 3, "number of seeds of the random tests")
+var seeds = flag.Int("seeds", defaultSeeds, "number of seeds of the random tests")
 
 // limit is the virtual time in which every exchange must have ended.
 const limit = 10 * time.Minute

@@ -3,3 +3,5 @@
 package am2_test
 
 const raceEnabled = false
+
+const defaultSeeds = 3

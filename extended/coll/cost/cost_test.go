@@ -7,6 +7,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/extended/coll"
 	"github.com/aqueduct-go/aqueduct/extended/coll/cost"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -83,6 +84,9 @@ func TestLogGP(t *testing.T) {
 
 // TestDeterministic wants two runs to have the same result, with fewer bytes than a KiB a rank.
 func TestDeterministic(t *testing.T) {
+	if shm.RaceEnabled {
+		t.Skip("the race detector has nothing to find in virtual time, and takes long over it")
+	}
 	const n = 1 << 14
 	for _, x := range []struct {
 		call   coll.Call
