@@ -113,7 +113,7 @@ type Program struct {
 	counts  Counts
 
 	routes     sparse.Table[routeEntry] // by node
-	router     func(node int) [][]byte
+	router     func(node int) ([][]byte, error)
 	channels   []channel
 	flows      sparse.Table[flow]   // see flowIndex
 	inflows    sparse.Table[inflow] // likewise
