@@ -104,7 +104,12 @@ func (s *site) load(machine string) (*grim.Profile, error) {
 		return nil, fmt.Errorf("myrinet: %d ranks on a host (per-host) need as many channels; %d are asked for (channels)", s.perHost, s.channels)
 	}
 	if s.queue == 0 {
-		s.queue = int(p.GRIM.Queue) * p.GRIM.Channels / s.channels
+		one := int(p.GRIM.Queue)
+		all := one * p.GRIM.Channels
+		if s.routes == routing.InTransit {
+			all = max(one, all-s.pool*(grim.HeaderSize+grim.MaxPayload+int(p.GRIM.Route)))
+		}
+		s.queue = all / s.channels
 	}
 	file := p.File
 	type constant struct {

@@ -58,7 +58,7 @@ func (p *params) table() settings.Table {
 			"switches and cables, as aqbench topology draws them; a shape has as many hosts on each switch as are needed; auto: one switch up to 32 hosts, beyond that a fat tree"),
 		settings.Int("per-host", &p.perHost, 1, grim.MaxChannels, "ranks on a host, which share its NIC"),
 		settings.Int("channels", &p.channels, 1, grim.MaxChannels, "channels of a NIC, of which a rank has one; auto: as many as there are ranks on a host", settings.Is(auto, 0)),
-		settings.Size("queue", &p.queue, grim.HeaderSize, maxBytes, "bytes of a channel's queue in SRAM; auto: what all of the machine's channels have, divided among those that there are", settings.Is(auto, 0)),
+		settings.Size("queue", &p.queue, grim.HeaderSize, maxBytes, "bytes of a channel's queue in SRAM; auto: what all of the machine's channels have, with routes=in-transit less what the pool takes, divided among those that there are", settings.Is(auto, 0)),
 		settings.Int("depth", &p.depth, 1, 1<<16, "messages in a channel's queue behind which requests, puts and gets wait at their rank: replies wait in the queue too"),
 		settings.Size("receive", &p.receive, grim.HeaderSize, maxBytes, "bytes of an endpoint's queue for what has come, in the host's memory", machine),
 		settings.Int("buffers", &p.buffers, 1, 1024, "receive buffers of a NIC; with one there are no native gets", machine),
@@ -70,7 +70,7 @@ func (p *params) table() settings.Table {
 		settings.Size("bounce", &p.bounce, least, maxBytes, "bytes of a rank's registered memory through which gets go into memory that is not registered"),
 		settings.Choice("routes", &p.routes, "ways through the network: up*/down*, or shortest ways, with hosts that take packets in and send them on where these are not legal",
 			settings.Is("up-down", routing.UpDown), settings.Is("in-transit", routing.InTransit)),
-		settings.Int("pool", &p.pool, 0, 1024, "buffers of a NIC for packets in transit, besides its receive buffers"),
+		settings.Int("pool", &p.pool, 0, 1024, "buffers of a NIC for packets in transit, besides its receive buffers; with time-outs a packet that finds none and cannot leave at once is dropped, and sent again"),
 		settings.Choice("time-outs", &p.timeOuts, "whether NICs send again what is not acknowledged in time; auto: if packets can be lost, that is with errors, routes=in-transit or unplug",
 			settings.Is(auto, whereNeeded), settings.Is("on", always), settings.Is("off", never)),
 		settings.Int("errors", &p.errors, 0, 1_000_000, "packets of a million that are lost on a cable, as many of which a byte is changed, and as many that are cut short; needs time-outs", settings.Is("machine", machineErrors)),
@@ -78,7 +78,7 @@ func (p *params) table() settings.Table {
 	}
 }
 
-var defaults = params{topology: auto, perHost: 1, depth: 64, long: defaultLong, bounce: 128 << 10, pool: 2, errors: machineErrors}
+var defaults = params{topology: auto, perHost: 1, depth: 64, long: defaultLong, bounce: 128 << 10, pool: 8, errors: machineErrors}
 
 // parseParams reads the settings.
 func parseParams(values map[string]string) (p params, err error) {
