@@ -68,7 +68,7 @@ func (p *params) table() settings.Table {
 		settings.Switch("unlimited-sram", &p.unlimited, "whether NICs have as much SRAM as is asked for; results are then of no NIC that there was, and the job says so"),
 		settings.Size("long", &p.long, least, math.MaxInt32, "bytes of a Long, and of native puts and gets, at most"),
 		settings.Size("bounce", &p.bounce, least, maxBytes, "bytes of a rank's registered memory through which gets go into memory that is not registered"),
-		settings.Choice("routes", &p.routes, "ways through the network: up*/down*, or shortest ways, with hosts that take packets in and send them on where these are not legal",
+		settings.Choice("routes", &p.routes, "ways through the network: those that never lead up again after down, by a spanning tree of switches; or the shortest, on which hosts take packets in and send them on where they would",
 			settings.Is("up-down", routing.UpDown), settings.Is("in-transit", routing.InTransit)),
 		settings.Int("pool", &p.pool, 0, 1024, "buffers of a NIC for packets in transit, besides its receive buffers; with time-outs a packet that finds none and cannot leave at once is dropped, and sent again"),
 		settings.Choice("time-outs", &p.timeOuts, "whether NICs send again what is not acknowledged in time; auto: if packets can be lost, that is with errors, routes=in-transit or unplug",
