@@ -9,12 +9,13 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/grim"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
 // exchange runs a job of ranks that send each other n requests, one after the other, and returns what the NICs have done, when the job has ended, and how.
 func exchange(ranks, n int, machine string, settings ...string) (done map[string]grim.Counts, end time.Duration, err error) {
 	cfg := with(machine, settings...)
-	cfg.Conduit = "watched-myrinet"
+	cfg.Conduit, cfg.Losses = "watched-myrinet", []core.Loss{{At: 10 * vtime.Second}} // ends it if nothing else does
 	err = core.RunModel(ranks, cfg, func(j *core.Job) error {
 		told := 0
 		ep, err := attach(j, &told)
@@ -100,12 +101,33 @@ func TestLostInTransit(t *testing.T) {
 	}
 }
 
+// TestOneWayRound has one rank alone send, as the in-transit host is lost. The answers of the other's NIC take another way too.
+func TestOneWayRound(t *testing.T) {
+	cfg := with("", ring, transits, "unplug="+between+"@2ms")
+	cfg.Losses = []core.Loss{{At: 5 * vtime.Second}} // ends it if nothing else does
+	err := core.RunModel(2, cfg, func(j *core.Job) error {
+		ep, err := attach(j, new(int))
+		for err == nil && j.Rank() == 0 && j.Now() < core.Time(3*vtime.Millisecond) {
+			var done core.Completion
+			if _, err = ep.PutNative(1, 0, make([]byte, 100), nil, &done); err == nil {
+				err = ep.WaitSilent(func() bool { return done.Pending() == 0 })
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // TestUnreachable pulls the cable of a rank's host, to which no way leads any more, with and without in-transit hosts between.
 func TestUnreachable(t *testing.T) {
-	for _, settings := range [][]string{
-		{"unplug=h1@1ms"}, {"unplug=h1@1ms", "time-outs=on", "per-host=2", "topology=mesh:2x2"}, {"unplug=h1@1ms", ring, transits},
-	} {
-		_, _, err := exchange(4, 1000, "", settings...)
+	for _, c := range []struct {
+		ranks    int
+		settings []string
+	}{{2, nil}, {4, []string{"time-outs=on", "per-host=2", "topology=mesh:2x2"}}, {2, []string{ring, transits}}, {4, []string{ring, transits}}} {
+		settings := append(c.settings, "unplug=h1@1ms")
+		_, _, err := exchange(c.ranks, 1000, "", settings...)
 		if core.StatusOf(err) != core.StatusLost || !strings.Contains(err.Error(), "host h1 does not answer host") && !strings.Contains(err.Error(), "does not answer host h1: it is lost") {
 			t.Errorf("%v: status %d, %v", settings, core.StatusOf(err), err)
 		}
