@@ -45,7 +45,9 @@ type host struct {
 // newSite builds the network. Its hosts are made as ranks come, and as routes lead through them.
 func (c *conduit) newSite(a *core.Attachment) *site {
 	s := &site{params: c.params, kernel: a.Proc.Kernel(), port: a.Port, size: a.Boot.Size()}
-	s.err = s.build(c.machine, a.Port.Log())
+	if s.err = s.build(c.machine, a.Port.Log()); s.err == nil {
+		s.kernel.CountUsage(s.usage)
+	}
 	return s
 }
 
