@@ -8,6 +8,8 @@
 //
 // A request finds room in the queue of its channel, in the NIC's SRAM, or waits at its rank. A reply that finds none goes into the overflow queue in
 // the host's memory, so that each has room.
+//
+// Routes are up*/down*, or lead through in-transit hosts. Where the network may lose packets, NICs have time-outs.
 package myrinet
 
 import (

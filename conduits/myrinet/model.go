@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/grim"
@@ -16,15 +17,17 @@ import (
 // models are the machines that come with the project, the default first.
 var models = []string{"grim-lanai9", "grim-lanai4"}
 
-// site is what the ranks of a job share: the network, and the hosts that have ranks.
+// site is what the ranks of a job share: the network, and the hosts that have ranks or take packets in transit.
 type site struct {
 	params
 	kernel  *vtime.Kernel
+	port    *core.Port // by which the network's failure ends the job
 	profile *grim.Profile
 	image   grim.Image
 	fabric  *fabric.Fabric
 	ways    *routing.Ways
-	hosts   []*host // nil: no rank has been there
+	legal   *routing.Ways // up*/down*, for detours; nil: ways are so
+	hosts   []*host       // nil: it has been of no use
 	first   *grim.Host
 	arenas  shm.Arenas
 	size    int
@@ -34,14 +37,17 @@ type site struct {
 // host is a host with its ranks.
 type host struct {
 	*grim.Host
-	ranks []*conduit
-	lost  bool
+	ranks    []*conduit // none: it takes packets in transit alone
+	lost     bool
+	detoured map[int]bool // hosts that did not answer by their in-transit ways
 }
 
-// newSite builds the network. Its hosts are made as ranks come.
+// newSite builds the network. Its hosts are made as ranks come, and as routes lead through them.
 func (c *conduit) newSite(a *core.Attachment) *site {
-	s := &site{params: c.params, kernel: a.Proc.Kernel(), size: a.Boot.Size()}
-	s.err = s.build(c.machine, a.Port.Log())
+	s := &site{params: c.params, kernel: a.Proc.Kernel(), port: a.Port, size: a.Boot.Size()}
+	if s.err = s.build(c.machine, a.Port.Log()); s.err == nil {
+		s.kernel.CountUsage(s.usage)
+	}
 	return s
 }
 
@@ -57,11 +63,34 @@ func (s *site) build(machine string, log *slog.Logger) (err error) {
 	if s.fabric, err = fabric.New(&s.kernel.Loop, topology, &s.profile.Fabric); err != nil {
 		return err
 	}
-	s.ways, err = routing.NewWays(topology, routing.Options{Spread: routing.Random, Root: routing.Center(topology)})
+	if err = s.findWays(topology); err != nil {
+		return err
+	}
 	if s.image = (grim.Image{PerNI: s.perNI, UnlimitedSRAM: s.unlimited}); s.unlimited {
 		log.Warn("myrinet: unlimited-sram: results are of no NIC that there was", "machine", machine, "sram", s.profile.SRAM.Size)
 	}
-	return err
+	if s.routes == routing.InTransit {
+		s.image.ITB, s.image.Pool = true, s.pool
+	}
+	if s.image.TimeOuts, err = s.resends(); err != nil {
+		return err
+	}
+	return s.pull()
+}
+
+// resends tells whether NICs have time-outs. It fails where packets get lost and they shall have none.
+func (s *site) resends() (bool, error) {
+	e, lossy := &s.profile.Fabric.Error, ""
+	switch {
+	case e.Lose+e.Corrupt+e.Truncate > 0:
+		lossy = "packets are lost on cables (setting errors, or fabric.error of the machine)"
+	case s.unplug != "":
+		lossy = "a cable is pulled (setting unplug)"
+	}
+	if lossy != "" && s.timeOuts == never {
+		return false, fmt.Errorf("myrinet: %s, and without time-outs the job would wait for what is lost for ever: leave out time-outs=off", lossy)
+	}
+	return s.timeOuts == always || s.timeOuts == whereNeeded && (lossy != "" || s.routes == routing.InTransit), nil
 }
 
 // load reads the machine, and changes what settings say.
@@ -77,19 +106,29 @@ func (s *site) load(machine string) (*grim.Profile, error) {
 		return nil, fmt.Errorf("myrinet: %d ranks on a host (per-host) need as many channels; %d are asked for (channels)", s.perHost, s.channels)
 	}
 	if s.queue == 0 {
-		s.queue = int(p.GRIM.Queue) * p.GRIM.Channels / s.channels
+		one := int(p.GRIM.Queue)
+		all := one * p.GRIM.Channels
+		if s.routes == routing.InTransit {
+			all = max(one, all-s.pool*(grim.HeaderSize+grim.MaxPayload+int(p.GRIM.Route)))
+		}
+		s.queue = all / s.channels
 	}
 	file := p.File
-	for _, x := range []struct {
+	type constant struct {
 		name, unit string
 		value      int
-	}{
+	}
+	constants := []constant{
 		{"grim.channels", "count", s.channels}, {"grim.queue", "B", s.queue}, {"grim.receive", "B", s.receive},
 		{"grim.buffers", "count", s.buffers}, {"grim.controls", "count", s.controls},
-	} {
-		if x.value == 0 {
-			continue
+	}
+	constants = slices.DeleteFunc(constants, func(x constant) bool { return x.value == 0 })
+	if s.errors != machineErrors {
+		for _, name := range []string{"lose", "corrupt", "truncate"} {
+			constants = append(constants, constant{"fabric.error." + name, "ppm", s.errors})
 		}
+	}
+	for _, x := range constants {
 		if file, err = file.With(x.name, fmt.Sprint(x.value), x.unit); err != nil {
 			return nil, err
 		}
@@ -158,61 +197,37 @@ func (s *site) rankOf(e grim.EndpointID) (core.Rank, bool) {
 // open opens a rank's endpoint.
 func (s *site) open(c *conduit) (*grim.Endpoint, error) {
 	node, channel := s.place(c.rank)
-	h := s.hosts[node]
-	if h == nil {
-		g, err := grim.NewHost(s.fabric, s.profile, s.image, node)
-		if err != nil {
-			return nil, fmt.Errorf("%w; see settings channels, queue and unlimited-sram", err)
-		}
-		if s.first == nil {
-			s.first = g
-		}
-		g.ShareMemory(s.first)
-		h = &host{Host: g}
-		s.hosts[node] = h
-		g.SetRouter(func(to int) [][]byte {
-			if to == node {
-				return [][]byte{{fabric.RouteByte(0)}} // the switch sends it back
-			}
-			if route := s.ways.Route(node, to); route != nil {
-				return [][]byte{s.ways.Bytes(route[0])} // up*/down* routes have one leg
-			}
-			return nil
-		})
+	h, err := s.host(node)
+	if err != nil {
+		return nil, err
 	}
 	h.ranks = append(h.ranks, c)
 	c.host = h
 	return h.Open(channel, grim.EndpointOptions{Proc: c.proc})
 }
 
+// host returns a host, which it makes if need be.
+func (s *site) host(node int) (*host, error) {
+	if h := s.hosts[node]; h != nil {
+		return h, nil
+	}
+	g, err := grim.NewHost(s.fabric, s.profile, s.image, node)
+	if err != nil {
+		return nil, fmt.Errorf("%w; see settings channels, queue, pool and unlimited-sram", err)
+	}
+	if s.first == nil {
+		s.first = g
+	}
+	g.ShareMemory(s.first)
+	h := &host{Host: g, detoured: make(map[int]bool)}
+	s.hosts[node] = h
+	g.SetRouter(func(to int) ([][]byte, error) { return s.route(node, to) })
+	g.OnUnreachable(func(to int) bool { return s.detour(h, to) })
+	return h, nil
+}
+
 // Idle implements core.Idler.
 func (c *conduit) Idle() (cost vtime.Time, idle bool) {
 	cost, idle = c.endpoint.EmptyPoll()
 	return cost, idle && c.ended.Len() == 0
-}
-
-// Lost implements core.LossDetector: the host stops, with all its ranks. The drivers of the others notice after a time.
-func (c *conduit) Lost() {
-	h := c.host
-	if h.lost {
-		return
-	}
-	h.lost = true
-	h.Halt()
-	for _, other := range h.ranks {
-		other.proc.Lose()
-	}
-	c.site.kernel.At(c.site.kernel.Now()+c.site.profile.Host.Detect, (*loss)(c), uint64(c.rank), 0)
-}
-
-// loss is the event in which the loss of a rank's host is noticed.
-type loss conduit
-
-// Label implements vtime.Labelled.
-func (l *loss) Label(_, _ uint64) string { return "the loss of a host is noticed" }
-
-// Fire implements vtime.Target.
-func (l *loss) Fire(_, _ uint64) {
-	node, _ := l.site.place(l.rank)
-	l.port.Fail(&core.ExitError{Status: core.StatusLost, Reason: fmt.Sprintf("myrinet: the host of rank %d, %s, is lost", l.rank, l.site.fabric.Topology().Hosts[node])})
 }

@@ -240,6 +240,12 @@ func TestRefusals(t *testing.T) {
 		{"unlimited-sram", "grim-lanai4", 2, []string{"channels=64", "queue=64KB"}},
 		{"limits of 512 B", "", 2, []string{"queue=200"}},
 		{"want a whole number", "", 2, []string{"depth=0"}},
+		{"packets are lost on cables", "", 2, []string{"errors=100", "time-outs=off"}},
+		{"a cable is pulled", "", 2, []string{"unplug=h1@1ms", "time-outs=off"}},
+		{"want HOST@TIME", "", 2, []string{"unplug=h1"}},
+		{"there are h0 to h1", "", 2, []string{"unplug=h2@1ms"}},
+		{"settings channels, queue, pool", "", 2, []string{"routes=in-transit", "pool=40"}},
+		{"want up-down or in-transit", "", 2, []string{"routes=shortest"}},
 		{"the table has room for 32", "", 40, []string{"topology=line:40"}},
 	} {
 		err := core.RunModel(c.ranks, with(c.machine, c.settings...), func(j *core.Job) error {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/grim"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/routing"
 	"github.com/aqueduct-go/aqueduct/core/settings"
 )
 
@@ -22,7 +23,24 @@ type params struct {
 	unlimited bool   // NICs have as much SRAM as is asked for
 	long      int    // bytes of a Long, and of native puts and gets, at most
 	bounce    int    // bytes of registered memory for gets into memory that is not registered
+	routes    routing.Scheme
+	pool      int      // buffers of a NIC for packets in transit
+	timeOuts  timeOuts // of NICs
+	errors    int      // of packets on a cable, in a million, that are lost, and as many damaged, and cut short; machineErrors: the machine's
+	unplug    string   // HOST@TIME; empty: none
 }
+
+// timeOuts says whether NICs send again what is not acknowledged in time.
+type timeOuts uint8
+
+const (
+	whereNeeded timeOuts = iota // as parts of the network lose packets
+	always
+	never
+)
+
+// machineErrors stands for the chances that the machine says.
+const machineErrors = -1
 
 const (
 	auto        = "auto" // the topology when nothing else is said
@@ -40,7 +58,7 @@ func (p *params) table() settings.Table {
 			"switches and cables, as aqbench topology draws them; a shape has as many hosts on each switch as are needed; auto: one switch up to 32 hosts, beyond that a fat tree"),
 		settings.Int("per-host", &p.perHost, 1, grim.MaxChannels, "ranks on a host, which share its NIC"),
 		settings.Int("channels", &p.channels, 1, grim.MaxChannels, "channels of a NIC, of which a rank has one; auto: as many as there are ranks on a host", settings.Is(auto, 0)),
-		settings.Size("queue", &p.queue, grim.HeaderSize, maxBytes, "bytes of a channel's queue in SRAM; auto: what all of the machine's channels have, divided among those that there are", settings.Is(auto, 0)),
+		settings.Size("queue", &p.queue, grim.HeaderSize, maxBytes, "bytes of a channel's queue in SRAM; auto: what all of the machine's channels have, with routes=in-transit less what the pool takes, divided among those that there are", settings.Is(auto, 0)),
 		settings.Int("depth", &p.depth, 1, 1<<16, "messages in a channel's queue behind which requests, puts and gets wait at their rank: replies wait in the queue too"),
 		settings.Size("receive", &p.receive, grim.HeaderSize, maxBytes, "bytes of an endpoint's queue for what has come, in the host's memory", machine),
 		settings.Int("buffers", &p.buffers, 1, 1024, "receive buffers of a NIC; with one there are no native gets", machine),
@@ -50,10 +68,17 @@ func (p *params) table() settings.Table {
 		settings.Switch("unlimited-sram", &p.unlimited, "whether NICs have as much SRAM as is asked for; results are then of no NIC that there was, and the job says so"),
 		settings.Size("long", &p.long, least, math.MaxInt32, "bytes of a Long, and of native puts and gets, at most"),
 		settings.Size("bounce", &p.bounce, least, maxBytes, "bytes of a rank's registered memory through which gets go into memory that is not registered"),
+		settings.Choice("routes", &p.routes, "ways through the network: those that never lead up again after down, by a spanning tree of switches; or the shortest, on which hosts take packets in and send them on where they would",
+			settings.Is("up-down", routing.UpDown), settings.Is("in-transit", routing.InTransit)),
+		settings.Int("pool", &p.pool, 0, 1024, "buffers of a NIC for packets in transit, besides its receive buffers; with time-outs a packet that finds none and cannot leave at once is dropped, and sent again"),
+		settings.Choice("time-outs", &p.timeOuts, "whether NICs send again what is not acknowledged in time; auto: if packets can be lost, that is with errors, routes=in-transit or unplug",
+			settings.Is(auto, whereNeeded), settings.Is("on", always), settings.Is("off", never)),
+		settings.Int("errors", &p.errors, 0, 1_000_000, "packets of a million that are lost on a cable, as many of which a byte is changed, and as many that are cut short; needs time-outs", settings.Is("machine", machineErrors)),
+		settings.Text("unplug", &p.unplug, "HOST@TIME, such as h3@20ms", "a host whose cable is pulled at a time of the job, for good; needs time-outs"),
 	}
 }
 
-var defaults = params{topology: auto, perHost: 1, depth: 64, long: defaultLong, bounce: 128 << 10}
+var defaults = params{topology: auto, perHost: 1, depth: 64, long: defaultLong, bounce: 128 << 10, pool: 8, errors: machineErrors}
 
 // parseParams reads the settings.
 func parseParams(values map[string]string) (p params, err error) {

@@ -36,6 +36,7 @@ type Traffic struct {
 	Busy     vtime.Time // what the bytes take at the link's rate
 	Held     vtime.Time // STOP was in force, a packet being there or not
 	Waited   vtime.Time // of all packets together, before they were given the channel
+	Longest  vtime.Time // that a packet waited so
 	Stops    uint64     // STOPs that the buffer at the end has sent
 }
 
@@ -44,7 +45,14 @@ type stats struct {
 	packets, stops uint64
 	bytes          int64
 	waited, held   vtime.Time
+	longest        vtime.Time // wait
 	heldSince      vtime.Time // if it is held
+}
+
+// wait counts the time that a packet has waited.
+func (s *stats) wait(d vtime.Time) {
+	s.waited += d
+	s.longest = max(s.longest, d)
 }
 
 // traffic returns what a channel has done until now.
@@ -52,7 +60,7 @@ func (c *channel) traffic() Traffic {
 	now := c.f.loop.Now()
 	c.obey(now)
 	s := &c.stats
-	l := Traffic{From: c.ends[0], To: c.ends[1], Packets: s.packets, Bytes: s.bytes, Busy: vtime.Time(s.bytes) * c.period, Held: s.held, Waited: s.waited, Stops: s.stops}
+	l := Traffic{From: c.ends[0], To: c.ends[1], Packets: s.packets, Bytes: s.bytes, Busy: vtime.Time(s.bytes) * c.period, Held: s.held, Waited: s.waited, Longest: s.longest, Stops: s.stops}
 	if c.held {
 		l.Held += now - s.heldSince
 	}

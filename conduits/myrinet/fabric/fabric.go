@@ -208,7 +208,7 @@ func (f *Fabric) grant(out, c *channel) {
 	now := f.loop.Now()
 	w := c.first
 	if w.state == waiting {
-		out.stats.waited += now - c.since
+		out.stats.wait(now - c.since)
 		c.head.Stop()
 	}
 	w.state = passing

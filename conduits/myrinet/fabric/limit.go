@@ -45,7 +45,7 @@ func (f *Fabric) expire(c *channel, w *worm) {
 func (f *Fabric) withdraw(c *channel, w *worm) {
 	if out := c.output(w); out != nil {
 		out.queue &^= 1 << c.input
-		out.stats.waited += f.loop.Now() - c.since
+		out.stats.wait(f.loop.Now() - c.since)
 	}
 	c.head.Stop()
 	w.ghost = true

@@ -94,9 +94,9 @@ func (p *Program) checkRoute(node int, legs [][]byte) error {
 	return nil
 }
 
-// SetRouter has find asked for the route to a host when that is first needed, unless SetRoute has said it: nil if there is none. So a host of a
+// SetRouter has find asked for the route to a host when that is first needed, unless SetRoute has said it: no legs if there is none, or an error that says why. So a host of a
 // large network takes memory for those that it talks to. Its NIC has a table for all of them in any case. Routes have legs as those of SetRoute.
-func (h *Host) SetRouter(find func(node int) [][]byte) { h.program.router = find }
+func (h *Host) SetRouter(find func(node int) ([][]byte, error)) { h.program.router = find }
 
 // routeEntry is an entry of the table of routes.
 type routeEntry struct {
@@ -112,12 +112,16 @@ func (p *Program) route(node int) ([]byte, error) {
 		r.known = true
 		var legs [][]byte
 		if p.router != nil {
-			legs = p.router(node)
+			legs, r.err = p.router(node)
 		}
-		if len(legs) == 0 {
+		switch {
+		case r.err != nil:
+		case len(legs) == 0:
 			r.err = p.noRoute(node)
-		} else if r.err = p.checkRoute(node, legs); r.err == nil {
-			r.bytes = transit.Append([]byte{}, legs)
+		default:
+			if r.err = p.checkRoute(node, legs); r.err == nil {
+				r.bytes = transit.Append([]byte{}, legs)
+			}
 		}
 	}
 	return r.bytes, r.err

@@ -113,7 +113,7 @@ type Program struct {
 	counts  Counts
 
 	routes     sparse.Table[routeEntry] // by node
-	router     func(node int) [][]byte
+	router     func(node int) ([][]byte, error)
 	channels   []channel
 	flows      sparse.Table[flow]   // see flowIndex
 	inflows    sparse.Table[inflow] // likewise
@@ -149,7 +149,7 @@ type Program struct {
 	armed   bool
 	current *transit.Buffer // what the receive DMA takes in
 	done    *transit.Buffer // what the processor looks at
-	spare   *transit.Buffer // that it does not look at any more
+	spare   *transit.Buffer // records that nobody looks at any more
 	transit transit.Transit
 	blocked *fabric.Arrival // in the network, for a receive buffer
 	header  Header

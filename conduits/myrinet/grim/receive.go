@@ -31,9 +31,10 @@ func (p *Program) Head(a *fabric.Arrival) {
 }
 
 func (p *Program) take(a *fabric.Arrival) {
-	p.current = p.spare
-	if p.spare = nil; p.current == nil {
+	if p.current = p.spare; p.current == nil {
 		p.current = new(transit.Buffer)
+	} else {
+		p.spare = p.current.Next
 	}
 	*p.current = transit.Buffer{Arrival: a, Packet: a.Packet()}
 	p.nic.Works(lanai.Receive, true)
@@ -61,8 +62,8 @@ func (p *Program) Tail(a *fabric.Arrival) {
 // received looks at the packet that has come. Before that it programs the next reception, unless that one's control message
 // might find no room behind this one's.
 func (p *Program) received() {
-	if b := p.done; b != nil && !b.Transit { // the state of packets in transit may still have the others
-		p.spare = b
+	if b := p.done; b != nil && !b.Transit { // the others are freeTransit's
+		p.spares(b)
 	}
 	p.done, p.current, p.armed = p.current, nil, false
 	if p.room > 0 && (!p.image.NoControlQueue || p.answers()+1 < p.capacity) {
@@ -84,6 +85,9 @@ func (p *Program) process() {
 		p.spend(p.profile.Steps.Receive, p.step.classify)
 	}
 }
+
+// spares takes the record of a buffer that nobody looks at any more.
+func (p *Program) spares(b *transit.Buffer) { b.Next, p.spare = p.spare, b }
 
 // release frees a receive buffer.
 func (p *Program) release() {

@@ -42,5 +42,9 @@ func (p *Program) freeTransit(b *transit.Buffer) {
 	if !p.transit.Release(b) {
 		p.room++
 	}
+	if p.done == b {
+		p.done = nil
+	}
+	p.spares(b)
 	p.arm()
 }

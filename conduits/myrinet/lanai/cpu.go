@@ -50,6 +50,7 @@ type CPU struct {
 
 	counts CPUCounts
 	events [MaxEvents]uint64
+	raised [MaxEvents]vtime.Time // when the bits that are set were set
 }
 
 // state is what the processor does.
@@ -69,6 +70,8 @@ type CPUCounts struct {
 	Handled uint64     // events
 	Busy    vtime.Time // from when an event was read until its handler had ended
 	Slowed  vtime.Time // how much of it was lost to engines at work
+	Waited  vtime.Time // of all events together, until they were read
+	Longest vtime.Time // that an event waited so
 }
 
 func newCPU(loop *vtime.Loop, p *Profile, link machine.Rate) *CPU {
@@ -93,7 +96,10 @@ func (c *CPU) Raise(e Event) {
 	if int(e) >= len(c.handlers) {
 		panic(fmt.Sprintf("lanai: event %d, and the program has %d", e, len(c.handlers)))
 	}
-	c.pending |= 1 << e
+	if c.pending>>e&1 == 0 {
+		c.pending |= 1 << e
+		c.raised[e] = c.loop.Now()
+	}
 	if c.state == polling && !c.halted {
 		c.advance(c.Instruction())
 		c.state, c.then = working, c.read
@@ -199,6 +205,9 @@ func (c *CPU) dispatch() {
 	c.running = Event(bits.TrailingZeros32(c.pending))
 	c.pending &^= 1 << c.running
 	c.began = c.loop.Now()
+	wait := c.began - c.raised[c.running]
+	c.counts.Waited += wait
+	c.counts.Longest = max(c.counts.Longest, wait)
 	c.Spend(c.profile.Code.Poll+c.profile.Code.Dispatch, c.start)
 }
 

@@ -59,3 +59,6 @@ func (w *Ways) Route(from, to int) Route {
 
 // Bytes returns the route bytes of a leg.
 func (w *Ways) Bytes(leg Leg) []byte { return w.f.Bytes(leg) }
+
+// Transit returns the in-transit hosts of a route.
+func (w *Ways) Transit(r Route) []int { return w.f.Transit(r) }
