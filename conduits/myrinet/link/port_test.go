@@ -5,12 +5,14 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/link"
+	"github.com/aqueduct-go/aqueduct/internal/machine"
 )
 
 // network is hosts on a chain of switches, two on each, with ports and rings between all of them.
@@ -235,5 +237,297 @@ func TestAllToAll(t *testing.T) {
 	all := uint64(hosts * hosts * each)
 	if full := sum.Full; full == 0 || sum != (link.Counts{Sent: all, Deposited: all, Received: all, Delivered: all, Hops: uint64(hops), Full: full}) {
 		t.Errorf("all ports together have %+v; want %d packets that came through %d switches, and some that met a full ring", sum, all, hops)
+	}
+}
+
+// TestBackPressure has a host send to one that takes nothing: the port holds the packet that finds no room, and what is behind it, until there is some.
+// Who drives the sender is rung then.
+func TestBackPressure(t *testing.T) {
+	t.Parallel()
+	const packets = 50
+	var rung [2]int
+	n := newNetwork(t, 1, 2048, func(c *link.Config) { c.Ring = func(h int) { rung[h]++ } })
+	a, b := plug(n.ports[0]), plug(n.ports[1])
+	for i := range packets {
+		a.send(numbered(route(perSwitch, 0, 1), 0, i, 232)) // a frame of 256 bytes with its word
+	}
+	fit := int(a.port.Counts().Deposited)
+	if fit != 7 || a.gone != fit || a.port.Idle() || a.port.Ready() || a.port.Counts().Full != 1 || rung != [2]int{0, fit} {
+		t.Fatalf("the ring has taken %d packets, and the port is idle: %v, ready: %v: %+v, bells %v", fit, a.port.Idle(), a.port.Ready(), a.port.Counts(), rung)
+	}
+	if poll(t, a.port) != 0 || a.gone != fit {
+		t.Fatal("a packet has left into a full ring")
+	}
+
+	b.waits = true // the port takes one packet out of the ring, and then no more
+	if poll(t, b.port) != 1 || b.arrival == nil || b.port.Ready() || poll(t, b.port) != 0 {
+		t.Fatal("a NIC that accepts nothing has been given a second packet")
+	}
+	if rung[0] != 1 || !a.port.Ready() || poll(t, a.port) != 1 || a.gone != fit+1 || a.port.Idle() {
+		t.Fatalf("there is room, and the packet has not left, nor is the next one held up: %+v, bells %v", a.port.Counts(), rung)
+	}
+
+	var got []int
+	b.tail = func(p fabric.Packet, v fabric.Verdict) {
+		_, i := number(t, p)
+		got = append(got, i)
+	}
+	b.waits = false
+	b.arrival.Accept(0)
+	if !b.port.Ready() {
+		t.Fatal("a packet that the NIC accepts later is not ready")
+	}
+	for a.port.Ready() || b.port.Ready() {
+		poll(t, a.port)
+		poll(t, b.port)
+	}
+	for i, number := range got {
+		if i != number {
+			t.Fatalf("packets come in order %v", got)
+		}
+	}
+	if len(got) != packets || a.gone != packets || !a.port.Idle() {
+		t.Errorf("%d of %d packets have come, and %d have left", len(got), packets, a.gone)
+	}
+}
+
+// TestFairness has two senders whose rings are never empty be served by turns.
+func TestFairness(t *testing.T) {
+	t.Parallel()
+	n := newNetwork(t, 2, 4096, nil)
+	got := make([]int, len(n.ports))
+	to := plug(n.ports[0])
+	to.tail = func(p fabric.Packet, v fabric.Verdict) { from, _ := number(t, p); got[from]++ }
+	for range 100 {
+		for _, from := range []int{1, 3} {
+			for n.ports[from].Idle() {
+				n.ports[from].Inject(numbered(route(perSwitch, from, 0), from, 0, 100))
+			}
+			poll(t, n.ports[from])
+		}
+		if poll(t, to.port) != 2 {
+			t.Fatal("a poll has not taken a packet of each of two senders")
+		}
+	}
+	if got[1] != 100 || got[3] != 100 {
+		t.Errorf("of hosts 1 and 3 have come %d and %d packets", got[1], got[3])
+	}
+}
+
+// TestInTransit has a NIC send on a packet when its first bytes are in, and again when all of it is, and a third one keep a wrong verdict.
+func TestInTransit(t *testing.T) {
+	t.Parallel()
+	n := newNetwork(t, 3, 4096, nil)
+	middle := plug(n.ports[2])
+	middle.head = func(a *fabric.Arrival) {
+		a.Accept(0)
+		a.Watch(4)
+	}
+	marks := 0
+	middle.first = func(a *fabric.Arrival, n int) {
+		if n != 4 || a.Taken() != a.Len() {
+			t.Errorf("told of %d bytes, and %d of %d are in", n, a.Taken(), a.Len())
+		}
+		if marks++; marks == 1 {
+			a.Watch(8)
+			middle.first = func(a *fabric.Arrival, n int) { middle.port.Forward(a, n-4) }
+		}
+	}
+	end := plug(n.ports[4])
+	var got []string
+	end.tail = func(p fabric.Packet, v fabric.Verdict) { got = append(got, fmt.Sprintf("%s %v", p.Bytes(), v)) }
+	leg := route(perSwitch, 2, 4)
+	first := plug(n.ports[0])
+	first.send(fabric.Packet{Head: route(perSwitch, 0, 2), Body: append(append([]byte("skip"), leg...), "over"...)})
+	poll(t, middle.port)
+	for _, v := range []fabric.Verdict{fabric.Corrupt, fabric.Truncated, fabric.Good} {
+		middle.port.InjectAs(fabric.Packet{Head: leg, Body: []byte("as")}, v)
+	}
+	for end.port.Ready() {
+		poll(t, end.port)
+	}
+	want := []string{"over good", "as corrupt", "as truncated", "as good"}
+	if fmt.Sprint(got) != fmt.Sprint(want) || marks != 1 {
+		t.Errorf("have come %q, want %q; %d marks", got, want, marks)
+	}
+	if c := end.port.Counts(); c.BadCRC != 2 || c.Delivered != 2 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestDropped has packets dropped that lead nowhere, discarded, or sent to nobody. Their senders are told that they are gone.
+func TestDropped(t *testing.T) {
+	t.Parallel()
+	n := newNetwork(t, 1, 4096, func(c *link.Config) {
+		if c.Host == 0 {
+			c.Out[0] = nil
+		}
+	})
+	a, b := plug(n.ports[0]), plug(n.ports[1])
+	for _, head := range [][]byte{{}, {0x40}, {fabric.RouteByte(9)}, {fabric.RouteByte(-2)}, route(perSwitch, 0, 0), route(perSwitch, 0, 1)} {
+		a.send(fabric.Packet{Head: head})
+	}
+	b.head = func(a *fabric.Arrival) { a.Discard() }
+	poll(t, b.port)
+	b.port.Attach(nil)
+	a.send(fabric.Packet{Head: route(perSwitch, 0, 1)})
+	poll(t, b.port)
+	if got, want := a.port.Counts(), (link.Counts{Sent: 7, Hops: 3, Deposited: 2, NoRoute: 2, NoPort: 2, Absorbed: 1}); got != want || a.gone != 7 {
+		t.Errorf("the sender has %+v, want %+v; told %d times", got, want, a.gone)
+	}
+	if got, want := b.port.Counts(), (link.Counts{Received: 2, Discarded: 1, Absorbed: 1}); got != want {
+		t.Errorf("the receiver has %+v, want %+v", got, want)
+	}
+}
+
+// TestErrors has as many packets damaged as was asked for, each cable anew. What comes is good if it is what was sent, and nothing else is.
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	const packets, cables = 20_000, 4
+	for _, e := range []link.Errors{{Lose: machine.Certain / 50}, {Truncate: machine.Certain / 50}, {Corrupt: machine.Certain / 50}, {machine.Certain / 60, machine.Certain / 40, machine.Certain / 80}} {
+		n := newNetwork(t, 3, 4096, func(c *link.Config) { c.Errors, c.Rand = e, rand.New(rand.NewPCG(7, 8)) })
+		from, to := plug(n.ports[0]), plug(n.ports[5])
+		var good, corrupt, truncated int
+		sent := numbered(route(perSwitch, 0, 5), 0, 0, 20)
+		to.tail = func(p fabric.Packet, v fabric.Verdict) {
+			same := bytes.Equal(p.Bytes(), sent.Body)
+			switch v {
+			case fabric.Good:
+				good++
+				if !same {
+					t.Fatalf("%x is good, and was sent as %x", p.Bytes(), sent.Body)
+				}
+			case fabric.Corrupt:
+				corrupt++
+			case fabric.Truncated:
+				truncated++
+				if len(p.Bytes()) >= len(sent.Body)+1 || !bytes.HasPrefix(sent.Body, p.Bytes()) && e.Corrupt == 0 {
+					t.Fatalf("%x is truncated, and was sent as %x", p.Bytes(), sent.Body)
+				}
+			}
+		}
+		for range packets {
+			from.send(sent)
+			for h := range n.ports { // a route that has been changed leads elsewhere
+				for n.ports[h].Ready() {
+					poll(t, n.ports[h])
+				}
+			}
+		}
+		c := from.port.Counts()
+		for what, x := range map[string]struct {
+			chance machine.Chance
+			got    uint64
+		}{"lost": {e.Lose, c.Lost}, "truncated": {e.Truncate, c.Truncated}, "corrupted": {e.Corrupt, c.Corrupted}} {
+			want := float64(x.chance) / float64(machine.Certain) * packets * cables
+			if got := float64(x.got); x.chance == 0 && got > 0 || x.chance > 0 && (got < 0.85*want || got > 1.15*want) {
+				t.Errorf("%+v: %.0f packets are %s, want about %.0f", e, got, what, want)
+			}
+		}
+		if (corrupt > 0) != (e.Corrupt > 0) || (truncated > 0) != (e.Truncate > 0) || uint64(good) < packets-c.Lost-c.Truncated-c.Corrupted || good > packets {
+			t.Errorf("%+v: %d good, %d corrupt and %d truncated packets have come: %+v", e, good, corrupt, truncated, c)
+		}
+	}
+}
+
+// TestMalformed has a port refuse what no port writes into a ring, and say whose ring it is.
+func TestMalformed(t *testing.T) {
+	t.Parallel()
+	n := newNetwork(t, 1, 2048, nil)
+	a, b := plug(n.ports[0]), plug(n.ports[1])
+	w := link.Producer(n.memory[1][0])
+	w.Reserve(link.HeaderSize - 1)
+	w.Commit(link.HeaderSize - 1)
+	if _, err := a.port.Poll(); err == nil || !strings.Contains(err.Error(), "host h0: the ring from host h1: a frame of 7 bytes") {
+		t.Errorf("a short frame: %v", err)
+	}
+	binary.NativeEndian.PutUint64(n.memory[1][0][link.RingBytes(2048)-2048:], 3)
+	if _, err := a.port.Poll(); err == nil || !strings.Contains(err.Error(), "host h1") || !a.port.Ready() {
+		t.Errorf("a word that begins no frame: %v", err)
+	}
+	for b.port.Idle() {
+		b.port.Inject(numbered(route(perSwitch, 1, 1), 0, 0, mtu-20))
+	}
+	binary.NativeEndian.PutUint64(n.memory[1][1], 1<<40)
+	if _, err := b.port.Poll(); err == nil || !strings.Contains(err.Error(), "host h1: the ring to host h1") || !b.port.Ready() {
+		t.Errorf("a cursor that no consumer has: %v", err)
+	}
+}
+
+// TestRefused has a port that cannot be refused, with the reason, and calls that are wrong end in a panic.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	for want, change := range map[string]func(c *link.Config){
+		"without a topology":                  func(c *link.Config) { c.Topology = nil },
+		"has a cable already":                 func(c *link.Config) { c.Topology = &fabric.Topology{Hosts: []string{"a", "b"}}; doubled(c.Topology) },
+		"the port of host 2; the":             func(c *link.Config) { c.Host = 2 },
+		"port of host h1: rings from 1 hosts": func(c *link.Config) { c.In = c.In[:1] },
+		"and to 1; the topology has 2":        func(c *link.Config) { c.Out = c.Out[:1] },
+		"packets of 0 bytes":                  func(c *link.Config) { c.MTU = 0 },
+		"the ring to h0 takes frames of 1016": func(c *link.Config) { c.MTU = 1009 },
+		"chance of -1 ppb":                    func(c *link.Config) { c.Errors.Lose = -1; c.Rand = rand.New(rand.NewPCG(1, 1)) },
+		"errors of cables, and no Rand":       func(c *link.Config) { c.Errors.Corrupt = 1 },
+	} {
+		c := link.Config{Topology: chain(1, 2), Host: 1, MTU: 1008, In: make([]*link.Reader, 2), Out: []*link.Writer{link.Producer(memory(t, 2048)), nil}}
+		if _, err := link.New(c); err != nil {
+			t.Fatal(err)
+		}
+		change(&c)
+		if _, err := link.New(c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want an error that says %q, got %v", want, err)
+		}
+	}
+	n := newNetwork(t, 1, 2048, nil)
+	p := n.ports[0]
+	c := plug(p)
+	for what, do := range map[string]func(){
+		"a packet longer than the MTU":       func() { p.Inject(fabric.Packet{Head: make([]byte, mtu+1)}) },
+		"forward of what is not accepted":    func() { a := fabric.Whole(fabric.Packet{}, fabric.Good); p.Forward(&a, 0) },
+		"forward without more than there is": func() { a := fabric.Whole(fabric.Packet{}, fabric.Good); a.Accept(0); p.Forward(&a, 1) },
+		"memory of somebody else":            func() { p.Free(fabric.Packet{Head: make([]byte, 8)}) },
+		"a port that is not idle": func() {
+			for range 10 {
+				p.Inject(numbered(route(perSwitch, 0, 1), 0, 0, mtu-20))
+			}
+		},
+	} {
+		if panics(do) == nil {
+			t.Errorf("%s makes no panic", what)
+		}
+	}
+	if c.port.Host() != 0 {
+		t.Errorf("host %d", c.port.Host())
+	}
+	alone := chain(1, 1)
+	host := alone.AddHost("alone")
+	p, err := link.New(link.Config{Topology: alone, Host: host, MTU: 1, In: make([]*link.Reader, 2), Out: make([]*link.Writer, 2)})
+	if err != nil || p.Idle() {
+		t.Errorf("a host without a cable: %v; its port is idle", err)
+	}
+}
+
+// doubled has two cables end at a port.
+func doubled(t *fabric.Topology) {
+	for range 2 {
+		t.Connect(fabric.HostEnd(0), fabric.HostEnd(1), 1)
+	}
+}
+
+// TestAllocations has a packet sent and received without an allocation, if its memory is given back.
+func TestAllocations(t *testing.T) {
+	n := newNetwork(t, 2, 4096, nil)
+	a, b := plug(n.ports[0]), plug(n.ports[3])
+	for _, size := range []int{0, 32, mtu - 20} {
+		p := numbered(route(perSwitch, 0, 3), 0, 0, size)
+		n := testing.AllocsPerRun(1000, func() {
+			a.port.Inject(p)
+			poll(t, b.port)
+		})
+		if n != 0 {
+			t.Errorf("a packet with %d bytes takes %v allocations", size, n)
+		}
+	}
+	if c := b.port.Counts(); c.Delivered != 3*1001 {
+		t.Errorf("%+v", c)
 	}
 }
