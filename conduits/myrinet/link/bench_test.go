@@ -46,13 +46,19 @@ func BenchmarkRing(b *testing.B) {
 	}
 }
 
-// BenchmarkPort has a host send to another one through three switches: in one goroutine, and in two.
+// BenchmarkPort has a host send to another one through three switches: in one goroutine, and in two. Kept packets are those whose memory is left to the
+// collector.
 func BenchmarkPort(b *testing.B) {
-	for _, goroutines := range []int{1, 2} {
+	for _, way := range []struct {
+		name       string
+		goroutines int
+		keeps      bool
+	}{{"1", 1, false}, {"2", 2, false}, {"1-kept", 1, true}} {
 		for _, size := range sizes {
-			b.Run(fmt.Sprintf("%d/%d", goroutines, size), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%s/%d", way.name, size), func(b *testing.B) {
 				n := newNetwork(b, 3, 512<<10, func(c *link.Config) { c.MTU = 65 << 10 })
 				from, to := plug(n.ports[0]), plug(n.ports[5])
+				to.keeps = way.keeps
 				p := fabric.Packet{Head: route(perSwitch, 0, 5), Body: make([]byte, size)}
 				b.SetBytes(int64(size))
 				b.ReportAllocs()
@@ -64,7 +70,7 @@ func BenchmarkPort(b *testing.B) {
 						from.port.Poll()
 					}
 				}
-				if goroutines == 2 {
+				if way.goroutines == 2 {
 					go func() {
 						for !over.Load() {
 							if send(); !from.port.Idle() {
@@ -75,7 +81,7 @@ func BenchmarkPort(b *testing.B) {
 				}
 				b.ResetTimer()
 				for i := 0; i < b.N; {
-					if goroutines == 1 {
+					if way.goroutines == 1 {
 						send()
 					}
 					k, err := to.port.Poll() // Helper of testing would take as long

@@ -1,31 +1,29 @@
 package link
 
-import (
-	"fmt"
-	"math/bits"
-)
+import "fmt"
 
-// memory is that of packets which have come. A buffer has a power of two of bytes, and is used again when it is given back. Those that are not
-// are collected when nobody refers to any of the same chunk.
+// memory is that of packets which have come. A buffer is used again when it is given back, for a packet of about the same length. Those that are not given
+// back are collected when nobody refers to any of the same chunk.
 type memory struct {
 	chunk []byte
-	free  [bits.UintSize][][]byte // buffers, by the logarithm of their size
+	free  [][][]byte // buffers, by their size in units
 }
 
 const (
-	minBuffer = 64
+	unit      = 64 // bytes, of which a buffer has a multiple
 	chunkSize = 512 << 10
 )
 
 // take returns n bytes, with any content.
 func (m *memory) take(n int) []byte {
-	class := bits.Len(uint(max(n, minBuffer) - 1))
-	if free := m.free[class]; len(free) > 0 {
-		b := free[len(free)-1]
-		m.free[class] = free[:len(free)-1]
-		return b[:n]
+	units := max(1, (n+unit-1)/unit)
+	if units < len(m.free) {
+		if free := m.free[units]; len(free) > 0 {
+			m.free[units] = free[:len(free)-1]
+			return free[len(free)-1][:n]
+		}
 	}
-	size := 1 << class
+	size := units * unit
 	if size > chunkSize/8 {
 		return make([]byte, n, size)
 	}
@@ -39,9 +37,12 @@ func (m *memory) take(n int) []byte {
 
 // give takes a buffer back.
 func (m *memory) give(b []byte) {
-	class := bits.Len(uint(cap(b))) - 1
-	if cap(b) < minBuffer || cap(b) != 1<<class {
+	units := cap(b) / unit
+	if units == 0 || cap(b)%unit != 0 {
 		panic(fmt.Sprintf("link: %d bytes of memory are given back, in which no packet has come", cap(b)))
 	}
-	m.free[class] = append(m.free[class], b)
+	for units >= len(m.free) {
+		m.free = append(m.free, nil)
+	}
+	m.free[units] = append(m.free[units], b)
 }

@@ -93,6 +93,7 @@ type card struct {
 	gone    int
 	waits   bool            // it neither accepts nor discards
 	arrival *fabric.Arrival // for which it has not
+	keeps   bool            // it does not give the memory of packets back
 	head    func(a *fabric.Arrival)
 	first   func(a *fabric.Arrival, n int)
 	tail    func(p fabric.Packet, v fabric.Verdict)
@@ -131,7 +132,9 @@ func (c *card) Tail(a *fabric.Arrival) {
 	if c.tail != nil {
 		c.tail(a.Packet(), a.Verdict())
 	}
-	c.port.Free(a.Packet())
+	if !c.keeps {
+		c.port.Free(a.Packet())
+	}
 }
 
 func (c *card) Sent(*fabric.Sending, int) {}
