@@ -57,9 +57,9 @@ func BenchmarkPort(b *testing.B) {
 		for _, size := range sizes {
 			b.Run(fmt.Sprintf("%s/%d", way.name, size), func(b *testing.B) {
 				n := newNetwork(b, 3, 512<<10, func(c *link.Config) { c.MTU = 65 << 10 })
-				from, to := plug(n.ports[0]), plug(n.ports[5])
+				from, to := plug(n.ports[0]), plug(n.ports[8])
 				to.keeps = way.keeps
-				p := fabric.Packet{Head: route(perSwitch, 0, 5), Body: make([]byte, size)}
+				p := fabric.Packet{Head: route(perSwitch, 0, 8), Body: make([]byte, size)}
 				b.SetBytes(int64(size))
 				b.ReportAllocs()
 				var over atomic.Bool

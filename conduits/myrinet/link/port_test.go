@@ -9,13 +9,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/link"
 	"github.com/aqueduct-go/aqueduct/internal/machine"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
-// network is hosts on a chain of switches, two on each, with ports and rings between all of them.
+// network is hosts on a chain of switches, three on each, with ports and rings between all of them.
 type network struct {
 	topology *fabric.Topology
 	memory   [][][]byte // of the ring from each host to each
@@ -52,7 +54,7 @@ func route(each, from, to int) (bytes []byte) {
 }
 
 const (
-	perSwitch = 2
+	perSwitch = 3
 	mtu       = 600
 )
 
@@ -182,12 +184,13 @@ func poll(t testing.TB, p *link.Port) int {
 	return n
 }
 
-// TestAllToAll has all hosts, each a goroutine, send packets to all, themselves included, through rings that are full most of the time. All come, with their bytes, those of
-// each pair in order.
+// TestAllToAll has all hosts, each a goroutine, send packets to all, themselves included, through rings that are full most of the time. A goroutine sleeps
+// while its port is not ready. All packets come, with their bytes, those of each pair in order, and nobody sleeps for ever.
 func TestAllToAll(t *testing.T) {
 	t.Parallel()
-	const switches, each = 3, 200
-	n := newNetwork(t, switches, 2048, nil)
+	const switches, each = 2, 200
+	bells := make([]shm.EventCount, switches*perSwitch)
+	n := newNetwork(t, switches, 2048, func(c *link.Config) { c.Ring = func(h int) { bells[h].Notify() } })
 	hosts := len(n.ports)
 	var left atomic.Int64
 	left.Store(int64(hosts * hosts * each))
@@ -202,20 +205,27 @@ func TestAllToAll(t *testing.T) {
 					t.Errorf("host %d: packet %d of host %d is %v, want number %d", h, i, from, v, next[from])
 				}
 				next[from] = i + 1
-				left.Add(-1)
+				if left.Add(-1) == 0 {
+					for i := range bells {
+						bells[i].Notify()
+					}
+				}
 			}
 			rnd := rand.New(rand.NewPCG(1, uint64(h)))
-			for sent := 0; left.Load() > 0; {
-				if sent < hosts*each && port.Idle() {
+			sent := 0
+			sends := func() bool { return sent < hosts*each && port.Idle() }
+			for left.Load() > 0 {
+				if sends() {
 					to := (h + sent) % hosts
 					c.send(numbered(route(perSwitch, h, to), h, sent/hosts, rnd.IntN(mtu-20)))
 					sent++
 				}
-				if ready := port.Ready(); (poll(t, port) > 0) != ready && ready {
+				if ready := port.Ready(); poll(t, port) == 0 && ready {
 					t.Errorf("host %d: Ready was true, and Poll has done nothing", h)
 				}
-				if !port.Ready() {
-					yield()
+				if !bells[h].Wait(20*time.Second, func() bool { return left.Load() == 0 || sends() || port.Ready() }) {
+					t.Errorf("host %d has slept for 20 s, and %d packets are missing", h, left.Load())
+					return
 				}
 			}
 		})
@@ -389,9 +399,9 @@ func TestErrors(t *testing.T) {
 	const packets, cables = 20_000, 4
 	for _, e := range []link.Errors{{Lose: machine.Certain / 50}, {Truncate: machine.Certain / 50}, {Corrupt: machine.Certain / 50}, {machine.Certain / 60, machine.Certain / 40, machine.Certain / 80}} {
 		n := newNetwork(t, 3, 4096, func(c *link.Config) { c.Errors, c.Rand = e, rand.New(rand.NewPCG(7, 8)) })
-		from, to := plug(n.ports[0]), plug(n.ports[5])
+		from, to := plug(n.ports[0]), plug(n.ports[7])
 		var good, corrupt, truncated int
-		sent := numbered(route(perSwitch, 0, 5), 0, 0, 20)
+		sent := numbered(route(perSwitch, 0, 7), 0, 0, 20)
 		to.tail = func(p fabric.Packet, v fabric.Verdict) {
 			same := bytes.Equal(p.Bytes(), sent.Body)
 			switch v {
@@ -429,6 +439,44 @@ func TestErrors(t *testing.T) {
 		}
 		if (corrupt > 0) != (e.Corrupt > 0) || (truncated > 0) != (e.Truncate > 0) || uint64(good) < packets-c.Lost-c.Truncated-c.Corrupted || good > packets {
 			t.Errorf("%+v: %d good, %d corrupt and %d truncated packets have come: %+v", e, good, corrupt, truncated, c)
+		}
+	}
+}
+
+// TestErrorsOfRoutes has damage hit the bytes of routes. A packet that is cut off within its route comes to nobody, and is not counted again; one whose
+// route has been changed goes another way, and is corrupt wherever it comes to; one that was cut off is not changed as well.
+func TestErrorsOfRoutes(t *testing.T) {
+	t.Parallel()
+	const packets = 400
+	for _, e := range []link.Errors{{Truncate: machine.Certain, Corrupt: machine.Certain}, {Corrupt: machine.Certain}} {
+		n := newNetwork(t, 3, 4096, func(c *link.Config) { c.Errors, c.Rand = e, rand.New(rand.NewPCG(7, 8)) })
+		from := plug(n.ports[0])
+		for _, p := range n.ports[1:] {
+			plug(p)
+		}
+		for range packets {
+			from.send(fabric.Packet{Head: route(perSwitch, 0, 7)})
+			for _, p := range n.ports {
+				for p.Ready() {
+					poll(t, p)
+				}
+			}
+		}
+		c := from.port.Counts()
+		if e.Truncate > 0 {
+			if c.Deposited+c.NoRoute+c.NoPort+c.Corrupted > 0 || c.Truncated < packets {
+				t.Errorf("packets that are cut off on each cable: %+v", c)
+			}
+			continue
+		}
+		astray := n.ports[8].Counts().BadCRC
+		if arrived := n.ports[7].Counts().BadCRC; c.Corrupted != packets || c.NoRoute == 0 || c.NoPort == 0 || astray == 0 || arrived+astray > c.Deposited || arrived == 0 {
+			t.Errorf("of packets that are changed %d have come to their host, and %d to another: %+v", arrived, astray, c)
+		}
+		for h, p := range n.ports {
+			if n := p.Counts().Delivered; n > 0 {
+				t.Errorf("host %d has taken %d changed packets for good ones", h, n)
+			}
 		}
 	}
 }

@@ -121,19 +121,18 @@ func (w *Writer) Err() error {
 }
 
 // Reserve returns n bytes of the ring's memory for a frame, which are the caller's until Commit. What was reserved before and not committed is
-// not any more. It returns nil if there is no room now; then Wanted of the Reader is true until a Reserve succeeds. It panics if n is more than
-// Most.
+// not any more. It returns nil if there is no room now; then Wanted of the Reader is true until a Reserve succeeds. Who sleeps until then looks at Room once
+// more before. It panics if n is more than Most.
 func (w *Writer) Reserve(n int) []byte {
 	if n < 0 || n > w.most() {
 		panic(fmt.Sprintf("link: a frame of %d bytes, for a ring that takes 0 to %d", n, w.most()))
 	}
 	at, ok := w.place(n)
-	if !ok && !w.waits {
-		w.waits = true
-		shm.Swap64(&w.words[wordWanted], 1) // before the look at what has been taken: the consumer stores and looks in the other order
-		at, ok = w.place(n)
-	}
 	if !ok {
+		if !w.waits {
+			w.waits = true
+			shm.Swap64(&w.words[wordWanted], 1) // a full barrier: Room comes after it
+		}
 		w.reserved = -1
 		return nil
 	}
@@ -192,8 +191,8 @@ func (r *Reader) Next() ([]byte, error) {
 		return nil, nil
 	}
 	tail := r.tail
-	if at := tail & r.mask; word == tagSkip && at > 0 {
-		tail += uint64(len(r.data)) - at
+	if word == tagSkip {
+		tail += uint64(len(r.data)) - tail&r.mask
 		word = shm.Load64(r.word(tail))
 	}
 	at := tail & r.mask

@@ -198,7 +198,21 @@ func TestRingMalformed(t *testing.T) {
 		}
 	}
 	mem := memory(t, 128)
-	w := link.Producer(mem)
+	w, r := link.Producer(mem), link.Consumer(mem)
+	for range 2 {
+		w.Reserve(40)
+		w.Commit(40)
+		if _, err := r.Next(); err != nil {
+			t.Fatal(err)
+		}
+		r.Drop()
+	}
+	binary.NativeEndian.PutUint64(mem[len(mem)-128+96:], 25<<8|1)
+	if b, err := r.Next(); err == nil {
+		t.Errorf("a frame that ends a byte behind the data: %x", b)
+	}
+	mem = memory(t, 128)
+	w = link.Producer(mem)
 	w.Reserve(w.Most())
 	w.Commit(w.Most())
 	for _, taken := range []uint64{8, 72, 1 << 63} {

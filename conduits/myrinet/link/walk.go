@@ -90,10 +90,6 @@ func (c *cables) begin(host int, p fabric.Packet) walk {
 
 // step has the switch where the packet is send it on.
 func (w *walk) step() Outcome {
-	left := w.end - w.hops
-	if left == 0 {
-		return Ends
-	}
 	first := w.packet.Skip(w.hops).First(1)
 	if len(first) == 0 {
 		return NoRoute
@@ -111,7 +107,7 @@ func (w *walk) step() Outcome {
 	if port < 0 || port >= fabric.MaxPorts || w.cables.ports[ports+port] == nowhere {
 		return NoPort
 	}
-	if left == 1 { // the route byte, and then no more
+	if w.end-w.hops == 1 { // it was cut off behind the route byte
 		return Ends
 	}
 	w.at = w.cables.ports[ports+port]
