@@ -367,7 +367,7 @@ func verdict(b []byte, crc, length uint32) fabric.Verdict {
 	switch {
 	case uint64(len(b)) < uint64(length):
 		return fabric.Truncated
-	case uint64(len(b)) > uint64(length) || crc32.Checksum(b, castagnoli) != crc:
+	case crc32.Checksum(b, castagnoli) != crc:
 		return fabric.Corrupt
 	}
 	return fabric.Good

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -325,6 +326,15 @@ func TestFairness(t *testing.T) {
 	if got[1] != 100 || got[3] != 100 {
 		t.Errorf("of hosts 1 and 3 have come %d and %d packets", got[1], got[3])
 	}
+	to.waits = true // a packet that the NIC does not take in holds up those of others too
+	if poll(t, to.port) != 1 || poll(t, to.port) != 0 {
+		t.Error("a NIC has been given a packet while it has not accepted the one before")
+	}
+	to.waits = false
+	to.arrival.Accept(0)
+	if before := got[1] + got[3]; poll(t, to.port) != 3 || got[1]+got[3] != before+3 {
+		t.Errorf("of hosts 1 and 3 have come %d and %d packets: one is missing", got[1], got[3])
+	}
 }
 
 // TestInTransit has a NIC send on a packet when its first bytes are in, and again when all of it is, and a third one keep a wrong verdict.
@@ -359,11 +369,18 @@ func TestInTransit(t *testing.T) {
 	for end.port.Ready() {
 		poll(t, end.port)
 	}
-	want := []string{"over good", "as corrupt", "as truncated", "as good"}
+	end.head = func(a *fabric.Arrival) {
+		a.Accept(0)
+		a.Watch(a.Len() + 1)
+	}
+	end.first = func(_ *fabric.Arrival, n int) { t.Errorf("told of %d bytes, which the packet has not", n) }
+	middle.send(fabric.Packet{Head: leg, Body: []byte("short")})
+	poll(t, end.port)
+	want := []string{"over good", "as corrupt", "as truncated", "as good", "short good"}
 	if fmt.Sprint(got) != fmt.Sprint(want) || marks != 1 {
 		t.Errorf("have come %q, want %q; %d marks", got, want, marks)
 	}
-	if c := end.port.Counts(); c.BadCRC != 2 || c.Delivered != 2 {
+	if c := end.port.Counts(); c.BadCRC != 2 || c.Delivered != 3 {
 		t.Errorf("%+v", c)
 	}
 }
@@ -437,7 +454,7 @@ func TestErrors(t *testing.T) {
 				t.Errorf("%+v: %.0f packets are %s, want about %.0f", e, got, what, want)
 			}
 		}
-		if (corrupt > 0) != (e.Corrupt > 0) || (truncated > 0) != (e.Truncate > 0) || uint64(good) < packets-c.Lost-c.Truncated-c.Corrupted || good > packets {
+		if (corrupt > 0) != (e.Corrupt > 0) || (truncated > 0) != (e.Truncate > 0) || uint64(good) < packets-c.Lost-c.Truncated-c.Corrupted || e.Truncate == 0 && uint64(good) > packets-c.Lost-c.Corrupted {
 			t.Errorf("%+v: %d good, %d corrupt and %d truncated packets have come: %+v", e, good, corrupt, truncated, c)
 		}
 	}
@@ -469,6 +486,9 @@ func TestErrorsOfRoutes(t *testing.T) {
 			}
 			continue
 		}
+		if from.port.InjectAs(fabric.Packet{Head: route(perSwitch, 0, 7)}, fabric.Corrupt); from.port.Counts().Corrupted != packets {
+			t.Error("a packet that is corrupt is changed a second time")
+		}
 		astray := n.ports[8].Counts().BadCRC
 		if arrived := n.ports[7].Counts().BadCRC; c.Corrupted != packets || c.NoRoute == 0 || c.NoPort == 0 || astray == 0 || arrived+astray > c.Deposited || arrived == 0 {
 			t.Errorf("of packets that are changed %d have come to their host, and %d to another: %+v", arrived, astray, c)
@@ -496,11 +516,20 @@ func TestMalformed(t *testing.T) {
 	if _, err := a.port.Poll(); err == nil || !strings.Contains(err.Error(), "host h1") || !a.port.Ready() {
 		t.Errorf("a word that begins no frame: %v", err)
 	}
-	for b.port.Idle() {
-		b.port.Inject(numbered(route(perSwitch, 1, 1), 0, 0, mtu-20))
+	w = link.Producer(n.memory[2][0])
+	w.Reserve(link.HeaderSize + mtu + 1)
+	w.Commit(link.HeaderSize + mtu + 1)
+	if _, err := a.port.Poll(); err == nil || !strings.Contains(err.Error(), "host h2: a frame of 609 bytes; frames have 8 to 608") {
+		t.Errorf("a long frame: %v", err)
 	}
-	binary.NativeEndian.PutUint64(n.memory[1][1], 1<<40)
-	if _, err := b.port.Poll(); err == nil || !strings.Contains(err.Error(), "host h1: the ring to host h1") || !b.port.Ready() {
+	for b.port.Idle() {
+		b.port.Inject(numbered(route(perSwitch, 1, 2), 0, 0, mtu-20))
+	}
+	if b.port.Ready() {
+		t.Error("a port that waits for room is ready")
+	}
+	binary.NativeEndian.PutUint64(n.memory[1][2], 1<<40)
+	if _, err := b.port.Poll(); err == nil || !strings.Contains(err.Error(), "host h1: the ring to host h2") || !b.port.Ready() {
 		t.Errorf("a cursor that no consumer has: %v", err)
 	}
 }
@@ -536,6 +565,7 @@ func TestRefused(t *testing.T) {
 		"forward of what is not accepted":    func() { a := fabric.Whole(fabric.Packet{}, fabric.Good); p.Forward(&a, 0) },
 		"forward without more than there is": func() { a := fabric.Whole(fabric.Packet{}, fabric.Good); a.Accept(0); p.Forward(&a, 1) },
 		"memory of somebody else":            func() { p.Free(fabric.Packet{Head: make([]byte, 8)}) },
+		"no memory":                          func() { p.Free(fabric.Packet{}) },
 		"a port that is not idle": func() {
 			for range 10 {
 				p.Inject(numbered(route(perSwitch, 0, 1), 0, 0, mtu-20))
@@ -564,21 +594,32 @@ func doubled(t *fabric.Topology) {
 	}
 }
 
-// TestAllocations has a packet sent and received without an allocation, if its memory is given back.
+// TestAllocations has packets sent, received or discarded without an allocation, if their memory is given back.
 func TestAllocations(t *testing.T) {
 	n := newNetwork(t, 2, 4096, nil)
 	a, b := plug(n.ports[0]), plug(n.ports[3])
-	for _, size := range []int{0, 32, mtu - 20} {
-		p := numbered(route(perSwitch, 0, 3), 0, 0, size)
-		n := testing.AllocsPerRun(1000, func() {
-			a.port.Inject(p)
-			poll(t, b.port)
-		})
-		if n != 0 {
-			t.Errorf("a packet with %d bytes takes %v allocations", size, n)
+	for _, discards := range []bool{false, true} {
+		if discards {
+			b.head = func(a *fabric.Arrival) { a.Discard() }
+		}
+		for _, size := range []int{0, 32, mtu - 20} {
+			const packets = 20_000
+			p := numbered(route(perSwitch, 0, 3), 0, 0, size)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			for range packets {
+				a.port.Inject(p)
+				if _, err := b.port.Poll(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			runtime.ReadMemStats(&after)
+			if n := after.TotalAlloc - before.TotalAlloc; n >= 1<<20 { // a chunk is half of that
+				t.Errorf("%d packets with %d bytes take %d bytes of memory", packets, size, n)
+			}
 		}
 	}
-	if c := b.port.Counts(); c.Delivered != 3*1001 {
+	if c := b.port.Counts(); c.Delivered != 60_000 || c.Discarded != 60_000 {
 		t.Errorf("%+v", c)
 	}
 }
