@@ -413,7 +413,7 @@ func TestDropped(t *testing.T) {
 // TestErrors has as many packets damaged as was asked for, each cable anew. What comes is good if it is what was sent, and nothing else is.
 func TestErrors(t *testing.T) {
 	t.Parallel()
-	const packets, cables = 20_000, 4
+	const packets, cables = 8000, 4
 	for _, e := range []link.Errors{{Lose: machine.Certain / 50}, {Truncate: machine.Certain / 50}, {Corrupt: machine.Certain / 50}, {machine.Certain / 60, machine.Certain / 40, machine.Certain / 80}} {
 		n := newNetwork(t, 3, 4096, func(c *link.Config) { c.Errors, c.Rand = e, rand.New(rand.NewPCG(7, 8)) })
 		from, to := plug(n.ports[0]), plug(n.ports[7])

@@ -109,7 +109,7 @@ func TestKilledProducer(t *testing.T) {
 				t.Fatalf("frame %d is %d bytes %x, want %d", frames, len(b), b, len(w))
 			}
 			r.Drop()
-			if frames++; alive && frames == 500*(round+1) {
+			if frames++; alive && frames == 200*(round+1) {
 				kill()
 				alive = false
 			}
