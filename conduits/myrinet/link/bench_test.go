@@ -2,6 +2,7 @@ package link_test
 
 import (
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -63,6 +64,7 @@ func BenchmarkPort(b *testing.B) {
 				b.SetBytes(int64(size))
 				b.ReportAllocs()
 				var over atomic.Bool
+				var done sync.WaitGroup
 				send := func() {
 					if from.port.Idle() {
 						from.port.Inject(p)
@@ -71,13 +73,13 @@ func BenchmarkPort(b *testing.B) {
 					}
 				}
 				if way.goroutines == 2 {
-					go func() {
+					done.Go(func() {
 						for !over.Load() {
 							if send(); !from.port.Idle() {
 								yield()
 							}
 						}
-					}()
+					})
 				}
 				b.ResetTimer()
 				for i := 0; i < b.N; {
@@ -92,7 +94,9 @@ func BenchmarkPort(b *testing.B) {
 						yield()
 					}
 				}
+				b.StopTimer()
 				over.Store(true)
+				done.Wait() // the rings are its, too
 				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "frames/s")
 			})
 		}
