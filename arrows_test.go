@@ -83,6 +83,7 @@ var rooms = []room{
 	{"conduits/myrinet/grim", "a program on NICs in a fabric, and the library on hosts, whose cluster takes its routes from a table", []string{"conduits/myrinet/fabric", "conduits/myrinet/lanai", "conduits/myrinet/routing", "conduits/myrinet/transit", "internal/..."}, nil},
 	{"conduits/myrinet/component", "a program on NICs in a fabric, and the library on hosts, composed of protocols", []string{"conduits/myrinet/fabric", "conduits/myrinet/lanai", "internal/..."}, nil},
 	{"conduits/myrinet/transit", "what programs on NICs share of in-transit buffers, on ports of the fabric", []string{"conduits/myrinet/fabric", "internal/fifo"}, nil},
+	{"conduits/myrinet/link", "the network of live jobs, with the topologies and packets of the modelled one", []string{"conduits/myrinet/fabric", "conduits/myrinet/transit", "internal/..."}, nil},
 	{"conduits/myrinet/lanai", "a NIC knows virtual time and machine files", []string{"internal/..."}, nil},
 	{"conduits/amfamily", "what systems of active messages share in virtual time", []string{"internal/vtime"}, nil},
 	{"conduits/amfamily/...", "a protocol on the hardware that it was built for, which knows virtual time and machine files",
@@ -318,6 +319,7 @@ var forbidden = []arrow{
 	{"conduits/myrinet", "conduits/sci", false},                   // another conduit
 	{"conduits/myrinet/transit", "conduits/myrinet/gm", true},     // upwards
 	{"conduits/myrinet/netdma", "conduits/myrinet/gm", true},      // upwards
+	{"conduits/myrinet/link", "conduits/myrinet/grim", true},      // it carries any program's packets
 	{"conduits/amfamily/am", "conduits/amfamily/hpam", false},     // side by side
 	{"conduits/udp/socket", "conduits/udp", true},                 // upwards
 	{"conduits/udp/seal", "conduits/udp/am2", false},              // keys know no messages

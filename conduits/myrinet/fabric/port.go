@@ -219,14 +219,34 @@ func (s *Sending) Abort() {
 
 // Arrival is a packet that a port receives: what the receive DMA does. A port has one at a time.
 type Arrival struct {
-	port     *Port
+	port     *Port // nil: see Whole
 	nic      NIC
 	packet   Packet
 	length   int
 	verdict  Verdict
 	accepted bool
+	wish     Wish // of one that is there as a whole
 	mark     int
 }
+
+// Whole returns the arrival of a packet that is there as a whole: a network delivers it that is not modelled. That network calls the NIC's Head, Received and
+// Tail itself; Wanted tells what the NIC has asked for meanwhile. Such an arrival cannot be paused.
+func Whole(p Packet, v Verdict) Arrival {
+	return Arrival{packet: p, length: p.Len(), verdict: v}
+}
+
+// Wish is what a NIC wants of an arrival that is there as a whole.
+type Wish uint8
+
+// The wishes.
+const (
+	Waits    Wish = iota // neither Accept nor Discard has been called
+	Accepts              // the packet is taken in
+	Discards             // the packet is forgotten
+)
+
+// Wanted returns what the NIC wants of an arrival that Whole has made, and the mark of Watch: 0 if there is none.
+func (a *Arrival) Wanted() (w Wish, mark int) { return a.wish, a.mark }
 
 // offer shows the first packet to the NIC.
 func (p *Port) offer(w *worm) {
@@ -257,8 +277,11 @@ func (a *Arrival) Len() int {
 	return a.length
 }
 
+// whole reports whether Whole has made the arrival.
+func (a *Arrival) whole() bool { return a.port == nil }
+
 func (a *Arrival) active() bool {
-	return a.port.in.first != nil && a.current().state != coming && !a.current().ghost
+	return !a.whole() && a.port.in.first != nil && a.current().state != coming && !a.current().ghost
 }
 
 // Verdict returns what is known of the CRC. It is final in Tail; hardware knows nothing before.
@@ -272,6 +295,10 @@ func (a *Arrival) Verdict() Verdict {
 // Accept has the packet taken in as fast as it comes, but at most a byte each period; 0 is the link's rate. Called
 // again it changes the pace, and goes on after Pause.
 func (a *Arrival) Accept(period vtime.Time) {
+	if a.whole() {
+		a.wish, a.accepted = Accepts, true
+		return
+	}
 	c := a.port.in
 	c.head.Stop()
 	c.sink.step, c.sink.held = max(period, c.period), false
@@ -297,8 +324,11 @@ func (a *Arrival) Pause() {
 
 // Taken returns how many bytes are in.
 func (a *Arrival) Taken() int {
-	if !a.accepted {
+	switch {
+	case !a.accepted:
 		return 0
+	case a.whole():
+		return a.length
 	}
 	return a.port.in.sink.moved()
 }
@@ -307,6 +337,9 @@ func (a *Arrival) Taken() int {
 // was set before. The arrival has been accepted.
 func (a *Arrival) Watch(n int) {
 	a.mark = n
+	if a.whole() {
+		return
+	}
 	a.port.in.sink.setWatch(n)
 }
 
@@ -325,6 +358,10 @@ func (a *Arrival) When(n int) (vtime.Time, bool) {
 
 // Discard takes the packet in and forgets it: there is no Tail, and the arrival is void.
 func (a *Arrival) Discard() {
+	if a.whole() {
+		a.wish = Discards
+		return
+	}
 	c := a.port.in
 	c.head.Stop()
 	c.sink.watch = 0

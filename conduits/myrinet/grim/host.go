@@ -35,6 +35,7 @@ func NewHost(f *fabric.Fabric, p *Profile, image Image, id int) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
+	program.paced = f.Port(id)
 	program.host = &Host{program: program, nic: nic, profile: p, loop: f.Loop()}
 	return program.host, nil
 }

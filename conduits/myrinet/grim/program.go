@@ -105,7 +105,8 @@ type Counts struct {
 type Program struct {
 	loop    *vtime.Loop
 	nic     *lanai.NIC
-	port    *fabric.Port
+	port    transit.Port
+	paced   *fabric.Port // the port, of a program with a hybrid queue: its packets are sent in two parts
 	profile *Profile
 	image   Image
 	id      int
@@ -222,7 +223,7 @@ type steps struct {
 }
 
 // load puts the firmware into a NIC.
-func load(nic *lanai.NIC, port *fabric.Port, p *Profile, image Image, id, nodes int) (*Program, error) {
+func load(nic *lanai.NIC, port transit.Port, p *Profile, image Image, id, nodes int) (*Program, error) {
 	g := &p.GRIM
 	f := &Program{
 		loop: nic.Loop(), nic: nic, port: port, profile: p, image: image, id: id, nodes: nodes,

@@ -116,7 +116,7 @@ func (p *Program) transmit() {
 	}
 	// The DMA of the header; that of the payload follows when it is through.
 	header := len(packet.Head) + HeaderSize
-	p.sending, p.rest, p.headGone = p.port.InjectPaced(packet), len(m.bytes)-HeaderSize, false
+	p.sending, p.rest, p.headGone = p.paced.InjectPaced(packet), len(m.bytes)-HeaderSize, false
 	p.sending.Watch(header)
 	p.sending.Supply(header, 0)
 	p.await()

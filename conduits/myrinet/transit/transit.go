@@ -75,7 +75,7 @@ const (
 // Transit is what a program keeps of packets in transit. One at a time is being sent on.
 type Transit struct {
 	options Options
-	port    *fabric.Port
+	port    Port
 	counts  *Counts
 	pool    int // buffers that are free
 	pending fifo.Queue[*Buffer]
@@ -83,7 +83,7 @@ type Transit struct {
 }
 
 // Init makes the state ready, for packets that leave by a port. What happens is counted in counts.
-func (t *Transit) Init(o Options, port *fabric.Port, counts *Counts) {
+func (t *Transit) Init(o Options, port Port, counts *Counts) {
 	*t = Transit{options: o, port: port, counts: counts, pool: o.Pool}
 }
 
