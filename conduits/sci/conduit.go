@@ -51,7 +51,7 @@ func init() {
 			return err
 		},
 		Settings: func(profile string) settings.Table { return new(params).table(profile) },
-		Check:    check,
+		Check:    core.OneHost("sci"),
 		New: func(profile string) core.Conduit {
 			switch profile {
 			case "live":
@@ -62,30 +62,6 @@ func init() {
 			return newModelled(profile)
 		},
 	})
-}
-
-// check tells whether the ranks can share memory.
-func check(boot core.Bootstrap, group []core.Rank) error {
-	if boot == nil {
-		return nil
-	}
-	local, far := boot.Local(), 0
-	if len(local) < boot.Size() { // else nobody is elsewhere: each of 65,536 ranks asks
-		for _, r := range group {
-			if _, near := slices.BinarySearch(local, r); !near {
-				far++
-			}
-		}
-	}
-	if far > 0 {
-		return fmt.Errorf("sci joins ranks of one host; %d of %d ranks are on another", far, len(group))
-	}
-	_, process := boot.(core.ProcessSharer)
-	_, descriptors := boot.(core.DescriptorSharer)
-	if !process && !descriptors {
-		return errors.New("the ranks have no way to pass descriptors to each other; start them with aqrun")
-	}
-	return nil
 }
 
 // base is what the profiles share: the node, its segments, the imports of the peers' long

@@ -57,6 +57,21 @@ func (v *Live) Do(f func()) {
 	f()
 }
 
+// TryDo is Do that does not block: if another goroutine is in the loop it does nothing, and reports
+// false.
+func (v *Live) TryDo(f func()) bool {
+	if !v.turn.TryLock() {
+		return false
+	}
+	defer v.leave()
+	v.enter()
+	f()
+	return true
+}
+
+// Fire is Poll for who is in the loop by Do or TryDo.
+func (v *Live) Fire() int { return v.fireUntil(v.now) }
+
 // Next returns how long it takes until the next event is due, 0 if one is; false if there is none. It
 // is for whoever polls and would like to sleep. Events may not call it.
 func (v *Live) Next() (wait time.Duration, ok bool) {
@@ -140,6 +155,9 @@ func (v *Live) next() (wait time.Duration, ok bool) {
 	// Rounded up: a sleep that ends too early would be for nothing.
 	return time.Duration(max(0, at-v.clock()).Plus(Nanosecond-1) / Nanosecond), true
 }
+
+// First returns when the next event is due, for who is in the loop; false if there is none.
+func (v *Live) First() (at Time, ok bool) { return v.first() }
 
 // first returns when the next event is due; false if there is none.
 func (v *Live) first() (at Time, ok bool) {

@@ -3,7 +3,9 @@ package vtime_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -133,5 +135,78 @@ func TestLiveAllocations(t *testing.T) {
 	})
 	if n > 0 {
 		t.Errorf("%v allocations for an event", n)
+	}
+	turn := func() { schedule(); v.Fire() }
+	if n := testing.AllocsPerRun(100, func() { v.TryDo(turn) }); n > 0 {
+		t.Errorf("%v allocations for an event that fires in a turn", n)
+	}
+}
+
+// TestLiveTryDo has somebody who is in the loop fire what is due, without a poll, and another find the loop taken: that one does nothing, and does not wait.
+func TestLiveTryDo(t *testing.T) {
+	t.Parallel()
+	v := vtime.NewLive(1)
+	var fired []int
+	due := func(i int) { v.At(0, do(func() { fired = append(fired, i) }), 0, 0) }
+	other := make(chan bool)
+	if !v.TryDo(func() {
+		go func() { other <- v.TryDo(func() { t.Error("two are in the loop") }) || v.Poll() > 0 }()
+		if <-other {
+			t.Error("who finds the loop taken has done something in it")
+		}
+		due(1)
+		due(2)
+		v.At(v.Now()+3600*vtime.Second, do(func() { t.Error("an event of the next hour fired") }), 0, 0)
+		if n := v.Fire(); n != 2 || !slices.Equal(fired, []int{1, 2}) {
+			t.Errorf("%d events fired, %v", n, fired)
+		}
+		if n := v.Fire(); n != 0 {
+			t.Errorf("%d events fired twice", n)
+		}
+	}) {
+		t.Error("nobody is in the loop, and TryDo does nothing")
+	}
+	func() {
+		defer func() {
+			if recover() != "mine" {
+				t.Error("the panic got lost")
+			}
+		}()
+		v.TryDo(func() { panic("mine") })
+	}()
+	if !v.TryDo(func() { due(3); v.Fire() }) || len(fired) != 3 {
+		t.Error("the loop is not to be entered after a panic")
+	}
+}
+
+// TestLiveCrowd has goroutines enter the loop as they can: each event fires once, in the order of time, and in no two at once.
+func TestLiveCrowd(t *testing.T) {
+	t.Parallel()
+	const width, each = 4, 2000
+	v := vtime.NewLive(1)
+	fired, taken := 0, 0
+	event := vtime.Target(do(func() { fired++ }))
+	var last vtime.Time
+	var all sync.WaitGroup
+	for range width {
+		all.Go(func() {
+			for done := 0; done < each; {
+				if v.TryDo(func() {
+					if v.Now() < last {
+						t.Error("the clock goes back")
+					}
+					last = v.Now()
+					taken++
+					v.At(v.Now(), event, 0, 0)
+					v.Fire()
+				}) {
+					done++
+				}
+			}
+		})
+	}
+	all.Wait()
+	if v.Poll(); fired != width*each || taken != fired {
+		t.Errorf("%d of %d events fired, of %d", fired, width*each, taken)
 	}
 }
