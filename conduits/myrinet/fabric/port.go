@@ -125,6 +125,9 @@ func (p *Port) Forward(a *Arrival, skip int) *Sending {
 	return s
 }
 
+// Free is for ports that use the memory of packets again. Here a packet may be on the way elsewhere too, so that its memory is left to the garbage collector.
+func (p *Port) Free(Packet) {}
+
 func (p *Port) name() string { return p.f.topology.Hosts[p.host] }
 
 func (p *Port) start() *Sending {

@@ -171,6 +171,9 @@ func (c *channel) acknowledge(m *message) {
 			c.program.scoreboard[token] = nil
 			c.free.Push(token)
 		}
+		if !c.program.busy && m.branch == nil { // else it may be leaving again
+			c.program.slab.free(m.bytes)
+		}
 	}
 	c.next = max(c.next, c.front)
 	c.owner.returned()

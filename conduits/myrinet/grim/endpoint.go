@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
 	"github.com/aqueduct-go/aqueduct/internal/fifo"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
@@ -27,6 +28,8 @@ type EndpointOptions struct {
 	// Limit, if not 0, is how many messages the endpoint may have under way that have not been answered by a message to it. What
 	// is more finds the queue full. No application needs it: it is for comparison with credits.
 	Limit int
+	// Deliver, if not nil, is called for messages to handlers that have been announced: see Announce. It is a handler as others are.
+	Deliver Handler
 	// Proc, if not nil, is the coroutine of a program that takes its messages itself: see Take. The time of its calls is charged to it, and whatever it may
 	// wait for calls its Arrive.
 	Proc *vtime.Proc
@@ -453,7 +456,11 @@ func (e *Endpoint) pump() {
 // has done what the handler has given it to do.
 func (e *Endpoint) handle() {
 	h := e.host
+	first := *e.arrived.At(0)
 	e.call(e.next())
+	if typeIn(first) == AM && !h.program.image.Incoming { // others may have more than one owner
+		h.program.port.Free(fabric.Packet{Head: first})
+	}
 	h.nic.HostWrite(word, e, 1, eventFreed)
 	e.pumping = false
 	if e.arrived.Len() > 0 {
@@ -478,7 +485,11 @@ func (e *Endpoint) next() *Message {
 
 // call calls the handler of a message.
 func (e *Endpoint) call(m *Message) {
-	if f := e.names.handler(m.Handler); f != nil {
+	f := e.names.handler(m.Handler)
+	if f == nil && m.Handler >= firstHandler {
+		f = e.options.Deliver
+	}
+	if f != nil {
 		e.counts.Received++
 		f(e, m)
 	} else {

@@ -1,11 +1,13 @@
 package grim
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/transit"
+	"github.com/aqueduct-go/aqueduct/internal/machine"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -25,18 +27,39 @@ func NewHost(f *fabric.Fabric, p *Profile, image Image, id int) (*Host, error) {
 	if id < 0 || id >= nodes {
 		return nil, fmt.Errorf("grim: host %d of a fabric of %d", id, nodes)
 	}
+	h, err := newHost(f.Loop(), f.Port(id), f.Port(id).Rate(), p, image, id, nodes)
+	if err != nil {
+		return nil, err
+	}
+	h.program.paced = f.Port(id)
+	return h, nil
+}
+
+// NewHostAt puts a NIC at a port of a network that is not a modelled fabric, as host id of so many. The profile is one that [Profile.Live] has returned, if loop is a live one. A hybrid queue
+// needs a modelled fabric, whose ports send a packet in two parts.
+func NewHostAt(port transit.Port, loop *vtime.Loop, p *Profile, image Image, id, nodes int) (*Host, error) {
+	if image.Queue == Hybrid {
+		return nil, errors.New("grim: a hybrid queue sends packets in two parts, which only ports of a modelled fabric do: choose another organisation")
+	}
+	h, err := newHost(loop, port, p.Fabric.Link.Rate, p, image, id, nodes)
+	if err == nil {
+		h.program.slab.live = true
+	}
+	return h, err
+}
+
+func newHost(loop *vtime.Loop, port transit.Port, rate machine.Rate, p *Profile, image Image, id, nodes int) (*Host, error) {
 	if image.UnlimitedSRAM {
 		more := *p
 		more.SRAM.Size = unlimited
 		p = &more
 	}
-	nic := lanai.New(f.Loop(), &p.Profile, f.Port(id).Rate())
-	program, err := load(nic, f.Port(id), p, image, id, nodes)
+	nic := lanai.New(loop, &p.Profile, rate)
+	program, err := load(nic, port, p, image, id, nodes)
 	if err != nil {
 		return nil, err
 	}
-	program.paced = f.Port(id)
-	program.host = &Host{program: program, nic: nic, profile: p, loop: f.Loop()}
+	program.host = &Host{program: program, nic: nic, profile: p, loop: loop}
 	return program.host, nil
 }
 

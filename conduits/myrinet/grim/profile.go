@@ -106,6 +106,28 @@ func NewProfile(f *machine.File) (*Profile, error) {
 	})
 }
 
+// Live returns the profile for NICs that run in real time: see [lanai.Profile.Free]. The host's library takes the time that it takes too. Capacities, and the times of what waits for others, are
+// the machine's; but memory of any size may be one contiguous block, as the NIC has a mapping of it.
+func (p *Profile) Live() *Profile {
+	q := *p
+	q.Free()
+	q.Host = Profile{}.Host
+	q.Host.Look, q.Host.Copy = liveLook, p.Host.Copy
+	g := &q.GRIM
+	g.PIO = MaxPayload
+	g.Resend = liveResend
+	g.Block, g.Blocks = liveMost, liveMost
+	return &q
+}
+
+// What a live host has: the time between two looks at a front register while the overflow queue waits; the time-out, some round trips of processes that have no CPU of their own; and the size and the
+// number of blocks of registered memory.
+const (
+	liveLook   = 20 * vtime.Microsecond
+	liveResend = 4 * vtime.Millisecond
+	liveMost   = 1 << 62
+)
+
 // MaxChannels is how many channels a NIC can have: each needs an entry of the scoreboard at least.
 const MaxChannels = tokens
 

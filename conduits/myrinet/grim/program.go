@@ -132,7 +132,8 @@ type Program struct {
 	deposited   uint64 // blocks of store so far
 
 	// Sending.
-	busy       bool // the send DMA is programmed
+	busy       bool   // the send DMA is programmed
+	borrowed   []byte // what it sends, of a control message or a reply
 	controls   fifo.Queue[control]
 	late       fifo.Queue[control] // NACKs that are owed: one for each incoming flow at most
 	controlled bool                // a control message was sent last

@@ -83,6 +83,15 @@ func (q *queue) sizes(payload int) (size, apart int) {
 	return HeaderSize + payload, 0
 }
 
+// MostPayload returns the size of the largest payload that the queue of a channel has room for, of a NIC with such an image and profile.
+func MostPayload(image Image, p *Profile) (int, error) {
+	q, err := newQueue(image, p)
+	if err != nil {
+		return 0, err
+	}
+	return q.most(), nil
+}
+
 // fits reports whether there is room for a message with so many bytes of payload, padding included.
 func (q *queue) fits(payload int) bool {
 	size, apart := q.sizes(payload)

@@ -288,6 +288,7 @@ func (p *Program) endLoad() {
 // answered does what a control message asks for.
 func (p *Program) answered() {
 	c := &p.control
+	p.port.Free(p.done.Packet)
 	defer p.release()
 	m := p.inFlight(c.Token, c.Sequence, c.Source)
 	remote := m != nil && typeIn(m.bytes) != AM

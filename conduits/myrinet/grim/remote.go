@@ -143,6 +143,12 @@ func (e *Endpoint) Read(to EndpointID, at Remote, into *Region, offset uint64, n
 	return e.operate(to, Operation{Type: RMRV, At: at, Local: local, Length: n, Notify: o.Notify}, source{region: into, offset: offset}, o)
 }
 
+// ReadTo is Read into memory that is named as in messages: by its key.
+func (e *Endpoint) ReadTo(to EndpointID, at, into Remote, n int, o RMOptions) error {
+	r, offset := e.host.memory.locate(into)
+	return e.Read(to, at, r, offset, n, o)
+}
+
 // own fails unless bytes are in registered memory of this host.
 func (e *Endpoint) own(r *Region, offset uint64, n int) error {
 	switch {

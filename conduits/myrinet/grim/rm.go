@@ -21,14 +21,15 @@ const (
 // task is what an NI does with registered memory of its host for a message.
 type task struct {
 	duty   duty
-	local  int      // the channel here
-	answer control  // of writes and reads: the ACK
-	flow   *inflow  // likewise: what the message belongs to
-	header Header   // of reads
-	bytes  []byte   // of reads: the reply
-	length int      // and its bytes of payload
-	asked  *message // of fills and completes: the operation
-	failed bool     // of completes: the memory was not registered
+	local  int           // the channel here
+	answer control       // of writes and reads: the ACK
+	flow   *inflow       // likewise: what the message belongs to
+	header Header        // of reads
+	bytes  []byte        // of reads: the reply
+	packet fabric.Packet // of writes and fills: what has come
+	length int           // and its bytes of payload
+	asked  *message      // of fills and completes: the operation
+	failed bool          // of completes: the memory was not registered
 
 	spans   []span
 	blocks  []lanai.Block // for the spans that have been translated
@@ -111,7 +112,8 @@ func (p *Program) acceptRM(in *inflow, local int) {
 		t.duty, t.length, t.bytes = reads, o.Length, p.slab.make(HeaderSize+Padded(o.Length))
 		t.spans = append(t.spans, span{at: o.At, sram: t.bytes[HeaderSize : HeaderSize+o.Length]})
 	} else {
-		payload := p.done.Packet.Bytes()[HeaderSize:]
+		t.packet = p.done.Packet
+		payload := t.packet.Bytes()[HeaderSize:]
 		t.spans = append(t.spans, span{at: o.At, physical: o.Type == RMP, sram: payload[o.extension():h.Length]})
 	}
 	if o.Notify.Where == AtTarget {
@@ -331,6 +333,7 @@ func (p *Program) endStore() {
 		case t.duty == writes:
 			p.answer = t.answer
 			t.flow.pending--
+			p.port.Free(t.packet)
 			p.slab.give(t)
 			p.spend(p.profile.Steps.Control, p.step.written)
 			return
@@ -343,6 +346,7 @@ func (p *Program) endStore() {
 			p.note(Acknowledged, m.bytes[sequenceByte], m.bytes[tokenByte])
 			p.owner(m).acknowledge(m)
 			if t.duty == fills {
+				p.port.Free(t.packet)
 				p.release()
 			}
 			p.slab.give(t)
@@ -375,6 +379,7 @@ func (p *Program) reply() {
 	h.Length = t.length
 	h.Append(t.bytes[:0])
 	p.starts()
+	p.borrowed = t.bytes
 	p.port.Inject(fabric.Packet{Head: route, Body: t.bytes})
 	p.slab.give(t)
 }
@@ -410,7 +415,8 @@ func (p *Program) classifyReply() bool {
 	p.settle(m)
 	t := p.slab.task()
 	t.duty, t.local, t.asked = fills, int(asked.Channel), m
-	t.spans = append(t.spans, span{at: o.Local, sram: p.done.Packet.Bytes()[HeaderSize : HeaderSize+o.Length]})
+	t.packet = p.done.Packet
+	t.spans = append(t.spans, span{at: o.Local, sram: t.packet.Bytes()[HeaderSize : HeaderSize+o.Length]})
 	if o.Notify.Where == AtInitiator {
 		t.spans = append(t.spans, span{at: o.Notify.At, sram: o.Notify.bytes()})
 	}

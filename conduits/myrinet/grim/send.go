@@ -56,6 +56,9 @@ func (p *Program) advance() {
 	last := p.mark
 	p.stand()
 	idle := p.mark.at - last.at - (p.mark.busy - last.busy)
+	if p.nic.CPU.Instruction() == 0 {
+		return // where the next scan begins is where the last has ended
+	}
 	begin := int64(code.Poll + code.Dispatch + s.Scan)
 	round := begin + int64(len(p.channels)*s.Channel)
 	into := int64(max(0, idle)/p.nic.CPU.Instruction())%round - begin
@@ -153,6 +156,8 @@ func (p *Program) Gone(*fabric.Sending) {
 // free sends what comes next when the link is free.
 func (p *Program) free() {
 	p.busy = false
+	p.slab.free(p.borrowed)
+	p.borrowed = nil
 	p.replied()
 	p.stand()
 	p.freeTransit(p.transit.Left())
@@ -212,7 +217,8 @@ func (p *Program) sendControl() {
 		return
 	}
 	p.starts()
-	p.port.Inject(fabric.Packet{Head: m.Append(append(p.slab.make(len(route) + ControlSize)[:0], route...))})
+	p.borrowed = m.Append(append(p.slab.make(len(route) + ControlSize)[:0], route...))
+	p.port.Inject(fabric.Packet{Head: p.borrowed})
 	p.arm()
 }
 

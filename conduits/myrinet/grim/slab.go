@@ -1,8 +1,14 @@
 package grim
 
+import "github.com/aqueduct-go/aqueduct/internal/buffer"
+
 // slab hands out memory for what messages need, an allocation for many of them. Nothing is given back: what nobody refers to any more is collected when that is so of
 // all that was allocated with it. So no message can be used again while a packet of it is still in the network.
+//
+// In a live job nobody but the NI has a message, and the NI knows when it is done with: free takes such memory back.
 type slab struct {
+	live       bool
+	pool       buffer.Pool // live
 	bytes      []byte
 	messages   []message
 	operations []operation
@@ -19,8 +25,11 @@ const (
 	slabItems = 1024
 )
 
-// make returns n bytes, which are zero, from a multiple of 16 on.
+// make returns n bytes, from a multiple of 16 on, which are zero in a simulation.
 func (s *slab) make(n int) []byte {
+	if s.live {
+		return s.pool.Take(n)
+	}
 	const align, large = 16, slabBytes / 64
 	size := (n + align - 1) &^ (align - 1)
 	if size > large {
@@ -32,6 +41,13 @@ func (s *slab) make(n int) []byte {
 	b := s.bytes[:n:n]
 	s.bytes = s.bytes[size:]
 	return b
+}
+
+// free takes memory back, live. Nobody writes to it any more. It stays as it is until the next make.
+func (s *slab) free(b []byte) {
+	if s.live && b != nil {
+		s.pool.Give(b)
+	}
 }
 
 func (s *slab) message() *message {

@@ -31,10 +31,11 @@ type timeOuts struct {
 	program *Program
 	timer   *vtime.Timer // one for all: the scoreboard says what is late when it rings
 	chance  *rand.Rand
-	tracks  sparse.Table[track]    // by flow
-	peers   sparse.Table[standing] // by host
-	decided fifo.Queue[int]        // peers of which the host has said to go on
-	leaving *message               // the send DMA is at work on it
+	tracks  sparse.Table[track]      // by flow
+	peers   sparse.Table[standing]   // by host
+	heard   sparse.Table[vtime.Time] // by host: when it has answered last
+	decided fifo.Queue[int]          // peers of which the host has said to go on
+	leaving *message                 // the send DMA is at work on it
 	silent  func(host int) (again bool)
 
 	denied map[denial]bool // messages that were answered by DENY
@@ -73,6 +74,7 @@ func newTimeOuts(p *Program) *timeOuts {
 	}
 	t.tracks.Init(p.flowCount())
 	t.peers.Init(p.nodes)
+	t.heard.Init(p.nodes)
 	t.timer = p.loop.NewTimer(t, 0, lateTimer)
 	return t
 }
@@ -84,6 +86,14 @@ func (h *Host) OnUnreachable(f func(host int) (again bool)) {
 	if t := h.program.timeOuts; t != nil {
 		t.silent = f
 	}
+}
+
+// Heard returns when a host has answered a message last; 0: never, or the image has no time-outs.
+func (h *Host) Heard(host int) vtime.Time {
+	if t := h.program.timeOuts; t != nil {
+		return *t.heard.At(host)
+	}
+	return 0
 }
 
 // gone tells whether a host has been given up.
@@ -201,6 +211,7 @@ func (p *Program) settle(m *message) {
 	}
 	f, t := m.flow, m.track
 	t.tries = 0
+	*p.timeOuts.heard.At(p.node(m.to)) = p.loop.Now()
 	if !m.open() && typeIn(m.bytes) == RMRV {
 		t.reads--
 	}

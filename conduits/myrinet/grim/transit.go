@@ -45,6 +45,7 @@ func (p *Program) freeTransit(b *transit.Buffer) {
 	if p.done == b {
 		p.done = nil
 	}
+	p.port.Free(b.Packet)
 	p.spares(b)
 	p.arm()
 }

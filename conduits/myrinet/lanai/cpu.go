@@ -28,7 +28,8 @@ type Handler struct {
 // after the register has been read, waits for the next reading.
 //
 // The processor has the last priority for the memory. How long an instruction takes depends on which engines are
-// at work, and changes in the middle of a step when that does.
+// at work, and changes in the middle of a step when that does. On a NIC whose profile is [Profile.Free] instructions take no time: a handler runs to its end
+// in one event of the loop.
 type CPU struct {
 	loop     *vtime.Loop
 	profile  *Profile
@@ -124,6 +125,9 @@ func (c *CPU) Spend(n int, then func()) {
 	}
 	c.then = then
 	c.left, c.since = int64(n)<<unit, c.loop.Now()
+	if c.Instruction() == 0 {
+		c.left = 0
+	}
 }
 
 // Counts returns what the processor has done so far.
@@ -152,6 +156,9 @@ func (c *CPU) advance(pace vtime.Time) {
 	now := c.loop.Now()
 	elapsed := now - c.since
 	c.since = now
+	if pace == 0 {
+		return
+	}
 	if cycle := pace * vtime.Time(c.profile.Code.Poll); c.state == polling && elapsed > cycle {
 		elapsed = (elapsed-1)%cycle + 1 // whole cycles change nothing, and a long time in instructions would overflow
 	}

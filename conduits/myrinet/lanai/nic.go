@@ -52,6 +52,9 @@ func (n *NIC) hostWrite(bytes int) vtime.Time { return n.access(n.profile.Bus.Wr
 
 // access returns when an access of the host's processor that begins now and takes a time of the bus is over.
 func (n *NIC) access(take vtime.Time) vtime.Time {
+	if take == 0 {
+		return n.loop.Now()
+	}
 	free := n.Bus.Use(n.loop.Now(), take)
 	n.loop.At(free-take, (*access)(n), 1, 0)
 	n.loop.At(free, (*access)(n), 0, 0)

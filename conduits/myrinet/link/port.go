@@ -9,6 +9,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/transit"
+	"github.com/aqueduct-go/aqueduct/internal/buffer"
 )
 
 // Config says where a port is. Rings and hosts are of one job.
@@ -81,7 +82,7 @@ type Port struct {
 	arrives   bool // a packet that the NIC has not finished
 	arrival   fabric.Arrival
 	recipient fabric.NIC // that was attached when it came
-	memory    memory
+	memory    buffer.Pool
 }
 
 var _ transit.Port = (*Port)(nil)
@@ -345,7 +346,7 @@ func (p *Port) receive(frame []byte, s *sender) {
 	absorbed := p.nic == nil
 	if !absorbed {
 		crc, length := binary.LittleEndian.Uint32(frame), binary.LittleEndian.Uint32(frame[4:])
-		b := p.memory.take(len(frame) - HeaderSize)
+		b := p.memory.Take(len(frame) - HeaderSize)
 		copy(b, frame[HeaderSize:])
 		p.arrival = fabric.Whole(fabric.Packet{Head: b}, verdict(b, crc, length))
 	}
@@ -401,6 +402,5 @@ func (p *Port) finish() bool {
 	}
 }
 
-// Free gives the memory of a packet back that has come, as Packet of the arrival returned it or cut at its end. Nobody refers to it any more: its bytes
-// are those of another packet next. What is not given back is collected as any memory is.
-func (p *Port) Free(packet fabric.Packet) { p.memory.give(packet.Head) }
+// Free implements transit.Port: the bytes of the packet are those of another one next. What is not given back is collected as any memory is.
+func (p *Port) Free(packet fabric.Packet) { p.memory.Give(packet.Head) }

@@ -14,4 +14,6 @@ type Port interface {
 	InjectAs(p fabric.Packet, v fabric.Verdict) *fabric.Sending
 	// Forward sends a packet that is still arriving, without its first skip bytes.
 	Forward(a *fabric.Arrival, skip int) *fabric.Sending
+	// Free says that nobody refers any more to a packet that has come, as Packet of the arrival returned it, or cut at its end.
+	Free(p fabric.Packet)
 }
