@@ -1,5 +1,5 @@
-// Package myrinet is the conduit over GRIM on modelled Myrinet: GASNet's Core API on GRIM's endpoints (package grim), whose firmware runs on the NICs of
-// package lanai in a network of package fabric, in virtual time.
+// Package myrinet is the conduit over GRIM on Myrinet: GASNet's Core API on GRIM's endpoints (package grim), whose firmware runs on the NICs of package lanai. In virtual time the NICs are in a modelled
+// network, of package fabric. Live they run in real time, and their packets cross a network of rings in shared memory, of package link: files *_live.go, card.go and bus.go.
 //
 // Each rank has an endpoint, which is a channel of its host's NIC. An active message is one of GRIM's: the index of its handler stands for a name that all ranks
 // have registered with GRIM's server of handlers, four arguments travel in GRIM's header, and the others in the payload, before that of a Medium. A Long is a
@@ -27,15 +27,22 @@ import (
 
 func init() {
 	core.Register(core.Driver{
-		Name:    "myrinet",
-		Summary: "GRIM on Myrinet, modelled",
-		Models:  models,
+		Name:     "myrinet",
+		Summary:  "GRIM on Myrinet: live over links in shared memory, and modelled",
+		Profiles: []string{liveProfile},
+		Models:   models,
 		Model: func(name string) error {
 			_, err := grim.Load(name)
 			return err
 		},
-		Settings: func(string) settings.Table { return new(params).table() },
-		New:      func(machine string) core.Conduit { return &conduit{machine: machine} },
+		Settings: func(profile string) settings.Table { return new(params).table(profile) },
+		Check:    core.OneHost("myrinet"),
+		New: func(machine string) core.Conduit {
+			if machine == liveProfile {
+				return newLive()
+			}
+			return &conduit{machine: machine}
+		},
 	})
 }
 
@@ -51,8 +58,7 @@ type conduit struct {
 	host     *host
 	endpoint *grim.Endpoint
 
-	drafts []*draft // by number
-	idle   *draft
+	drafts drafts
 	args   [core.MaxArgs]uint32 // of the message whose handler runs
 
 	segment []byte
@@ -63,6 +69,8 @@ type conduit struct {
 	transfers *transfer // idle ones
 	ended     fifo.Queue[*transfer]
 	bounces   bounces
+
+	bounceRegion *grim.Region // the memory of bounces as GRIM knows it
 }
 
 // names are what the indices of core's handlers are registered by.
@@ -79,7 +87,7 @@ func (c *conduit) Attach(a *core.Attachment) (err error) {
 	if !ok || a.Proc == nil {
 		return errors.New("myrinet runs in virtual time only")
 	}
-	if c.params, err = parseParams(a.Settings); err != nil {
+	if c.params, err = parseParams(c.machine, a.Settings); err != nil {
 		return err
 	}
 	c.port, c.proc, c.rank, c.size = a.Port, a.Proc, a.Boot.Rank(), a.Boot.Size()
@@ -91,7 +99,7 @@ func (c *conduit) Attach(a *core.Attachment) (err error) {
 		return err
 	}
 	if c.mostMedium() < least {
-		return fmt.Errorf("myrinet: a Medium would have up to %d B, and limits of %d B are the least: give settings queue and receive %d B", c.mostMedium(), least, least+mostHead+grim.HeaderSize)
+		return fmt.Errorf("myrinet: a Medium would have up to %d B, and limits of %d B are the least: give settings queue and receive %d B", max(0, c.mostMedium()), least, least+mostHead+grim.HeaderSize)
 	}
 	server := a.Group[0]
 	c.endpoint.SetServer(c.site.endpoint(server))
@@ -151,6 +159,9 @@ func (c *conduit) remote(r core.Rank, off uint64) grim.Remote {
 
 // Close implements core.Conduit.
 func (c *conduit) Close() error {
+	if c.counts && c.site != nil && c.site.port == c.port { // one rank for all hosts: some have no rank
+		c.site.logCounts(c.port.Log())
+	}
 	if c.own == nil {
 		return nil
 	}

@@ -24,10 +24,12 @@ type site struct {
 	port    *core.Port // by which the network's failure ends the job
 	profile *grim.Profile
 	image   grim.Image
-	fabric  *fabric.Fabric
+	shape   *fabric.Topology
+	fabric  *fabric.Fabric // nil live
 	ways    *routing.Ways
-	legal   *routing.Ways // up*/down*, for detours; nil: ways are so
-	hosts   []*host       // nil: it has been of no use
+	legal   *routing.Ways                // up*/down*, for detours; nil: ways are so
+	hosts   []*host                      // nil: it has been of no use
+	passes  func(node int) (bool, error) // whether packets of others can pass a host
 	first   *grim.Host
 	arenas  shm.Arenas
 	size    int
@@ -55,13 +57,24 @@ func (s *site) build(machine string, log *slog.Logger) (err error) {
 	if s.profile, err = s.load(machine); err != nil {
 		return err
 	}
-	topology, err := s.shape((s.size + s.perHost - 1) / s.perHost)
+	seed := uint64(1)
+	if s.kernel != nil {
+		seed = s.kernel.Rand("myrinet: topology").Uint64()
+	}
+	topology, err := s.draw((s.size+s.perHost-1)/s.perHost, seed)
 	if err != nil {
 		return err
 	}
-	s.hosts = make([]*host, len(topology.Hosts))
-	if s.fabric, err = fabric.New(&s.kernel.Loop, topology, &s.profile.Fabric); err != nil {
-		return err
+	s.shape = topology
+	if s.kernel != nil {
+		s.hosts = make([]*host, len(topology.Hosts))
+		if s.fabric, err = fabric.New(&s.kernel.Loop, topology, &s.profile.Fabric); err != nil {
+			return err
+		}
+		s.passes = func(node int) (bool, error) {
+			_, err := s.host(node)
+			return err == nil, err
+		}
 	}
 	if err = s.findWays(topology); err != nil {
 		return err
@@ -92,6 +105,9 @@ func (s *site) resends() (bool, error) {
 	}
 	return s.timeOuts == always || s.timeOuts == whereNeeded && (lossy != "" || s.routes == routing.InTransit), nil
 }
+
+// mtu returns the bytes of the longest packet, its route included and its CRC byte not.
+func (s *site) mtu() int { return int(s.profile.GRIM.Route) + grim.HeaderSize + grim.MaxPayload }
 
 // load reads the machine, and changes what settings say.
 func (s *site) load(machine string) (*grim.Profile, error) {
@@ -136,8 +152,8 @@ func (s *site) load(machine string) (*grim.Profile, error) {
 	return grim.NewProfile(file)
 }
 
-// shape returns a topology with so many hosts at least.
-func (s *site) shape(hosts int) (*fabric.Topology, error) {
+// draw returns a topology with so many hosts at least.
+func (s *site) draw(hosts int, seed uint64) (*fabric.Topology, error) {
 	name := s.topology
 	if name == auto {
 		name = "line:1"
@@ -145,7 +161,6 @@ func (s *site) shape(hosts int) (*fabric.Topology, error) {
 			name = fmt.Sprintf("fat-tree:%dx%d", levels, arity)
 		}
 	}
-	seed := s.kernel.Rand("myrinet: topology").Uint64()
 	// A shape has as many hosts on each switch as there must be, which takes a look at how many switches it has.
 	t, err := fabric.Shape{Ports: fabric.MaxPorts}.Make(name, seed)
 	if err != nil {
@@ -153,7 +168,7 @@ func (s *site) shape(hosts int) (*fabric.Topology, error) {
 	}
 	if len(t.Hosts) == 0 && len(t.Switches) > 0 {
 		each := (hosts + len(t.Switches) - 1) / len(t.Switches)
-		if t, err = (fabric.Shape{Hosts: each, Ports: max(fabric.DefaultPorts, 2*each)}).Make(name, seed); err != nil {
+		if t, err = (fabric.Shape{Hosts: each, Ports: min(fabric.MaxPorts, max(fabric.DefaultPorts, 2*each))}).Make(name, seed); err != nil {
 			return nil, fmt.Errorf("myrinet: %w", err)
 		}
 	}

@@ -260,3 +260,18 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 }
+
+// TestSizes wants a topology for any number of ranks, however many hosts a switch has then.
+func TestSizes(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 8, 9, 16, 17, 20, 31, 32, 33, 40} {
+		for _, topology := range []string{"auto", "mesh:2x2", "random:4"} {
+			cfg := core.Config{Conduit: "myrinet", Seed: 1, Settings: map[string]string{"topology": topology}}
+			if err := core.RunModel(n, cfg, func(j *core.Job) error {
+				_, err := j.Attach(core.AttachSpec{})
+				return err
+			}); err != nil {
+				t.Errorf("%d ranks on %s: %v", n, topology, err)
+			}
+		}
+	}
+}

@@ -63,15 +63,18 @@ func (c *conduit) Get(t *core.Transfer) core.Result {
 			c.give(x)
 			return core.Declined
 		}
-		var err error
-		if region, off, err = c.bounces.take(c, len(t.Mem)); err != nil {
-			c.port.Fail(err)
-			return core.Initiated
+		if c.bounces.memory == nil {
+			if err := c.makeBounces(); err != nil {
+				c.port.Fail(err)
+				return core.Initiated
+			}
 		}
-		if region == nil {
+		at, ok := c.bounces.take(len(t.Mem))
+		if !ok {
 			c.give(x)
 			return core.NoRoom
 		}
+		region, off = c.bounceRegion, uint64(at)
 		x.into, x.bounce = t.Mem, region.Bytes()[off:][:len(t.Mem)]
 	}
 	if err := c.endpoint.Read(c.site.endpoint(t.Rank), c.remote(t.Rank, t.Off), region, off, len(t.Mem), grim.RMOptions{Done: x.told}); err != nil {
@@ -132,9 +135,18 @@ func (c *conduit) complete() (n int) {
 	}
 }
 
-// bounces is registered memory through which gets go, in turn. It is made when it is first needed.
+// makeBounces makes the memory of bounces.
+func (c *conduit) makeBounces() (err error) {
+	memory := make([]byte, c.bounce)
+	if c.bounceRegion, err = c.endpoint.RegisterMemory(memory, grim.Pinned); err == nil {
+		c.bounces.memory = memory
+	}
+	return err
+}
+
+// bounces is registered memory through which gets go, in turn.
 type bounces struct {
-	region *grim.Region
+	memory []byte           // nil: not made yet
 	parts  fifo.Queue[part] // in the order in which they were taken
 	back   int              // where the next part begins if it fits there
 }
@@ -145,38 +157,32 @@ type part struct {
 	ended    bool
 }
 
-// take returns n bytes, or nil if there is no room. n is not more than there is.
-func (b *bounces) take(c *conduit, n int) (*grim.Region, uint64, error) {
-	if b.region == nil {
-		var err error
-		if b.region, err = c.endpoint.RegisterMemory(make([]byte, c.bounce), grim.Pinned); err != nil {
-			return nil, 0, err
-		}
-	}
-	at := b.back
+// take returns where n bytes are; false: there is no room now. n is not more than there is.
+func (b *bounces) take(n int) (at int, ok bool) {
+	at = b.back
 	if b.parts.Len() == 0 {
 		at = 0
 	} else {
 		front := b.parts.At(0).at
 		switch {
 		case at <= front && front-at < n:
-			return nil, 0, nil
+			return 0, false
 		case at <= front:
-		case c.bounce-at >= n:
+		case len(b.memory)-at >= n:
 		case front >= n:
 			at = 0
 		default:
-			return nil, 0, nil
+			return 0, false
 		}
 	}
 	b.parts.Push(part{at: at, size: n})
 	b.back = at + n
-	return b.region, uint64(at), nil
+	return at, true
 }
 
 // end gives a part back.
 func (b *bounces) end(bytes []byte) {
-	off, _ := within(b.region.Bytes(), bytes)
+	off, _ := within(b.memory, bytes)
 	for i := range b.parts.Len() {
 		if p := b.parts.At(i); p.at == int(off) && !p.ended {
 			p.ended = true

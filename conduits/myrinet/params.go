@@ -2,6 +2,7 @@ package myrinet
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/grim"
@@ -22,12 +23,15 @@ type params struct {
 	perNI     bool   // sequence numbers per pair of NICs, and not of channels
 	unlimited bool   // NICs have as much SRAM as is asked for
 	long      int    // bytes of a Long, and of native puts and gets, at most
+	alone     bool   // live: the NIC's goroutine alone drives it
+	linkRing  int    // bytes of a link ring, live
 	bounce    int    // bytes of registered memory for gets into memory that is not registered
 	routes    routing.Scheme
 	pool      int      // buffers of a NIC for packets in transit
 	timeOuts  timeOuts // of NICs
 	errors    int      // of packets on a cable, in a million, that are lost, and as many damaged, and cut short; machineErrors: the machine's
 	unplug    string   // HOST@TIME; empty: none
+	counts    bool     // at the end the job says what its NICs have done
 }
 
 // timeOuts says whether NICs send again what is not acknowledged in time.
@@ -47,12 +51,14 @@ const (
 	maxBytes    = 64 << 20
 	least       = 512 // bytes of limits at least, as the contract has it
 	defaultLong = 4 << 20
+	leastLink   = 128 << 10 // bytes of a link ring, which has two of the longest packets
 )
 
-// table sets p to the defaults and returns the settings, bound to it.
-func (p *params) table() settings.Table {
+// table sets p to the defaults and returns the settings of a profile, bound to it.
+func (p *params) table(profile string) settings.Table {
 	*p = defaults
 	machine := settings.Is("machine", 0)
+	live := profile == liveProfile
 	return settings.Table{
 		settings.NameOrFile("topology", &p.topology, func(v string) bool { return v != auto && fabric.IsFile(v) }, "auto, a shape such as mesh:4x4, or the path of a file",
 			"switches and cables, as aqbench topology draws them; a shape has as many hosts on each switch as are needed; auto: one switch up to 32 hosts, beyond that a fat tree"),
@@ -67,6 +73,9 @@ func (p *params) table() settings.Table {
 			settings.Is("any-to-any", false), settings.Is("per-ni", true)),
 		settings.Switch("unlimited-sram", &p.unlimited, "whether NICs have as much SRAM as is asked for; results are then of no NIC that there was, and the job says so"),
 		settings.Size("long", &p.long, least, math.MaxInt32, "bytes of a Long, and of native puts and gets, at most"),
+		settings.Choice("nic", &p.alone, "live: who drives a host's NIC: ranks that poll, in the process that has it, and a goroutine while none does; or the goroutine alone, which wants a CPU of its own",
+			settings.Is("shared", false), settings.Is("goroutine", true)).Only(live, "a modelled NIC has a processor of its own"),
+		settings.Size("link-ring", &p.linkRing, leastLink, maxBytes, "live: bytes of the ring in shared memory, for each pair of hosts, that packets cross the network by; rounded up to a power of two").Only(live, "packets cross a modelled network by its cables"),
 		settings.Size("bounce", &p.bounce, least, maxBytes, "bytes of a rank's registered memory through which gets go into memory that is not registered"),
 		settings.Choice("routes", &p.routes, "ways through the network: those that never lead up again after down, by a spanning tree of switches; or the shortest, on which hosts take packets in and send them on where they would",
 			settings.Is("up-down", routing.UpDown), settings.Is("in-transit", routing.InTransit)),
@@ -74,15 +83,20 @@ func (p *params) table() settings.Table {
 		settings.Choice("time-outs", &p.timeOuts, "whether NICs send again what is not acknowledged in time; auto: if packets can be lost, that is with errors, routes=in-transit or unplug",
 			settings.Is(auto, whereNeeded), settings.Is("on", always), settings.Is("off", never)),
 		settings.Int("errors", &p.errors, 0, 1_000_000, "packets of a million that are lost on a cable, as many of which a byte is changed, and as many that are cut short; needs time-outs", settings.Is("machine", machineErrors)),
-		settings.Text("unplug", &p.unplug, "HOST@TIME, such as h3@20ms", "a host whose cable is pulled at a time of the job, for good; needs time-outs"),
+		settings.Text("unplug", &p.unplug, "HOST@TIME, such as h3@20ms", "modelled: a host whose cable is pulled at a time of the job, for good; needs time-outs").Only(!live, "a live job has no cables to be pulled; kill one of its processes"),
+		settings.Switch("counts", &p.counts, "whether the job says at its end what each NIC has done: packets, the switches that they have come through, messages, and live also who has driven the NIC, and who was woken"),
 	}
 }
 
-var defaults = params{topology: auto, perHost: 1, depth: 64, long: defaultLong, bounce: 128 << 10, pool: 8, errors: machineErrors}
+var defaults = params{topology: auto, perHost: 1, depth: 64, long: defaultLong, linkRing: 256 << 10, bounce: 128 << 10, pool: 8, errors: machineErrors}
 
-// parseParams reads the settings.
-func parseParams(values map[string]string) (p params, err error) {
+// liveProfile is the profile of live jobs. All others are machines.
+const liveProfile = "live"
+
+// parseParams reads the settings of a profile.
+func parseParams(profile string, values map[string]string) (p params, err error) {
 	p = defaults
-	err = settings.Read("myrinet", values, p.table)
+	err = settings.Read("myrinet", values, func() settings.Table { return p.table(profile) })
+	p.linkRing = 1 << bits.Len(uint(p.linkRing-1))
 	return p, err
 }

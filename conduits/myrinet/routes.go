@@ -19,7 +19,7 @@ func (s *site) findWays(t *fabric.Topology) (err error) {
 	return err
 }
 
-// route returns the legs of the route from a host to another, or to itself. It makes the hosts between legs.
+// route returns the legs of the route from a host to another, or to itself. Where a host between legs cannot be passed, the route is the up*/down* one.
 func (s *site) route(from, to int) ([][]byte, error) {
 	if from == to {
 		return [][]byte{{fabric.RouteByte(0)}}, nil // the switch sends it back
@@ -27,8 +27,12 @@ func (s *site) route(from, to int) ([][]byte, error) {
 	route := s.ways.Route(from, to)
 	if len(route) > 1 {
 		for _, node := range s.ways.Transit(route) {
-			if _, err := s.host(node); err != nil {
+			ok, err := s.passes(node)
+			if err != nil {
 				return nil, err
+			}
+			if !ok {
+				return [][]byte{s.legal.Bytes(s.legal.Route(from, to)[0])}, nil
 			}
 		}
 	}
@@ -45,12 +49,13 @@ func (s *site) detour(h *host, to int) bool {
 	from := h.ID()
 	changed := false
 	for _, way := range [][2]int{{from, to}, {to, from}} {
-		if s.legal == nil || h.detoured[to] || len(s.ways.Route(way[0], way[1])) < 2 {
+		leg := s.around(way[0], way[1])
+		if leg == nil || h.detoured[to] {
 			continue
 		}
 		end, err := s.host(way[0])
 		if err == nil {
-			err = end.SetRoute(way[1], s.legal.Bytes(s.legal.Route(way[0], way[1])[0]))
+			err = end.SetRoute(way[1], leg)
 		}
 		if err != nil {
 			s.port.Fail(err)
@@ -62,7 +67,20 @@ func (s *site) detour(h *host, to int) bool {
 		h.detoured[to] = true
 		return true
 	}
-	names := s.fabric.Topology().Hosts
-	s.port.Fail(&core.ExitError{Status: core.StatusLost, Reason: fmt.Sprintf("myrinet: host %s does not answer host %s: it is lost, or a cable on the way", names[to], names[from])})
+	s.port.Fail(s.silent(from, to))
 	return false
+}
+
+// around returns the up*/down* route from a host to another if the usual route has in-transit hosts; else nil.
+func (s *site) around(from, to int) []byte {
+	if s.legal == nil || len(s.ways.Route(from, to)) < 2 {
+		return nil
+	}
+	return s.legal.Bytes(s.legal.Route(from, to)[0])
+}
+
+// silent is the failure of a host that does not answer another.
+func (s *site) silent(from, to int) error {
+	names := s.shape.Hosts
+	return &core.ExitError{Status: core.StatusLost, Reason: fmt.Sprintf("myrinet: host %s does not answer host %s: it is lost, or a cable on the way", names[to], names[from])}
 }

@@ -1,0 +1,72 @@
+package myrinet_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/coretest"
+	"github.com/aqueduct-go/aqueduct/spawner"
+	"github.com/aqueduct-go/aqueduct/spawner/spawntest"
+)
+
+func TestMain(m *testing.M) {
+	coretest.RankMain(spawner.Connect, deaths...)
+	os.Exit(m.Run())
+}
+
+// TestLive runs the suite over NICs that ranks and goroutines drive.
+func TestLive(t *testing.T) {
+	var kinds []coretest.Kind
+	add := func(name string, l coretest.Launcher, threads core.Threads, sleep time.Duration, conduit string, s map[string]string) {
+		kinds = append(kinds, coretest.Kind{
+			Name: name, Launcher: l, Config: core.Config{Conduit: conduit, Profile: "live", Threads: threads, Sleep: sleep, Settings: s},
+		})
+	}
+	add("processes/many", spawntest.Processes, core.Many, 0, "myrinet", nil)
+	add("processes/mesh", spawntest.Processes, core.Single, 1, "myrinet", map[string]string{"topology": "mesh:2x2"})
+	add("processes/shared", spawntest.Processes, core.Many, 0, "myrinet", map[string]string{"topology": "random:4", "per-host": "2", "channels": "3", "sequencing": "per-ni"})
+	add("goroutines/many", coretest.Goroutines, core.Many, 1, "myrinet", map[string]string{"topology": "fat-tree:2x3"})
+	add("goroutines/shared", coretest.Goroutines, core.Single, 0, "myrinet", map[string]string{"per-host": "2"})
+	add("goroutines/scarce", coretest.Goroutines, core.Many, 0, "myrinet", scarce)
+	add("goroutines/in-transit", coretest.Goroutines, core.Single, 1, "myrinet", map[string]string{"topology": "ring:5", "routes": "in-transit"})
+	add("goroutines/errors", coretest.Goroutines, core.Many, 0, "myrinet", map[string]string{"topology": "mesh:2x2", "errors": "3000"})
+	add("checked", coretest.Goroutines, core.Many, 0, "checked-myrinet", nil)
+	add("adverse", coretest.Goroutines, core.Many, 1, "adverse-myrinet", nil)
+	add("lent", coretest.Goroutines, core.Many, 0, "lent-myrinet", nil)
+	for i := range kinds {
+		switch k := &kinds[i]; k.Name {
+		case "goroutines/scarce", "goroutines/errors", "goroutines/in-transit":
+			k.Rest = coretest.Groups("flood", "order")
+		case "checked", "adverse", "lent":
+			k.Rest = coretest.Groups("flood", "order", "context", "progress", "native", "completion")
+		}
+	}
+	coretest.Suite(t, coretest.Cases(), kinds...)
+}
+
+// TestLiveRefusals has settings that no live job can have refused, with what to do.
+func TestLiveRefusals(t *testing.T) {
+	for _, c := range []struct {
+		want     string
+		settings []string
+	}{
+		{"a live job has no cables to be pulled; kill one of its processes", []string{"unplug=h1@1ms"}},
+		{`setting link-ring="64KB": want a size such as 4096 or 64KB, 128KB to 64MB`, []string{"link-ring=64KB"}},
+		{"2 ranks on a host (per-host) need as many channels; 1 are asked for (channels)", []string{"per-host=2", "channels=1"}},
+		{"packets are lost on cables", []string{"errors=100", "time-outs=off"}},
+		{"limits of 512 B", []string{"queue=200"}},
+		{"see settings channels, queue", []string{"channels=64", "queue=1MB"}},
+		{"need 2", []string{"topology=fat-tree:1x1"}},
+	} {
+		err := core.RunGoroutines(2, with("live", c.settings...), func(j *core.Job) error {
+			_, err := attach(j, new(int))
+			return err
+		})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v, want %q", c.settings, err, c.want)
+		}
+	}
+}

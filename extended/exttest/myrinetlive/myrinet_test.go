@@ -1,0 +1,32 @@
+// Package myrinetlive_test runs the suite of the Extended API over live Myrinet: GRIM on NICs that goroutines drive, over links in shared memory.
+package myrinetlive_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/coretest"
+	"github.com/aqueduct-go/aqueduct/extended/exttest"
+	"github.com/aqueduct-go/aqueduct/spawner"
+	"github.com/aqueduct-go/aqueduct/spawner/spawntest"
+
+	_ "github.com/aqueduct-go/aqueduct/conduits/myrinet"
+)
+
+func TestMain(m *testing.M) {
+	coretest.RankMain(spawner.Connect, exttest.Cases()...)
+	os.Exit(m.Run())
+}
+
+func TestExtended(t *testing.T) {
+	kind := func(name string, l coretest.Launcher, factors string, cfg core.Config) coretest.Kind {
+		cfg.Conduit, cfg.Profile = "myrinet", "live"
+		return coretest.Kind{Name: name, Launcher: l, Config: cfg, Factors: factors,
+			Rest: func(c *coretest.Case) bool { return c.Name == "event/many" }} // a quarter of a million messages
+	}
+	coretest.Suite(t, exttest.Cases(),
+		kind("processes", spawntest.Processes, "processes native", core.Config{Threads: core.Many, Settings: map[string]string{"topology": "mesh:2x2"}}),
+		kind("goroutines/shared/messages", coretest.Goroutines, "goroutines messages", core.Config{NoNative: true, Sleep: 1, Settings: map[string]string{"topology": "random:4", "per-host": "2"}}),
+		kind("goroutines/in-transit", coretest.Goroutines, "goroutines native", core.Config{Threads: core.Many, Settings: map[string]string{"topology": "ring:5", "routes": "in-transit"}}))
+}
