@@ -2,12 +2,14 @@ package myrinet_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/coretest"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/spawner"
 	"github.com/aqueduct-go/aqueduct/spawner/spawntest"
 )
@@ -36,7 +38,12 @@ func TestLive(t *testing.T) {
 	add("checked", coretest.Goroutines, core.Many, 0, "checked-myrinet", nil)
 	add("adverse", coretest.Goroutines, core.Many, 1, "adverse-myrinet", nil)
 	add("lent", coretest.Goroutines, core.Many, 0, "lent-myrinet", nil)
+	raced := []string{"processes/many", "goroutines/many", "goroutines/shared", "goroutines/in-transit", "goroutines/errors"}
 	for i := range kinds {
+		if k := &kinds[i]; shm.RaceEnabled && !slices.Contains(raced, k.Name) { // of equal code, and minutes for the race detector
+			k.Rest = coretest.Groups()
+			continue
+		}
 		switch k := &kinds[i]; k.Name {
 		case "goroutines/scarce", "goroutines/errors", "goroutines/in-transit":
 			k.Rest = coretest.Groups("flood", "order")
