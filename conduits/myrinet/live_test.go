@@ -23,8 +23,9 @@ func TestMain(m *testing.M) {
 func TestLive(t *testing.T) {
 	var kinds []coretest.Kind
 	add := func(name string, l coretest.Launcher, threads core.Threads, sleep time.Duration, conduit string, s map[string]string) {
+		where, _, _ := strings.Cut(name, "/") // each case runs in processes and between goroutines, and each group of cases in every kind
 		kinds = append(kinds, coretest.Kind{
-			Name: name, Launcher: l, Config: core.Config{Conduit: conduit, Profile: "live", Threads: threads, Sleep: sleep, Settings: s},
+			Name: name, Launcher: l, Factors: where + " " + threads.String(), Config: core.Config{Conduit: conduit, Profile: "live", Threads: threads, Sleep: sleep, Settings: s},
 		})
 	}
 	add("processes/many", spawntest.Processes, core.Many, 0, "myrinet", nil)
@@ -45,10 +46,12 @@ func TestLive(t *testing.T) {
 			continue
 		}
 		switch k := &kinds[i]; k.Name {
-		case "goroutines/scarce", "goroutines/errors", "goroutines/in-transit":
-			k.Rest = coretest.Groups("flood", "order")
-		case "checked", "adverse", "lent":
-			k.Rest = coretest.Groups("flood", "order", "context", "progress", "native", "completion")
+		case "processes/mesh", "goroutines/scarce", "goroutines/errors", "goroutines/in-transit":
+			k.Rest = coretest.Groups("flood", "order", "context", "progress")
+		case "checked", "adverse": // which other conduits run through all of the suite
+			k.Rest = coretest.Groups()
+		case "lent":
+			k.Rest = func(c *coretest.Case) bool { return !coretest.Groups("attach", "segment", "group", "one-sided")(c) }
 		}
 	}
 	coretest.Suite(t, coretest.Cases(), kinds...)

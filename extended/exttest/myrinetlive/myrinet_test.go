@@ -23,7 +23,10 @@ func TestExtended(t *testing.T) {
 	kind := func(name string, l coretest.Launcher, factors string, cfg core.Config) coretest.Kind {
 		cfg.Conduit, cfg.Profile = "myrinet", "live"
 		return coretest.Kind{Name: name, Launcher: l, Config: cfg, Factors: factors,
-			Rest: func(c *coretest.Case) bool { return c.Name == "event/many" }} // a quarter of a million messages
+			Rest: func(c *coretest.Case) bool {
+				few := name == "goroutines/in-transit" && !coretest.Groups("put", "get", "native", "barrier", "collective", "vis")(c)
+				return few || c.Name == "event/many" // which has a quarter of a million messages
+			}}
 	}
 	coretest.Suite(t, exttest.Cases(),
 		kind("processes", spawntest.Processes, "processes native", core.Config{Threads: core.Many, Settings: map[string]string{"topology": "mesh:2x2"}}),
