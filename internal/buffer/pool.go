@@ -11,11 +11,12 @@ type Pool struct {
 }
 
 const (
-	unit      = 64 // bytes, of which a buffer has a multiple
+	unit      = 16 // bytes, of which a buffer has a multiple
 	chunkSize = 512 << 10
+	large     = chunkSize / 64 // bytes; a longer buffer has an allocation of its own
 )
 
-// Take returns n bytes, with any content. Their capacity is not to be changed before Give.
+// Take returns n bytes, with any content: zeros, as long as nothing has been given back. Their capacity is not to be changed before Give.
 func (p *Pool) Take(n int) []byte {
 	units := max(1, (n+unit-1)/unit)
 	if units < len(p.free) {
@@ -25,7 +26,7 @@ func (p *Pool) Take(n int) []byte {
 		}
 	}
 	size := units * unit
-	if size > chunkSize/8 {
+	if size > large {
 		return make([]byte, n, size)
 	}
 	if size > len(p.chunk) {

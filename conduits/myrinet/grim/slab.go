@@ -8,8 +8,7 @@ import "github.com/aqueduct-go/aqueduct/internal/buffer"
 // In a live job nobody but the NI has a message, and the NI knows when it is done with: free takes such memory back.
 type slab struct {
 	live       bool
-	pool       buffer.Pool // live
-	bytes      []byte
+	pool       buffer.Pool
 	messages   []message
 	operations []operation
 	tasks      *task // that have been given back, as only the firmware knows them
@@ -19,29 +18,11 @@ type slab struct {
 // messages. It is called before messages are sent.
 func (h *Host) ShareMemory(other *Host) { h.program.slab = other.program.slab }
 
-// Sizes of allocations.
-const (
-	slabBytes = 512 << 10
-	slabItems = 1024
-)
+// slabItems is how many messages, or operations, an allocation is for.
+const slabItems = 1024
 
-// make returns n bytes, from a multiple of 16 on, which are zero in a simulation.
-func (s *slab) make(n int) []byte {
-	if s.live {
-		return s.pool.Take(n)
-	}
-	const align, large = 16, slabBytes / 64
-	size := (n + align - 1) &^ (align - 1)
-	if size > large {
-		return make([]byte, n)
-	}
-	if size > len(s.bytes) {
-		s.bytes = make([]byte, slabBytes)
-	}
-	b := s.bytes[:n:n]
-	s.bytes = s.bytes[size:]
-	return b
-}
+// make returns n bytes, which are zero in a simulation.
+func (s *slab) make(n int) []byte { return s.pool.Take(n) }
 
 // free takes memory back, live. Nobody writes to it any more. It stays as it is until the next make.
 func (s *slab) free(b []byte) {
