@@ -15,7 +15,6 @@ import (
 
 // board is a rank's memory that others have too.
 type board struct {
-	bytes   []byte
 	asleep  *uint32
 	orders  []byte
 	reports []byte
@@ -50,7 +49,7 @@ func (p *params) boardSize(group []core.Rank, rank core.Rank) int {
 
 // lay lays a board out.
 func (c *live) lay(bytes []byte, bell int) *board {
-	b := &board{bytes: bytes, bell: bell}
+	b := &board{bell: bell}
 	b.asleep = (*uint32)(unsafe.Pointer(&bytes[0]))
 	b.door = door{count: (*shm.EventCount)(unsafe.Pointer(&bytes[doorAt])), dozes: (*uint32)(unsafe.Pointer(&bytes[dozesAt])), bell: bell}
 	at := boardHead
