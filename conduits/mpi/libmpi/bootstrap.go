@@ -229,11 +229,13 @@ func (b *bootstrap) Exit(status int) {
 		// At last without the lock of the library: another thread may be in a call that never returns.
 		locked := make(chan struct{})
 		go func() { b.lib.mu.Lock(); close(locked) }()
+		apart := C.int(0) // whether no other call is under way
 		select {
 		case <-locked:
+			apart = 1
 		case <-time.After(patience / 4):
 		}
-		C.aqmpi_call_abort(b.lib.table, C.int(status))
+		C.aqmpi_call_abort(b.lib.table, C.int(status), apart)
 	}
 	os.Exit(status)
 }

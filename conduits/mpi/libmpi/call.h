@@ -10,7 +10,7 @@ static inline int aqmpi_call_init(const aqmpi_table *t, int want, int *level, in
 static inline int aqmpi_call_finalize(const aqmpi_table *t) { return t->finalize(); }
 static inline int aqmpi_call_world(const aqmpi_table *t, int *rank, int *size) { return t->world(rank, size); }
 static inline int aqmpi_call_local(const aqmpi_table *t, int32_t *ranks, int *n) { return t->local(ranks, n); }
-static inline int aqmpi_call_abort(const aqmpi_table *t, int status) { return t->abort(status); }
+static inline int aqmpi_call_abort(const aqmpi_table *t, int status, int apart) { return t->abort(status, apart); }
 static inline int aqmpi_call_gather(const aqmpi_table *t, const void *in, int n, void *out, const int *count, const int *at)
 {
 	return t->gather(in, n, out, count, at);

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 // AQMPI_VERSION is counted up with every change of this file.
-#define AQMPI_VERSION 4
+#define AQMPI_VERSION 5
 
 // Levels of thread support, in the order of MPI's.
 enum { AQMPI_SINGLE, AQMPI_FUNNELED, AQMPI_SERIALIZED, AQMPI_MULTIPLE };
@@ -88,8 +88,8 @@ typedef struct {
 	int (*world)(int *rank, int *size);
 	// local writes which of them are on the caller's host, ascending. Collective over them.
 	int (*local)(int32_t *ranks, int *n);
-	// abort ends all of them with the status.
-	int (*abort)(int status);
+	// abort ends all of them with the status. With apart no other call is under way, or will be.
+	int (*abort)(int status, int apart);
 
 	// gather begins to bring n bytes of every process to every process: those of process i go to
 	// out + at[i], where count[i] is their number; with count NULL, every process gives n. With n
