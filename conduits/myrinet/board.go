@@ -17,6 +17,7 @@ import (
 type board struct {
 	asleep  *uint32
 	orders  []byte
+	puts    []byte // orders of puts and gets; with params.joint these are among the others
 	reports []byte
 	bounce  []byte
 	door    door     // of the card; the first ranks of hosts alone have one
@@ -44,7 +45,11 @@ func (p *params) boardSize(group []core.Rank, rank core.Rank) int {
 	if !first {
 		hosts = 0
 	}
-	return shm.RoundUp(boardHead + 2*link.RingBytes(busRing) + (p.bounce+63)&^63 + hosts*link.RingBytes(p.linkRing))
+	rings := 3
+	if p.joint {
+		rings = 2
+	}
+	return shm.RoundUp(boardHead + rings*link.RingBytes(busRing) + (p.bounce+63)&^63 + hosts*link.RingBytes(p.linkRing))
 }
 
 // lay lays a board out.
@@ -59,11 +64,22 @@ func (c *live) lay(bytes []byte, bell int) *board {
 		return part
 	}
 	b.orders, b.reports = take(link.RingBytes(busRing)), take(link.RingBytes(busRing))
+	if !c.joint {
+		b.puts = take(link.RingBytes(busRing))
+	}
 	b.bounce = take(c.bounce)
 	for len(bytes)-at >= link.RingBytes(c.linkRing) {
 		b.links = append(b.links, take(link.RingBytes(c.linkRing)))
 	}
 	return b
+}
+
+// rings returns those of orders, by channel.
+func (b *board) rings(joint bool) [][]byte {
+	if joint {
+		return [][]byte{b.orders}
+	}
+	return [][]byte{b.orders, b.puts}
 }
 
 // exchange makes this rank's board, and returns those of all ranks that this one needs, by rank.

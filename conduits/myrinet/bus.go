@@ -9,7 +9,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/internal/fifo"
 )
 
-// Live, a rank and the NIC of its host exchange records by two rings of shared memory, as a program and a card do over a host's bus: the rank orders, the NIC
+// Live, a rank and the NIC of its host exchange records by rings of shared memory, as a program and a card do over a host's bus: the rank orders, by a ring for each of its channels, and the NIC
 // reports.
 
 // kind says what a record is.
@@ -131,6 +131,43 @@ func (s *sender) flush() (n int) {
 		copy(b, first)
 		s.ring.Commit(len(first))
 		s.waiting.Drop()
+	}
+	return n
+}
+
+// outlet is a sender that others are refused who want to send what would have to wait.
+type outlet struct {
+	sender
+	refused bool // somebody has been, and flush has not counted that there is room
+	wanted  int  // for so many bytes of data
+}
+
+// room reports whether a record with so many bytes of data would leave at once. If not, somebody is refused.
+func (o *outlet) room(n int) bool {
+	ok := o.fits(n)
+	if !ok {
+		o.refused, o.wanted = true, n
+	}
+	return ok
+}
+
+// waits reports whether flush is to be called, now and then.
+func (o *outlet) waits() bool { return o.refused || o.waiting.Len() > 0 }
+
+// ready reports whether flush would find room that somebody, or something, waits for.
+func (o *outlet) ready() bool {
+	if o.waiting.Len() > 0 {
+		return o.ring.Room(len(*o.waiting.At(0)))
+	}
+	return o.refused && o.fits(o.wanted)
+}
+
+// flush sends what waits, as far as there is room, and returns how much that was; room for who has been refused counts too.
+func (o *outlet) flush() (n int) {
+	n = o.sender.flush()
+	if o.refused && o.fits(o.wanted) {
+		o.refused = false
+		n++
 	}
 	return n
 }

@@ -44,14 +44,17 @@ type card struct {
 // tick is how long the goroutine rests while ranks attend to the card. When they cease, what comes waits for two of them at most.
 const tick = 500 * time.Microsecond
 
-// open gives a rank of the host its endpoint.
-func (c *card) open(s *slot, channel int, server grim.EndpointID) (err error) {
+// open gives a rank of the host its endpoints: that of messages, and one for each lane besides, of such channels.
+func (c *card) open(s *slot, channels []int, server grim.EndpointID) (err error) {
 	s.card = c
 	c.slots = append(c.slots, s)
 	c.loop.Do(func() {
-		if s.endpoint, err = c.host.Open(channel, grim.EndpointOptions{Deliver: s.deliver}); err != nil {
-			return
+		for i := range s.lanes {
+			if s.lanes[i].endpoint, err = c.host.Open(channels[i], grim.EndpointOptions{Deliver: s.deliver}); err != nil {
+				return
+			}
 		}
+		s.endpoint = s.lanes[0].endpoint
 		s.endpoint.SetServer(server)
 		err = s.endpoint.Announce(names)
 	})

@@ -56,7 +56,8 @@ type conduit struct {
 	size     int // of the job
 	site     *site
 	host     *host
-	endpoint *grim.Endpoint
+	endpoint *grim.Endpoint // of messages
+	oneSided *grim.Endpoint // of puts and gets
 
 	drafts drafts
 	args   [core.MaxArgs]uint32 // of the message whose handler runs
@@ -95,7 +96,7 @@ func (c *conduit) Attach(a *core.Attachment) (err error) {
 	if c.site.err != nil {
 		return c.site.err
 	}
-	if c.endpoint, err = c.site.open(c); err != nil {
+	if err = c.site.open(c); err != nil {
 		return err
 	}
 	if c.mostMedium() < least {
@@ -127,7 +128,7 @@ func (c *conduit) await(cond func() bool) {
 	for !cond() {
 		arrivals := c.proc.Arrivals
 		c.Poll(1)
-		if cost, _ := c.endpoint.EmptyPoll(); !cond() && c.proc.Arrivals == arrivals {
+		if cost, _ := c.emptyPoll(); !cond() && c.proc.Arrivals == arrivals {
 			c.proc.Park(cost)
 		}
 	}

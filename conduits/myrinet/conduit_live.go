@@ -45,12 +45,12 @@ type live struct {
 	args    [core.MaxArgs]uint32
 
 	mu      sync.Mutex // of what follows: Commit may run beside all else
-	orders  sender
+	outlets []outlet   // of orders, by channel
+	orders  *outlet    // of messages
+	puts    *outlet    // of puts and gets
 	order   record
 	drafts  drafts
-	pending atomic.Bool // refused, or orders wait
-	wanted  int         // the bytes of what has found no room
-	refused bool        // Reserve, Put or Get has found no room, and Poll has not said that there is some
+	pending atomic.Bool // an outlet waits
 	ops     []operation
 	freeOps []uint32
 	bounces bounces
@@ -99,7 +99,10 @@ func (c *live) Attach(a *core.Attachment) (err error) {
 	if c.most-mostHead < least {
 		return fmt.Errorf("myrinet: a Medium would have up to %d B, and limits of %d B are the least: give settings queue and receive %d B", max(0, c.most-mostHead), least, least+mostHead+grim.HeaderSize)
 	}
-	c.orders.ring = link.Producer(c.in.orders)
+	for _, ring := range c.in.rings(c.joint) {
+		c.outlets = append(c.outlets, outlet{sender: sender{ring: link.Producer(ring)}})
+	}
+	c.orders, c.puts = &c.outlets[0], &c.outlets[len(c.outlets)-1]
 	c.reports = link.Consumer(c.in.reports)
 	c.bounces.memory = c.in.bounce
 	var keys []byte // of the bounce memory of the ranks of the host
@@ -200,7 +203,7 @@ func (c *live) insert(a *core.Attachment, boards []*board) error {
 	}
 	host, err := grim.NewHostAt(port, &loop.Loop, c.site.profile.Live(), c.site.image, node, hosts)
 	if err != nil {
-		return fmt.Errorf("%w; see settings channels, queue and unlimited-sram", err)
+		return fmt.Errorf("%w; see settings channels, one-sided, queue and unlimited-sram", err)
 	}
 	k := &card{loop: loop, host: host, port: port, bell: c.in.door, fail: c.port.Fail, alone: c.alone}
 	c.own = k
@@ -208,8 +211,11 @@ func (c *live) insert(a *core.Attachment, boards []*board) error {
 	for _, r := range c.mates(a.Group, c.rank) {
 		_, channel := c.site.place(r)
 		b := boards[r]
-		s := &slot{rank: r, orders: link.Consumer(b.orders), reports: sender{ring: link.Producer(b.reports)}, asleep: b.asleep, bell: b.bell, depth: c.depth}
-		if err := k.open(s, channel, c.site.endpoint(a.Group[0])); err != nil {
+		s := &slot{rank: r, reports: sender{ring: link.Producer(b.reports)}, asleep: b.asleep, bell: b.bell, depth: c.depth}
+		for _, ring := range b.rings(c.joint) {
+			s.lanes = append(s.lanes, lane{orders: link.Consumer(ring)})
+		}
+		if err := k.open(s, []int{channel, c.site.oneSided(channel)}, c.site.endpoint(a.Group[0])); err != nil {
 			return err
 		}
 	}

@@ -30,7 +30,7 @@ func TestLive(t *testing.T) {
 	}
 	add("processes/many", spawntest.Processes, core.Many, 0, "myrinet", nil)
 	add("processes/mesh", spawntest.Processes, core.Single, 1, "myrinet", map[string]string{"topology": "mesh:2x2"})
-	add("processes/shared", spawntest.Processes, core.Many, 0, "myrinet", map[string]string{"topology": "random:4", "per-host": "2", "channels": "3", "sequencing": "per-ni"})
+	add("processes/shared", spawntest.Processes, core.Many, 0, "myrinet", map[string]string{"topology": "random:4", "per-host": "2", "channels": "5", "sequencing": "per-ni"})
 	add("goroutines/many", coretest.Goroutines, core.Many, 1, "myrinet", map[string]string{"topology": "fat-tree:2x3"})
 	add("goroutines/shared", coretest.Goroutines, core.Single, 0, "myrinet", map[string]string{"per-host": "2"})
 	add("goroutines/scarce", coretest.Goroutines, core.Many, 0, "myrinet", scarce)
@@ -41,6 +41,9 @@ func TestLive(t *testing.T) {
 	add("lent", coretest.Goroutines, core.Many, 0, "lent-myrinet", nil)
 	raced := []string{"processes/many", "goroutines/many", "goroutines/shared", "goroutines/in-transit", "goroutines/errors"}
 	for i := range kinds {
+		if kinds[i].Config.Settings["sequencing"] == "per-ni" {
+			kinds[i].Only = others(refused)
+		}
 		if k := &kinds[i]; shm.RaceEnabled && !slices.Contains(raced, k.Name) { // of equal code, and minutes for the race detector
 			k.Rest = coretest.Groups()
 			continue
@@ -65,10 +68,10 @@ func TestLiveRefusals(t *testing.T) {
 	}{
 		{"a live job has no cables to be pulled; kill one of its processes", []string{"unplug=h1@1ms"}},
 		{`setting link-ring="64KB": want a size such as 4096 or 64KB, 128KB to 64MB`, []string{"link-ring=64KB"}},
-		{"2 ranks on a host (per-host) need as many channels; 1 are asked for (channels)", []string{"per-host=2", "channels=1"}},
+		{"2 ranks on a host (per-host, one-sided) need 4 channels; 1 are asked for (channels)", []string{"per-host=2", "channels=1"}},
 		{"packets are lost on cables", []string{"errors=100", "time-outs=off"}},
 		{"limits of 512 B", []string{"queue=200"}},
-		{"see settings channels, queue", []string{"channels=64", "queue=1MB"}},
+		{"see settings channels, one-sided, queue", []string{"channels=64", "queue=1MB"}},
 		{"need 2", []string{"topology=fat-tree:1x1"}},
 	} {
 		err := core.RunGoroutines(2, with("live", c.settings...), func(j *core.Job) error {

@@ -116,10 +116,10 @@ func (s *site) load(machine string) (*grim.Profile, error) {
 		return nil, err
 	}
 	if s.channels == 0 {
-		s.channels = s.perHost
+		s.channels = s.needed()
 	}
-	if s.channels < s.perHost {
-		return nil, fmt.Errorf("myrinet: %d ranks on a host (per-host) need as many channels; %d are asked for (channels)", s.perHost, s.channels)
+	if s.channels < s.needed() {
+		return nil, fmt.Errorf("myrinet: %d ranks on a host (per-host, one-sided) need %d channels; %d are asked for (channels)", s.perHost, s.needed(), s.channels)
 	}
 	if s.queue == 0 {
 		one := int(p.GRIM.Queue)
@@ -193,32 +193,56 @@ func tree(hosts int) (levels, arity int) {
 	}
 }
 
-// place returns which host a rank is on, and which of its channels the rank has.
+// needed returns how many channels the ranks of a host have.
+func (p *params) needed() int {
+	if p.joint {
+		return p.perHost
+	}
+	return 2 * p.perHost
+}
+
+// place returns which host a rank is on, and which of its channels the rank's messages have.
 func (s *site) place(r core.Rank) (node, channel int) { return int(r) / s.perHost, int(r) % s.perHost }
 
-// endpoint returns the number of a rank's endpoint.
+// oneSided returns the channel of puts and gets of the rank whose messages have a channel.
+func (s *site) oneSided(channel int) int {
+	if s.joint {
+		return channel
+	}
+	return s.perHost + channel
+}
+
+// endpoint returns the number of a rank's endpoint for messages. Remote memory is reached by it too: no endpoint takes part in that.
 func (s *site) endpoint(r core.Rank) grim.EndpointID {
 	node, channel := s.place(r)
 	return grim.EndpointID(node*s.channels + channel)
 }
 
-// rankOf returns the rank of an endpoint; it reports false if there is none.
+// rankOf returns the rank of an endpoint for messages; it reports false if there is none.
 func (s *site) rankOf(e grim.EndpointID) (core.Rank, bool) {
 	node, channel := int(e)/s.channels, int(e)%s.channels
 	r := node*s.perHost + channel
 	return core.Rank(r), channel < s.perHost && r < s.size
 }
 
-// open opens a rank's endpoint.
-func (s *site) open(c *conduit) (*grim.Endpoint, error) {
+// open opens the endpoints of a rank.
+func (s *site) open(c *conduit) error {
 	node, channel := s.place(c.rank)
 	h, err := s.host(node)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	h.ranks = append(h.ranks, c)
 	c.host = h
-	return h.Open(channel, grim.EndpointOptions{Proc: c.proc})
+	o := grim.EndpointOptions{Proc: c.proc}
+	if c.endpoint, err = h.Open(channel, o); err != nil {
+		return err
+	}
+	c.oneSided = c.endpoint
+	if !s.joint {
+		c.oneSided, err = h.Open(s.oneSided(channel), o)
+	}
+	return err
 }
 
 // host returns a host, which it makes if need be.
@@ -228,7 +252,7 @@ func (s *site) host(node int) (*host, error) {
 	}
 	g, err := grim.NewHost(s.fabric, s.profile, s.image, node)
 	if err != nil {
-		return nil, fmt.Errorf("%w; see settings channels, queue, pool and unlimited-sram", err)
+		return nil, fmt.Errorf("%w; see settings channels, one-sided, queue, pool and unlimited-sram", err)
 	}
 	if s.first == nil {
 		s.first = g
@@ -243,6 +267,16 @@ func (s *site) host(node int) (*host, error) {
 
 // Idle implements core.Idler.
 func (c *conduit) Idle() (cost vtime.Time, idle bool) {
-	cost, idle = c.endpoint.EmptyPoll()
+	cost, idle = c.emptyPoll()
 	return cost, idle && c.ended.Len() == 0
+}
+
+// emptyPoll returns what a poll takes that finds nothing, and whether the endpoints have nothing to find now.
+func (c *conduit) emptyPoll() (cost vtime.Time, idle bool) {
+	cost, idle = c.endpoint.EmptyPoll()
+	if !c.joint {
+		more, none := c.oneSided.EmptyPoll()
+		cost, idle = cost+more-c.site.profile.Host.Poll, idle && none
+	}
+	return cost, idle
 }

@@ -236,7 +236,7 @@ func TestRefusals(t *testing.T) {
 		{"4 ranks, 1 on a host, need 4", "", 4, []string{"topology=fat-tree:1x2"}},
 		{"there are line:N", "", 2, []string{"topology=star:4"}},
 		{"no such file", "", 2, []string{"topology=nothing"}},
-		{"need as many channels; 1 are asked for", "", 2, []string{"per-host=2", "channels=1"}},
+		{"need 4 channels; 1 are asked for", "", 2, []string{"per-host=2", "channels=1"}},
 		{"unlimited-sram", "grim-lanai4", 2, []string{"channels=64", "queue=64KB"}},
 		{"limits of 512 B", "", 2, []string{"queue=200"}},
 		{"want a whole number", "", 2, []string{"depth=0"}},
@@ -244,7 +244,7 @@ func TestRefusals(t *testing.T) {
 		{"a cable is pulled", "", 2, []string{"unplug=h1@1ms", "time-outs=off"}},
 		{"want HOST@TIME", "", 2, []string{"unplug=h1"}},
 		{"there are h0 to h1", "", 2, []string{"unplug=h2@1ms"}},
-		{"settings channels, queue, pool", "", 2, []string{"routes=in-transit", "pool=40"}},
+		{"settings channels, one-sided, queue, pool", "", 2, []string{"routes=in-transit", "pool=80"}},
 		{"want up-down or in-transit", "", 2, []string{"routes=shortest"}},
 		{"the table has room for 32", "", 40, []string{"topology=line:40"}},
 	} {

@@ -27,11 +27,11 @@ func (c *conduit) Put(t *core.Transfer) core.Result {
 	if t.Rank == c.rank {
 		return c.local(c.segment[t.Off:], t.Mem)
 	}
-	if !c.endpoint.Room(min(len(t.Mem), c.endpoint.MostPayload()), c.depth) {
+	if !c.oneSided.Room(min(len(t.Mem), c.oneSided.MostPayload()), c.depth) {
 		return core.NoRoom
 	}
 	x := c.transfer(t.Done)
-	if err := c.endpoint.Write(c.site.endpoint(t.Rank), c.remote(t.Rank, t.Off), t.Mem, grim.RMOptions{Done: x.told}); err != nil {
+	if err := c.oneSided.Write(c.site.endpoint(t.Rank), c.remote(t.Rank, t.Off), t.Mem, grim.RMOptions{Done: x.told}); err != nil {
 		c.port.Fail(err)
 		return core.Initiated
 	}
@@ -50,7 +50,7 @@ func (c *conduit) Get(t *core.Transfer) core.Result {
 	if t.Rank == c.rank {
 		return c.local(t.Mem, c.segment[t.Off:][:len(t.Mem)])
 	}
-	if !c.endpoint.Room(grim.HeaderSize, c.depth) {
+	if !c.oneSided.Room(grim.HeaderSize, c.depth) {
 		return core.NoRoom
 	}
 	region, off, inside := c.region, uint64(0), false
@@ -77,7 +77,7 @@ func (c *conduit) Get(t *core.Transfer) core.Result {
 		region, off = c.bounceRegion, uint64(at)
 		x.into, x.bounce = t.Mem, region.Bytes()[off:][:len(t.Mem)]
 	}
-	if err := c.endpoint.Read(c.site.endpoint(t.Rank), c.remote(t.Rank, t.Off), region, off, len(t.Mem), grim.RMOptions{Done: x.told}); err != nil {
+	if err := c.oneSided.Read(c.site.endpoint(t.Rank), c.remote(t.Rank, t.Off), region, off, len(t.Mem), grim.RMOptions{Done: x.told}); err != nil {
 		c.port.Fail(err)
 	}
 	return core.Initiated

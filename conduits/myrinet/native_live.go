@@ -25,7 +25,7 @@ func (c *live) Put(t *core.Transfer) core.Result {
 		c.mu.Unlock()
 		return core.NoRoom
 	}
-	c.ops[op].left = c.write(c.site.endpoint(t.Rank), c.remote(t.Rank, t.Off), t.Mem, op)
+	c.ops[op].left = c.write(c.puts, c.site.endpoint(t.Rank), c.remote(t.Rank, t.Off), t.Mem, op)
 	c.note()
 	c.mu.Unlock()
 	c.ring()
@@ -81,14 +81,14 @@ func (c *live) get(t *core.Transfer, off uint64, inside bool) core.Result {
 		o.into, o.bounce = t.Mem, bounce
 	}
 	c.order = record{kind: orderRead, peer: c.site.endpoint(t.Rank), op: op, at: c.remote(t.Rank, t.Off), into: into, length: len(t.Mem)}
-	c.orders.send(&c.order)
+	c.puts.send(&c.order)
 	c.note()
 	return core.Initiated
 }
 
 // begin returns the number of a new operation whose first order has n bytes; false: there is no room. The caller has c.mu.
 func (c *live) begin(n int, done *core.Completion) (op uint32, ok bool) {
-	if !c.room(n) {
+	if !c.room(c.puts, n) {
 		return 0, false
 	}
 	if len(c.ops) == 0 {
@@ -98,7 +98,7 @@ func (c *live) begin(n int, done *core.Completion) (op uint32, ok bool) {
 		op = c.freeOps[k-1]
 		c.freeOps = c.freeOps[:k-1]
 	} else if len(c.ops) == mostOps {
-		c.refused = true
+		c.puts.refused = true
 		c.note()
 		return 0, false
 	} else {

@@ -14,7 +14,8 @@ import (
 type params struct {
 	topology  string // auto, or as fabric.Shape.Make takes it
 	perHost   int    // ranks on a host, each with an endpoint of its NIC
-	channels  int    // of a NIC; 0: as many as there are ranks on a host
+	channels  int    // of a NIC; 0: as many as the ranks of a host have
+	joint     bool   // puts and gets leave by the channel of their rank's messages
 	queue     int    // bytes of a channel's queue in SRAM; 0: its part of what the machine's channels have
 	depth     int    // messages in a channel's queue behind which requests wait at their rank
 	receive   int    // bytes of an endpoint's queue for what has come; 0: the machine's
@@ -63,7 +64,9 @@ func (p *params) table(profile string) settings.Table {
 		settings.NameOrFile("topology", &p.topology, func(v string) bool { return v != auto && fabric.IsFile(v) }, "auto, a shape such as mesh:4x4, or the path of a file",
 			"switches and cables, as aqbench topology draws them; a shape has as many hosts on each switch as are needed; auto: one switch up to 32 hosts, beyond that a fat tree"),
 		settings.Int("per-host", &p.perHost, 1, grim.MaxChannels, "ranks on a host, which share its NIC"),
-		settings.Int("channels", &p.channels, 1, grim.MaxChannels, "channels of a NIC, of which a rank has one; auto: as many as there are ranks on a host", settings.Is(auto, 0)),
+		settings.Int("channels", &p.channels, 1, grim.MaxChannels, "channels of a NIC, of which a rank has two, or one with one-sided=shared; auto: as many as the ranks of a host have", settings.Is(auto, 0)),
+		settings.Choice("one-sided", &p.joint, "by which channel a rank's puts and gets leave: one of their own; or that of its messages, which takes less SRAM, and lets a target that refuses messages hold them up",
+			settings.Is("own", false), settings.Is("shared", true)),
 		settings.Size("queue", &p.queue, grim.HeaderSize, maxBytes, "bytes of a channel's queue in SRAM; auto: what all of the machine's channels have, with routes=in-transit less what the pool takes, divided among those that there are", settings.Is(auto, 0)),
 		settings.Int("depth", &p.depth, 1, 1<<16, "messages in a channel's queue behind which requests, puts and gets wait at their rank: replies wait in the queue too"),
 		settings.Size("receive", &p.receive, grim.HeaderSize, maxBytes, "bytes of an endpoint's queue for what has come, in the host's memory", machine),

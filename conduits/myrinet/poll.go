@@ -23,6 +23,12 @@ func (c *conduit) Poll(budget int) int {
 	if c.endpoint.RoomReturned() {
 		n++
 	}
+	if !c.joint {
+		c.oneSided.Interrupts() // no messages come here
+		if c.oneSided.RoomReturned() {
+			n++
+		}
+	}
 	if n == 0 {
 		c.proc.Charge(c.site.profile.Host.Poll)
 	}

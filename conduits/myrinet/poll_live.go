@@ -42,10 +42,9 @@ func (c *live) Poll(budget int) int {
 // flush orders what has waited, and looks whether there is room again that was asked for.
 func (c *live) flush() int {
 	c.mu.Lock()
-	n := c.orders.flush()
-	if c.refused && c.orders.fits(c.wanted) {
-		c.refused = false
-		n++
+	n := 0
+	for i := range c.outlets {
+		n += c.outlets[i].flush()
 	}
 	c.note()
 	c.mu.Unlock()

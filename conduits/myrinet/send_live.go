@@ -9,7 +9,7 @@ import (
 func (c *live) Reserve(op *core.Op) core.Result {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !op.Hdr.Reply() && !c.room(wireSize(op.Hdr, op.Len)) {
+	if !op.Hdr.Reply() && !c.room(c.orders, wireSize(op.Hdr, op.Len)) {
 		return core.NoRoom
 	}
 	c.drafts.take(op)
@@ -17,17 +17,16 @@ func (c *live) Reserve(op *core.Op) core.Result {
 }
 
 // room reports whether an order with n bytes would leave at once. The caller has c.mu.
-func (c *live) room(n int) bool {
-	ok := c.orders.fits(min(n, c.most))
+func (c *live) room(o *outlet, n int) bool {
+	ok := o.room(min(n, c.most))
 	if !ok {
-		c.refused, c.wanted = true, min(n, c.most)
 		c.note()
 	}
 	return ok
 }
 
 // note has Poll look whether there is room, if somebody waits for that. The caller has c.mu.
-func (c *live) note() { c.pending.Store(c.refused || c.orders.waiting.Len() > 0) }
+func (c *live) note() { c.pending.Store(c.orders.waits() || c.puts.waits()) }
 
 // piece is how many bytes of remote memory an order carries at most: what a message of GRIM has room for.
 func (c *live) piece() int { return c.most - writeHead }
@@ -38,7 +37,7 @@ func (c *live) Commit(op *core.Op) {
 	d := c.drafts.all[op.Slot]
 	to := c.site.endpoint(op.Dst)
 	if isLong(op) {
-		c.write(to, c.remote(op.Dst, op.Off), d.written(op), 0)
+		c.write(c.orders, to, c.remote(op.Dst, op.Off), d.written(op), 0)
 	}
 	text := d.text[:wireSize(op.Hdr, op.Len)]
 	c.order = record{kind: orderSend, peer: to, handler: uint32(op.Hdr.Handler()), data: text}
@@ -61,11 +60,11 @@ func (c *live) ring() {
 }
 
 // write orders that bytes are written, in as many orders as they need, and returns how many these are.
-func (c *live) write(to grim.EndpointID, at grim.Remote, data []byte, op uint32) (n int) {
+func (c *live) write(o *outlet, to grim.EndpointID, at grim.Remote, data []byte, op uint32) (n int) {
 	for {
 		k := min(len(data), c.piece())
 		c.order = record{kind: orderWrite, peer: to, op: op, at: at, data: data[:k]}
-		c.orders.send(&c.order)
+		o.send(&c.order)
 		n++
 		at.Offset += uint64(k)
 		if data = data[k:]; len(data) == 0 {

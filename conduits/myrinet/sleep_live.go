@@ -45,8 +45,10 @@ func (c *live) ready() bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.orders.waiting.Len() > 0 {
-		return c.orders.ring.Room(len(*c.orders.waiting.At(0)))
+	for i := range c.outlets {
+		if c.outlets[i].ready() {
+			return true
+		}
 	}
-	return c.refused && c.orders.fits(c.wanted)
+	return false
 }

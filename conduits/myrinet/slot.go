@@ -12,14 +12,13 @@ import (
 type slot struct {
 	card     *card
 	rank     core.Rank
-	endpoint *grim.Endpoint
-	orders   *link.Reader
+	endpoint *grim.Endpoint // of messages: that of the first lane
+	lanes    []lane         // of messages; and, but for params.joint, of puts and gets
 	order    record
 	report   record
 	reports  sender
 	asleep   *uint32 // in shared memory: the rank sleeps
 	bell     int     // that wakes it
-	blocked  bool    // the first order finds no room in the channel's queue
 	depth    int     // see params
 	reported bool    // in the turn under way, or orders were taken
 	held     bool    // messages wait in the endpoint's queue, as the rank does not take reports
@@ -27,20 +26,40 @@ type slot struct {
 	regions  []*grim.Region
 }
 
+// lane is the way of orders to a channel.
+type lane struct {
+	orders   *link.Reader
+	endpoint *grim.Endpoint
+	blocked  bool // the first order finds no room in the channel's queue
+}
+
 func (s *slot) ready() bool {
 	if s.reports.waiting.Len() > 0 && s.reports.ring.Room(len(*s.reports.waiting.At(0))) {
 		return true
 	}
-	return !s.blocked && !s.orders.Empty()
+	for i := range s.lanes {
+		if l := &s.lanes[i]; !l.blocked && !l.orders.Empty() {
+			return true
+		}
+	}
+	return false
 }
 
-// mostOrders is how many orders of a rank a turn takes.
+// mostOrders is how many orders of a lane a turn takes.
 const mostOrders = 16
 
 // obey carries out orders of the rank while there is room for what they send.
 func (s *slot) obey() (n int) {
-	for s.blocked = false; n < mostOrders; n++ {
-		b, err := s.orders.Next()
+	for i := range s.lanes {
+		n += s.obeyOf(&s.lanes[i])
+	}
+	return n
+}
+
+// obeyOf is obey for a lane.
+func (s *slot) obeyOf(l *lane) (n int) {
+	for l.blocked = false; n < mostOrders; n++ {
+		b, err := l.orders.Next()
 		if b == nil && err == nil {
 			break
 		}
@@ -59,28 +78,28 @@ func (s *slot) obey() (n int) {
 		if r.kind != orderSend {
 			payload += writeHead
 		}
-		if !s.endpoint.Room(min(payload, s.endpoint.MostPayload()), s.depth) {
-			s.blocked = true
+		if !l.endpoint.Room(min(payload, l.endpoint.MostPayload()), s.depth) {
+			l.blocked = true
 			break
 		}
-		if err := s.carryOut(r); err != nil {
+		if err := s.carryOut(l.endpoint, r); err != nil {
 			s.tell(&record{kind: reportError, data: []byte(err.Error())})
 		}
-		s.orders.Drop()
+		l.orders.Drop()
 	}
 	s.reported = s.reported || n > 0
 	return n
 }
 
-// carryOut hands an order to GRIM.
-func (s *slot) carryOut(r *record) error {
+// carryOut hands an order to GRIM, at an endpoint of the rank. The names of handlers are known at that of messages.
+func (s *slot) carryOut(e *grim.Endpoint, r *record) error {
 	switch r.kind {
 	case orderSend:
-		return s.endpoint.Send(r.peer, s.endpoint.Number(int(r.handler)), r.args, r.data)
+		return e.Send(r.peer, s.endpoint.Number(int(r.handler)), r.args, r.data)
 	case orderWrite:
-		return s.endpoint.Write(r.peer, r.at, r.data, grim.RMOptions{Done: s.telling(r.op)})
+		return e.Write(r.peer, r.at, r.data, grim.RMOptions{Done: s.telling(r.op)})
 	case orderRead:
-		return s.endpoint.ReadTo(r.peer, r.at, r.into, r.length, grim.RMOptions{Done: s.telling(r.op)})
+		return e.ReadTo(r.peer, r.at, r.into, r.length, grim.RMOptions{Done: s.telling(r.op)})
 	}
 	return fmt.Errorf("myrinet: rank %d orders what its NIC reports", s.rank)
 }

@@ -2,8 +2,10 @@ package coretest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"runtime"
+	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
 )
@@ -30,6 +32,10 @@ var oneSidedCases = []Case{{
 	Name:  "one-sided/idle-target",
 	Rule:  "operations complete though their target computes and does not call the library",
 	Ranks: []int{2, 3}, Needs: Live, When: hasOneSided, Body: oneSidedIdleTarget,
+}, {
+	Name:  "one-sided/refused-requests",
+	Rule:  "operations complete though their target, which computes, has no room for their initiator's requests",
+	Ranks: []int{2, 3}, When: hasOneSided, Body: oneSidedRefusedRequests,
 }, {
 	Name:  "one-sided/messages",
 	Rule:  "operations under way and floods of messages do not hinder each other",
@@ -348,6 +354,50 @@ func oneSidedIdleTarget(t *T) error {
 	}
 	t.Note(fmt.Sprint("served", t.Rank()))
 	return t.Err()
+}
+
+// oneSidedRefusedRequests has all ranks send requests to the last one while there is room, then put and get there, again and again until what comes back is
+// that there is still none. The last rank does not call the library before that is done; in virtual time it computes for a tenth of a second.
+func oneSidedRefusedRequests(t *T) error {
+	handled, sent, told := 0, 0, 0
+	ep, err := attach(t, func(*core.Token, []uint32, []byte) { handled++ },
+		func(_ *core.Token, args []uint32, _ []byte) { sent, told = sent+int(args[0]), told+1 })
+	if err != nil {
+		return err
+	}
+	last := core.Rank(t.Size() - 1)
+	done := func(r core.Rank) string { return fmt.Sprint("refused", r) }
+	const computes = 100 * time.Millisecond
+	began := t.Now()
+	if t.Rank() == last {
+		t.Compute(computes)
+		for r := core.Rank(0); r < last && !t.Modelled(); runtime.Gosched() {
+			if t.Noted(done(r)) {
+				r++
+			}
+		}
+		return t.Wait(&ep.Context, func() bool { return told == int(last) && handled == sent })
+	}
+	const most = 1 << 20
+	m := core.Message{Kind: core.Medium, Handler: request, Data: pattern(0, 400), Immediate: true}
+	for n, refused := 0, 0; refused < 3; refused++ {
+		for ; ; n, refused = n+1, 0 {
+			if err := try(ep, last, m); errors.Is(err, core.ErrNoRoom) {
+				break
+			} else if err != nil || n == most {
+				return errors.Join(err, fmt.Errorf("%d messages to a rank that does not poll, and still room", n))
+			}
+		}
+		sent = n
+		if err := roundTrip(t, &ep.Context, last, int(t.Rank())*segment/t.Size(), 100, 10); err != nil {
+			return err
+		}
+		if took := t.Now() - began; t.Modelled() && took.Duration() > computes {
+			return fmt.Errorf("operations have completed after %v, while their target computes for %v", took, computes)
+		}
+	}
+	t.Note(done(t.Rank()))
+	return ep.RequestShort(last, answer, uint32(sent))
 }
 
 func oneSidedMessages(t *T) error {

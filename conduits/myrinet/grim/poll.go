@@ -10,15 +10,14 @@ type polling struct {
 	seen    uint64     // the endpoint's seen when Room said no
 	loads   uint64     // and the blocks that the NIC had fetched
 	helped  bool       // the second processor is at work
-	stolen  vtime.Time // by interrupts since the last Take
+	stolen  vtime.Time // by interrupts since Interrupts was called
 }
 
 // Take returns the first message that has come, or nil. It charges what finding and decoding takes. The message is valid until the next
 // Take, its payload until Release. Messages of the library's own, such as the server's list, are handled by Take. The coroutine calls Sync before the first
 // Take of a poll, and EmptyPoll is what a poll without a message costs.
 func (e *Endpoint) Take() *Message {
-	e.work(e.program.stolen)
-	e.program.stolen = 0
+	e.Interrupts()
 	for e.program.visible > 0 {
 		e.program.visible--
 		e.program.taken++
@@ -31,6 +30,12 @@ func (e *Endpoint) Take() *Message {
 		e.call(m)
 	}
 	return nil
+}
+
+// Interrupts charges what interrupts on behalf of the endpoint have taken since it was called last. Take does it too.
+func (e *Endpoint) Interrupts() {
+	e.work(e.program.stolen)
+	e.program.stolen = 0
 }
 
 // Release gives back the room of all messages that Take has returned, by one write to the NIC.

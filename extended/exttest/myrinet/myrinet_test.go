@@ -34,7 +34,7 @@ func TestExtended(t *testing.T) {
 	coretest.Suite(t, cases,
 		kind("star", core.Config{}),
 		kind("irregular/messages", core.Config{NoNative: true, Settings: map[string]string{"topology": "random:4"}}),
-		kind("torus/shared", core.Config{Profile: "grim-lanai4", Settings: map[string]string{"topology": "torus:2x2", "per-host": "2", "channels": "3"}}),
+		kind("torus/shared", core.Config{Profile: "grim-lanai4", Settings: map[string]string{"topology": "torus:2x2", "per-host": "2", "channels": "5"}}),
 		kind("in-transit", core.Config{Settings: map[string]string{"topology": "../../../conduits/myrinet/testdata/ring.topology", "routes": "in-transit"}}),
 		kind("in-transit/errors", core.Config{Settings: map[string]string{"topology": "random:5", "per-host": "2", "routes": "in-transit", "errors": "5000"}}))
 }
