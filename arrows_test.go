@@ -88,7 +88,7 @@ var rooms = []room{
 	{"conduits/amfamily", "what systems of active messages share in virtual time", []string{"internal/vtime"}, nil},
 	{"conduits/amfamily/...", "a protocol on the hardware that it was built for, which knows virtual time and machine files",
 		[]string{"conduits/amfamily", "internal/..."}, nil},
-	{"conduits/amfamily/conduit", "it makes conduits of the family's systems", []string{"core", "conduits/amfamily/...", "internal/shm", "internal/fifo", "internal/vtime"},
+	{"conduits/amfamily/conduit", "it makes conduits of the family's systems", []string{"core", "core/settings", "conduits/amfamily/...", "internal/shm", "internal/fifo", "internal/vtime"},
 		[]string{"core/coretest"}},
 	{"conduits/amfamily/amii", "the state machine of am2 as a program on NICs in a fabric, and the library on hosts, whose cluster takes its routes from a table",
 		[]string{"conduits/amfamily", "conduits/myrinet/fabric", "conduits/myrinet/lanai", "conduits/myrinet/netdma", "conduits/myrinet/routing", "conduits/udp/am2", "internal/..."}, nil},

@@ -19,7 +19,19 @@ type Message struct {
 	Handler int
 	Args    [Args]uint32
 	Data    []byte // valid until the handler returns
+	Long    *Long  // of a message by SendLong or ReplyLong, valid likewise: instead of Handler and Args. Data is nil if it has no such place
 }
+
+// A Long is what a message has besides its data if that is for a place of the receiver's memory.
+type Long struct {
+	Header uint32   // the sender's own word
+	Args   []uint32 // MaxLongArgs at most
+	Offset uint64   // of the data in what the receiver exposes
+	Len    int      // bytes of the data
+}
+
+// MaxLongArgs is how many words of arguments a Long has at most.
+const MaxLongArgs = 16
 
 // A Handler runs when a message arrives, in the proc of the receiver, and must not wait. The handler of a request
 // may reply once (Node.Reply) and use the network in no other way; that of a reply may not use it at all.
@@ -64,6 +76,28 @@ type Claimer interface {
 	// Send sends a request for which room was claimed, with the length that Claim was told; its data may be shorter. It waits for no
 	// other process, and runs no handler. The data is the caller's again when it returns.
 	Send(to, handler int, args [Args]uint32, data []byte, claimed int) error
+}
+
+// A Placer is a Claimer whose messages can have their data put at a place of the receiver's memory by the system. Room for the
+// reply to a request is room for such a reply too, of whatever length the system allows.
+type Placer interface {
+	Claimer
+	// Expose says which memory of the process others may name places of, from now on; nil: none.
+	Expose(memory []byte)
+	// ClaimLong is Claim for SendLong.
+	ClaimLong(to, args, length int) bool
+	// SendLong is Send for a message that runs the handler that the node was made with for those, after its data is in its place. The
+	// number of arguments is what ClaimLong was told.
+	SendLong(to int, l *Long, data []byte, claimed int) error
+	// ReplyLong is Reply likewise.
+	ReplyLong(m *Message, l *Long, data []byte) error
+}
+
+// A Sleeper is a Node whose process sleeps while it waits, if it is told so, until an interrupt wakes it, instead of polling.
+type Sleeper interface {
+	Node
+	// Sleep says how the process waits from now on.
+	Sleep(sleeps bool)
 }
 
 // Counts are what has happened at a node since the beginning. A layer without a mechanism leaves its count at 0.

@@ -110,6 +110,9 @@ func (p *Proc) Park(period Time) {
 	p.give(p.kernel.due())
 }
 
+// Parked reports whether p is in Park, and nothing has arrived for it.
+func (p *Proc) Parked() bool { return p.parked }
+
 // Arrive tells p that something has come that may end its waiting. Events call
 // it, and procs may, p among them. If the caller is another proc and ahead of
 // the kernel, the arrival happens when the kernel reaches the caller's time.

@@ -515,6 +515,105 @@ func TestSleepOnce(t *testing.T) {
 	}
 }
 
+// TestAwake has no interrupt come for a process that is to sleep while it waits, but polls in vain and computes then.
+func TestAwake(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.star(profile(t), 2)
+	w.run(func(e *amii.Endpoint) error {
+		if e.ID() == 0 {
+			return e.Request(1, 0, args(0, 0), nil)
+		}
+		e.Sleep(true)
+		if n, err := e.Poll(); n != 0 || err != nil {
+			t.Errorf("the first poll takes %d messages, %v", n, err)
+		}
+		e.Proc().Charge(ms)
+		e.Proc().Sync()
+		n, err := e.Poll()
+		if n != 1 || e.Counts().Interrupts != 0 {
+			t.Errorf("the second poll takes %d messages, after %d interrupts", n, e.Counts().Interrupts)
+		}
+		e.Sleep(false)
+		return err
+	})
+}
+
+// TestLong has messages with a word and arguments of the program's own go to what the receiver exposes, and be replied to likewise. A place that
+// is not there is told to the handler.
+func TestLong(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	memory, came := make([]byte, 1<<16), 0
+	var err error
+	if w.Cluster, err = amii.NewStar(&w.k.Loop, profile(t), 2); err != nil {
+		t.Fatal(err)
+	}
+	var full [amfamily.MaxLongArgs]uint32
+	for i := range full {
+		full[i] = uint32(100 + i)
+	}
+	longs := []amfamily.Long{
+		{Header: 1 << 31, Offset: 5, Len: 3},
+		{Header: 2, Args: full[:5], Offset: 100, Len: 200},
+		{Header: 3, Args: full[:], Offset: 1000, Len: 30000},
+		{Header: 4, Args: full[:], Offset: 1<<16 - 100, Len: 101},
+		{Header: 5, Offset: 1 << 63, Len: 20000},
+	}
+	check := func(m *amfamily.Message) {
+		want := longs[came/2]
+		if l := m.Long; l == nil || l.Header != want.Header || !slices.Equal(l.Args, want.Args) || l.Offset != want.Offset || l.Len != want.Len {
+			t.Errorf("message %d is %+v, want %+v", came, m.Long, want)
+		}
+		if fits := want.Offset <= 1<<16 && int(want.Offset)+want.Len <= 1<<16; fits && !bytes.Equal(m.Data, data(came/2, want.Len)) || !fits && m.Data != nil {
+			t.Errorf("message %d has %d bytes of data", came, len(m.Data))
+		}
+		came++
+	}
+	w.all, err = w.Program("longs", tag, nil, func(_ int, o *amii.Options) {
+		o.Long = func(n amfamily.Node, m *amfamily.Message) {
+			if check(m); n.ID() == 1 {
+				if err := n.(*amii.Endpoint).ReplyLong(m, m.Long, data((came-1)/2, m.Long.Len)); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.run(func(e *amii.Endpoint) error {
+		e.Expose(memory) // the same, since replies are like their requests
+		for i := range longs {
+			if e.ID() == 1 {
+				break
+			}
+			l := &longs[i]
+			if err := amfamily.Wait(e, "room", func() bool { return e.ClaimLong(1, len(l.Args), l.Len) }); err != nil {
+				return err
+			}
+			if err := e.SendLong(1, l, data(i, l.Len), l.Len+1); err == nil {
+				t.Error("a message goes by room that was not claimed")
+			}
+			if err := e.SendLong(1, l, data(i, l.Len), l.Len); err != nil {
+				return err
+			}
+			if err := replies(e, i+1); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if came != 2*len(longs) {
+		t.Errorf("%d messages and replies, want %d each", came, len(longs))
+	}
+	// Of 16 words 4 do not fit a descriptor of 64 bytes, and are copied with the data.
+	const sent, received = 200 + (16 + 30000) + (16 + 101) + 20000, 3 + 200 + 30000 + 101 + 20000
+	if c := w.all[0].Counts().Copied; c != sent+received {
+		t.Errorf("%d bytes copied, want %d and %d", c, sent, received)
+	}
+}
+
 // TestCredit has a sender wait for credit when the receiver does not poll.
 func TestCredit(t *testing.T) {
 	t.Parallel()

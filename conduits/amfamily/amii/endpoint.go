@@ -2,6 +2,7 @@ package amii
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/aqueduct-go/aqueduct/conduits/amfamily"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
@@ -9,12 +10,13 @@ import (
 
 // Options are what an endpoint is opened with.
 type Options struct {
-	Tag     am2.Tag        // that messages to it must match
-	Weight  int            // packets in its turn; 0: am2.weight
-	Index   int            // of itself in its translation table, as its node number
-	Table   int            // entries of the translation table, as the number of nodes
-	Image   amfamily.Image // handlers
-	Segment []byte         // the memory that bulk goes to; the endpoint's while it is open
+	Tag     am2.Tag          // that messages to it must match
+	Weight  int              // packets in its turn; 0: am2.weight
+	Index   int              // of itself in its translation table, as its node number
+	Table   int              // entries of the translation table, as the number of nodes
+	Image   amfamily.Image   // handlers
+	Segment []byte           // the memory that bulk goes to; the endpoint's while it is open
+	Long    amfamily.Handler // if not nil, of all bulk: its header and arguments are the program's own, see amfamily.Long
 
 	// Returned, if not nil, is called by Poll for each message that comes back, and may do what the handler of a reply may.
 	Returned func(*Returned)
@@ -41,14 +43,16 @@ type Endpoint struct {
 	end     *am2.Endpoint
 	options Options
 
-	busy   bool // a call uses the queues
-	posted bool // what the processor has written is in the SRAM
-	sleeps bool // what it does while it waits
-	asleep bool
+	busy   bool             // a call uses the queues
+	posted bool             // what the processor has written is in the SRAM
+	sleeps bool             // what it does while it waits
+	asleep bool             // what it has done last is to look in vain: if it is parked, it sleeps
 	waking bool             // an interrupt wakes it, and it does not run yet
 	holds  bool             // Hold has been called
 	claims []claim          // of Claim, for Send
+	long   int              // the place of Options.Long among the handlers
 	called amfamily.Message // what the handler that runs was called with
+	placed amfamily.Long    // and what it has besides
 	failed error            // why messages are not delivered; Poll returns it
 }
 
@@ -64,8 +68,12 @@ func (h *Host) Open(o Options) (*Endpoint, error) {
 	if len(p.numbered) == 1<<16 {
 		return nil, fmt.Errorf("amii: node %d has %d endpoints, and numbers for no more", p.id, 1<<16)
 	}
-	e := &Endpoint{host: h, profile: p.profile, number: uint16(len(p.numbered)), options: o}
-	e.End = amfamily.NewEnd(o.Index, o.Table, int(p.profile.AM2.Fragment), o.Image)
+	image := o.Image
+	if o.Long != nil {
+		image = append(slices.Clip(image), o.Long)
+	}
+	e := &Endpoint{host: h, profile: p.profile, number: uint16(len(p.numbered)), options: o, long: len(o.Image)}
+	e.End = amfamily.NewEnd(o.Index, o.Table, int(p.profile.AM2.Fragment), image)
 	var err error
 	if e.queues, err = newQueues(p, e, o.Weight); err != nil {
 		return nil, err
@@ -184,7 +192,7 @@ func (e *Endpoint) arrive() {
 
 // come tells the process of what has come: by an interrupt if it sleeps.
 func (e *Endpoint) come() {
-	if !e.asleep {
+	if !e.asleep || !e.Proc().Parked() {
 		e.arrive()
 		return
 	}
@@ -222,7 +230,7 @@ func (e *Endpoint) Request(to, handler int, args [amfamily.Args]uint32, data []b
 	if err := e.CheckRequest(to, handler, len(data)); err != nil {
 		return fmt.Errorf("amii: %w", err)
 	}
-	return e.request(to, &am2.Op{Kind: kindOf(data)}, handler, args, data)
+	return e.request(to, opOf(kindOfLength(len(data)), handler, data), args[:], data)
 }
 
 // Bulk sends a request whose data, up to am2.bulk bytes, goes to an offset of the receiver's segment. The handler is given it there. If it
@@ -231,12 +239,12 @@ func (e *Endpoint) Bulk(to, handler int, args [amfamily.Args]uint32, data []byte
 	if err := e.CheckRequest(to, handler, 0); err != nil {
 		return fmt.Errorf("amii: %w", err)
 	}
-	return e.request(to, &am2.Op{Kind: am2.Long, Offset: offset}, handler, args, data)
+	op := opOf(am2.Long, handler, data)
+	op.Offset = offset
+	return e.request(to, op, args[:], data)
 }
 
-// kindOf returns the kind of a message with data that is for no segment.
-func kindOf(data []byte) am2.Kind { return kindOfLength(len(data)) }
-
+// kindOfLength returns the kind of a message with so many bytes of data that are for no segment.
 func kindOfLength(n int) am2.Kind {
 	if n == 0 {
 		return am2.Short
@@ -244,9 +252,9 @@ func kindOfLength(n int) am2.Kind {
 	return am2.Medium
 }
 
-// describe fills in what all messages have.
-func describe(op *am2.Op, handler int, data []byte) {
-	op.Header, op.NArgs, op.Len = uint32(handler), amfamily.Args, len(data)
+// opOf returns a message with the arguments that all have but a Long of amfamily.
+func opOf(kind am2.Kind, handler int, data []byte) am2.Op {
+	return am2.Op{Header: uint32(handler), Kind: kind, NArgs: amfamily.Args, Len: len(data)}
 }
 
 // unfit returns what is wrong with a message for which there is no place.
@@ -257,13 +265,12 @@ func (e *Endpoint) unfit(r am2.Result, to, size int) error {
 	return fmt.Errorf("amii: node %d: %d bytes of data; a message has %d at most (am2.bulk)", e.ID(), size, e.profile.AM2.Bulk)
 }
 
-func (e *Endpoint) request(to int, op *am2.Op, handler int, args [amfamily.Args]uint32, data []byte) error {
+func (e *Endpoint) request(to int, op am2.Op, args []uint32, data []byte) error {
 	op.Index = uint32(to)
-	describe(op, handler, data)
 	r := am2.NoRoom
 	err := amfamily.Wait(e, "room for a request", func() bool {
 		e.enter()
-		if r = e.end.Reserve(op); r != am2.Reserved {
+		if r = e.end.Reserve(&op); r != am2.Reserved {
 			e.leave()
 		}
 		return r != am2.NoRoom
@@ -274,8 +281,8 @@ func (e *Endpoint) request(to int, op *am2.Op, handler int, args [amfamily.Args]
 	if r != am2.Reserved {
 		return e.unfit(r, to, len(data))
 	}
-	e.write(op, args, data)
-	e.end.Commit(op)
+	e.write(&op, args, data)
+	e.end.Commit(&op)
 	e.leave()
 	return nil
 }
@@ -285,7 +292,8 @@ func (e *Endpoint) Reply(m *amfamily.Message, handler int, args [amfamily.Args]u
 	if err := e.CheckReply(m, handler, len(data)); err != nil {
 		return fmt.Errorf("amii: %w", err)
 	}
-	return e.reply(m, &am2.Op{Kind: kindOf(data)}, handler, args, data)
+	op := opOf(kindOfLength(len(data)), handler, data)
+	return e.reply(m, &op, args[:], data)
 }
 
 // BulkReply is Bulk for the one reply to the request m.
@@ -296,11 +304,12 @@ func (e *Endpoint) BulkReply(m *amfamily.Message, handler int, args [amfamily.Ar
 	if err := e.CheckReply(m, handler, 0); err != nil {
 		return fmt.Errorf("amii: %w", err)
 	}
-	return e.reply(m, &am2.Op{Kind: am2.Long, Offset: offset}, handler, args, data)
+	op := opOf(am2.Long, handler, data)
+	op.Offset = offset
+	return e.reply(m, &op, args[:], data)
 }
 
-func (e *Endpoint) reply(m *amfamily.Message, op *am2.Op, handler int, args [amfamily.Args]uint32, data []byte) error {
-	describe(op, handler, data)
+func (e *Endpoint) reply(m *amfamily.Message, op *am2.Op, args []uint32, data []byte) error {
 	if r := e.end.ReserveReply(op); r != am2.Reserved {
 		return e.unfit(r, m.From, len(data))
 	}
@@ -310,25 +319,32 @@ func (e *Endpoint) reply(m *amfamily.Message, op *am2.Op, handler int, args [amf
 	return nil
 }
 
-// write writes a message that has its place: the descriptor into the frame, by the processor, and the rest of the data into the staging area.
-func (e *Endpoint) write(op *am2.Op, args [amfamily.Args]uint32, data []byte) {
+// write writes a message that has its place: the descriptor into the frame, by the processor, and what of its words and data does not fit that
+// into the staging area. Data is in either as a whole.
+func (e *Endpoint) write(op *am2.Op, args []uint32, data []byte) {
 	p := e.Proc()
-	copy(op.Args[:], args[:])
+	copy(op.Args[:], args)
 	copy(op.Data, data)
 	p.Charge(e.profile.Host.Send)
-	inline := min(len(data), int(e.profile.AM2.Descriptor)-descriptorHeader-amfamily.ArgBytes)
-	if inline < len(data) {
-		inline = 0
-		p.Charge(e.profile.Host.Copy.Time(len(data)))
-		e.Count.Copied += uint64(len(data))
+	whole := descriptorHeader + 4*len(args) + len(data)
+	inline := whole
+	if inline > int(e.profile.AM2.Descriptor) {
+		inline = e.inDescriptor(len(args))
+		p.Charge(e.profile.Host.Copy.Time(whole - inline))
+		e.Count.Copied += uint64(whole - inline)
 	}
 	p.Sync()
 	e.posted = false
-	e.host.nic.HostWrite(descriptorHeader+amfamily.ArgBytes+inline, e, 0, written)
+	e.host.nic.HostWrite(inline, e, 0, written)
 	for !e.posted {
 		p.SetWaiting("the bus")
 		p.Park(0)
 	}
+}
+
+// inDescriptor returns how many bytes of a descriptor a message takes with its arguments, as many of them as there is room for.
+func (e *Endpoint) inDescriptor(args int) int {
+	return min(descriptorHeader+4*args, int(e.profile.AM2.Descriptor))
 }
 
 // Poll implements amfamily.Node: it takes fragments out of the staging area, and calls handlers. A poll of an endpoint that is not resident
@@ -405,28 +421,37 @@ func (r *receiver) Place(m *am2.Message) []byte {
 
 // message returns a message as handlers know it.
 func message(m *am2.Message) amfamily.Message {
-	h := amfamily.Message{From: -1, Handler: int(m.Header), Data: m.Data}
-	if m.Index != am2.NoIndex {
-		h.From = int(m.Index)
-	}
+	h := amfamily.Message{From: fromOf(m), Handler: int(m.Header), Data: m.Data}
 	copy(h.Args[:], m.Args[:])
 	return h
+}
+
+// fromOf returns the index of the other end of a message, or -1 if it has none.
+func fromOf(m *am2.Message) int {
+	if m.Index == am2.NoIndex {
+		return -1
+	}
+	return int(m.Index)
 }
 
 // Arrived implements am2.Handler: the library reads the descriptor, and calls the handler.
 func (r *receiver) Arrived(m *am2.Message) (replied bool) {
 	e := (*Endpoint)(r)
-	e.read(descriptorHeader + amfamily.ArgBytes)
+	e.read(e.inDescriptor(m.NArgs))
 	e.Proc().Charge(e.profile.Host.Receive)
 	if m.Kind == am2.Long && m.Len <= int(e.profile.AM2.Medium) {
 		e.copyOut(m.Len)
 	}
 	e.Proc().Sync()
-	if m.NArgs != amfamily.Args || !e.Known(int(m.Header)) || m.Len != len(m.Data) {
+	if m.Kind == am2.Long && e.options.Long != nil {
+		e.placed = amfamily.Long{Header: m.Header, Args: m.Args[:m.NArgs], Offset: m.Offset, Len: m.Len}
+		e.called = amfamily.Message{From: fromOf(m), Handler: e.long, Data: m.Data, Long: &e.placed}
+	} else if m.NArgs == amfamily.Args && e.Known(int(m.Header)) && int(m.Header) != e.long && m.Len == len(m.Data) {
+		e.called = message(m)
+	} else {
 		e.Count.Malformed++
 		return false
 	}
-	e.called = message(m)
 	if m.Reply {
 		e.Settle(e, &e.called)
 		return false
@@ -447,10 +472,6 @@ func (r *receiver) Returned(m *am2.Message, why am2.Reason) {
 // Lost implements am2.Handler.
 func (r *receiver) Lost(m *am2.Message, why am2.Reason) {
 	if f := r.options.Lost; f != nil {
-		index := -1
-		if m.Index != am2.NoIndex {
-			index = int(m.Index)
-		}
-		f(index, why)
+		f(fromOf(m), why)
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 // The original Active Messages: no buffers, and as many ranks as wanted.
 func init() {
-	register("am", "the original Active Messages, modelled on a parallel machine with user-level ports", "mpp", func(machine string) (*system, error) {
+	register("am", "the original Active Messages, modelled on a parallel machine with user-level ports", "mpp", none, func(machine string) (*system, error) {
 		p, err := am.Load(machine)
 		if err != nil {
 			return nil, err

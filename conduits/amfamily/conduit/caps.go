@@ -2,15 +2,18 @@ package conduit
 
 import "github.com/aqueduct-go/aqueduct/core"
 
-// Plan implements core.Conduit. There are no settings, and a machine that cannot be read was refused before.
-func (c *conduit) Plan(*core.Attachment) (core.Plan, error) { return core.Plan{}, nil }
+// Plan implements core.Conduit. A machine that cannot be read was refused before.
+func (c *conduit) Plan(a *core.Attachment) (core.Plan, error) {
+	_, err := c.params(a.Settings)
+	return core.Plan{}, err
+}
 
 // Powers implements core.Conduit. The machines notice the loss of a node by nothing, so core tells of it.
 func (c *conduit) Powers() core.Powers {
-	most := c.site.most
+	most, long := c.site.most, c.site.long
 	return core.Powers{Limits: core.Limits{
 		MaxMediumRequest: most, MaxMediumReply: most,
-		MaxLongRequest: most, MaxLongReply: most,
+		MaxLongRequest: long, MaxLongReply: long,
 		Ordered: c.site.system.ordered,
 	}}
 }

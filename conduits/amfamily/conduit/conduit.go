@@ -17,13 +17,15 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/amfamily"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/settings"
 	"github.com/aqueduct-go/aqueduct/internal/fifo"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
-// register makes a system known as a conduit. machine is its built-in machine; load reads that, or a user's own by its path.
-func register(name, summary, machine string, load func(machine string) (*system, error)) {
+// register makes a system known as a conduit. machine is its built-in machine; table has its settings; load reads that
+// machine, or a user's own by its path.
+func register(name, summary, machine string, table func(*params) settings.Table, load func(machine string) (*system, error)) {
 	core.Register(core.Driver{
 		Name:    name,
 		Summary: summary,
@@ -32,7 +34,10 @@ func register(name, summary, machine string, load func(machine string) (*system,
 			_, err := load(path)
 			return err
 		},
-		New: func(machine string) core.Conduit { return &conduit{name: name, load: load, machine: machine} },
+		Settings: func(string) settings.Table { return table(new(params)) },
+		New: func(machine string) core.Conduit {
+			return &conduit{name: name, load: load, table: table, machine: machine}
+		},
 	})
 }
 
@@ -41,6 +46,8 @@ type system struct {
 	ordered bool // as core.Limits says
 	// most returns how many bytes of data a message has at most among n nodes; there may be none.
 	most func(n int) int
+	// long, if not 0, says that nodes are amfamily.Placers, and how many bytes of data a Long has at most then.
+	long int
 	// build makes n nodes, 2 at least, that run the same image.
 	build func(loop *vtime.Loop, n int, image amfamily.Image) ([]amfamily.Claimer, error)
 	// copied returns how long the processor takes to copy n bytes from memory to memory.
@@ -58,7 +65,8 @@ func claimers[N amfamily.Claimer](nodes []N, err error) (all []amfamily.Claimer,
 // site is what the ranks of a group share: a machine of their own.
 type site struct {
 	system *system
-	most   int // bytes of payload
+	most   int // bytes of a Medium
+	long   int // bytes of a Long
 	nodes  []amfamily.Claimer
 	ends   []*conduit // by node
 	arena  *shm.Arena // of all segments; nil before there are any
@@ -77,6 +85,9 @@ func (c *conduit) newSite(loop *vtime.Loop, n int) *site {
 		s.err = fmt.Errorf("%s: machine %s has no room for %d ranks: a message would have %d bytes of data at most, of which %d are for arguments, and core's messages need %d besides; run fewer ranks",
 			c.name, c.machine, n, max(0, data), moreBytes, least)
 		return s
+	}
+	if s.long = s.most; s.system.long > 0 {
+		s.long = s.system.long &^ 7
 	}
 	s.nodes, s.err = s.system.build(loop, nodes, amfamily.Image{func(n amfamily.Node, m *amfamily.Message) { s.ends[n.ID()].arrive(m) }})
 	for _, node := range s.nodes {
@@ -97,18 +108,21 @@ const handler = 0
 type conduit struct {
 	name, machine string
 	load          func(machine string) (*system, error)
+	table         func(*params) settings.Table
 
-	port  *core.Port
-	proc  *vtime.Proc
-	rank  core.Rank
-	group []core.Rank
-	me    int // position in group, and the number of the node
-	site  *site
-	node  amfamily.Claimer
+	port   *core.Port
+	proc   *vtime.Proc
+	rank   core.Rank
+	group  []core.Rank
+	me     int // position in group, and the number of the node
+	site   *site
+	node   amfamily.Claimer
+	placer amfamily.Placer // the node, if it puts Longs at their places itself; otherwise nil
 
 	stages []*stage // by number
 	idle   []*stage
 
+	long    amfamily.Long        // that is being sent
 	serving *amfamily.Message    // the request whose handler runs; nil: one of the rank's own
 	args    [core.MaxArgs]uint32 // of the message whose handler runs
 	medium  []byte               // its payload, if it is a Medium
@@ -134,6 +148,16 @@ func (c *conduit) Attach(a *core.Attachment) error {
 	}
 	c.node = c.site.nodes[c.me]
 	c.node.Bind(a.Proc)
+	p, err := c.params(a.Settings)
+	if err != nil {
+		return err
+	}
+	if p.sleeps {
+		c.node.(amfamily.Sleeper).Sleep(true)
+	}
+	if c.site.system.long > 0 {
+		c.placer = c.node.(amfamily.Placer)
+	}
 	c.site.ends[c.me] = c
 	c.medium = make([]byte, c.site.most)
 	return a.Boot.Barrier() // every node has its rank before anybody sends
@@ -141,8 +165,15 @@ func (c *conduit) Attach(a *core.Attachment) error {
 
 // AttachSegment implements core.Conduit.
 func (c *conduit) AttachSegment(a *core.Attachment) (segment []byte, err error) {
+	if c.memory, err = c.makeSegment(a); err == nil && c.placer != nil {
+		c.placer.Expose(c.memory)
+	}
+	return c.memory, err
+}
+
+// makeSegment returns the memory of the rank's segment.
+func (c *conduit) makeSegment(a *core.Attachment) (segment []byte, err error) {
 	if a.Segment == 0 || a.Memory != nil {
-		c.memory = a.Memory
 		return a.Memory, nil
 	}
 	if c.site.arena == nil {
@@ -157,8 +188,7 @@ func (c *conduit) AttachSegment(a *core.Attachment) (segment []byte, err error) 
 	if c.segment, err = c.site.arena.Region(a.Segment); err != nil {
 		return nil, err
 	}
-	c.memory = c.segment.Bytes()
-	return c.memory, nil
+	return c.segment.Bytes(), nil
 }
 
 // Close implements core.Conduit.

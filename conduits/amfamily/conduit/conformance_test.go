@@ -68,6 +68,7 @@ func TestConformance(t *testing.T) {
 		kind("am-scarce", on(t, "am", scarce["am"]), 0, "", some...),
 		kind("amii-scarce", on(t, "amii", scarce["amii"]), 0, "", "message", "reply"),
 		kind("amii-lossy", on(t, "amii", lossy), 0, "", "message", "reply"),
+		kind("amii-sleep", sleeping(t, ""), 0, "", "message", "reply", "flood", "immediate", "barrier", "final", "group"),
 		kind("hpam-scarce", on(t, "hpam", scarce["hpam"]), 4, "6 receive buffers are enough for 4 workstations with a buffer each", some...),
 		kind("ssam-scarce", on(t, "ssam", scarce["ssam"]), 4, "an input FIFO of 111 cells is enough for 4 workstations", some...),
 	}

@@ -11,7 +11,7 @@ const key = 1
 
 // HPAM: as many ranks as a card's receive buffers are enough for. Requests in different buffers may overtake each other.
 func init() {
-	register("hpam", "HPAM, modelled on HP workstations with Medusa cards in an FDDI ring", "hp735", func(machine string) (*system, error) {
+	register("hpam", "HPAM, modelled on HP workstations with Medusa cards in an FDDI ring", "hp735", none, func(machine string) (*system, error) {
 		p, err := hpam.Load(machine)
 		if err != nil {
 			return nil, err

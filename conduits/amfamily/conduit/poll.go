@@ -38,6 +38,10 @@ func (c *conduit) deliverOwn(st *stage) {
 // arrive runs the handler of a message of the system.
 func (c *conduit) arrive(m *amfamily.Message) {
 	src := c.group[m.From]
+	if m.Long != nil {
+		c.arriveLong(src, m)
+		return
+	}
 	hdr, off, payload, ok := unpack(&m.Args, m.Data, &c.args)
 	if !ok {
 		c.port.Fail(fmt.Errorf("%s: rank %d: message from rank %d: header %#x with %d bytes of data", c.name, c.rank, src, m.Args[0], len(m.Data)))
@@ -45,6 +49,19 @@ func (c *conduit) arrive(m *amfamily.Message) {
 	}
 	c.serving = m
 	c.deliver(src, hdr, off, payload)
+}
+
+// arriveLong runs the handler of a Long whose payload the system has put at its place, if there is one.
+func (c *conduit) arriveLong(src core.Rank, m *amfamily.Message) {
+	l := m.Long
+	hdr := core.Header(l.Header)
+	if l.Header>>16 != 0 || hdr.Kind() != core.Long || hdr.NArgs() != len(l.Args) {
+		c.port.Fail(fmt.Errorf("%s: rank %d: message from rank %d: header %#x of a Long with %d arguments", c.name, c.rank, src, l.Header, len(l.Args)))
+		return
+	}
+	copy(c.args[:], l.Args)
+	c.serving = m
+	c.port.DispatchLong(src, hdr, &c.args, c.memory, l.Offset, uint64(l.Len), 0)
 }
 
 // deliver brings a payload to its place and runs the handler. The place of a Medium is memory that begins at a multiple of

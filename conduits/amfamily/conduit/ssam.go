@@ -8,7 +8,7 @@ import (
 
 // SSAM, by traps: the more ranks share an input FIFO, the smaller is the largest message.
 func init() {
-	register("ssam", "SSAM, modelled on Sun workstations with SBA-100 cards at an ATM switch", "sba100", func(machine string) (*system, error) {
+	register("ssam", "SSAM, modelled on Sun workstations with SBA-100 cards at an ATM switch", "sba100", none, func(machine string) (*system, error) {
 		p, err := ssam.Load(machine)
 		if err != nil {
 			return nil, err
