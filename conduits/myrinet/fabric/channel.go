@@ -11,7 +11,7 @@ type channel struct {
 	pump // the sender
 
 	// Where the channel ends: packets in the slack buffer or on their way there, one after the other.
-	head         vtime.Timer // the switch or the host sees the first packet, or the time limit has come
+	head         vtime.Timer // the switch or the host sees the first packet
 	first, final *worm
 	reader       *pump      // who drains the buffer; nil: nobody
 	drained      int64      // bytes that have left it, when nobody drains it
@@ -33,6 +33,7 @@ type channel struct {
 	inputs []*channel
 
 	stats    stats
+	timeout  vtime.Timer            // of the first packet: the time limit has come
 	signals  fifo.Queue[vtime.Time] // when those under way come behind the first, which are STOP and GO in turn
 	sink     pump                   // what absorbs packets, or takes them in
 	ends     [2]End                 // where it begins and ends
@@ -99,6 +100,9 @@ func (c *channel) obey(now vtime.Time) {
 		c.take(now)
 	}
 }
+
+// review is obey for somebody who looks. A signal that comes just now is left to the sender, which has an event for it.
+func (c *channel) review(now vtime.Time) { c.obey(now - 1) }
 
 // take is obey of signals that there are.
 func (c *channel) take(now vtime.Time) {

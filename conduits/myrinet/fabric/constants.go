@@ -26,7 +26,7 @@ type Constants struct {
 		LAN   vtime.Time `machine:"lan"`   // between LAN ports
 	} `machine:"switch"`
 	Limit struct {
-		Time  vtime.Time `machine:"time"`  // a packet that waits so long for an output or a host is ended; 0: never
+		Time  vtime.Time `machine:"time"`  // a packet is ended that waits so long for an output or a host, or is stopped in a switch for twice as long; 0: never
 		Reset bool       `machine:"reset"` // by the loss of all that the buffer holds, not of this packet alone
 	} `machine:"limit"`
 	Error struct { // chances of a packet on a cable

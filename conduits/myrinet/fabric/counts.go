@@ -10,7 +10,7 @@ type Counts struct {
 	Absorbed  uint64 // came to a host without a NIC
 	NoRoute   uint64 // had no route byte where one was due
 	NoPort    uint64 // asked for a port that there is not, or that has no cable
-	Expired   uint64 // waited longer than the time limit
+	Expired   uint64 // waited longer than the time limit, or were stopped for twice as long
 	Lost      uint64 // on a cable, by chance or plan
 	Cut       uint64 // on a cable, by chance or plan
 	Corrupted uint64 // on a cable, by chance or plan
@@ -58,7 +58,8 @@ func (s *stats) wait(d vtime.Time) {
 // traffic returns what a channel has done until now.
 func (c *channel) traffic() Traffic {
 	now := c.f.loop.Now()
-	c.obey(now)
+	c.settle(now)
+	c.review(now)
 	s := &c.stats
 	l := Traffic{From: c.ends[0], To: c.ends[1], Packets: s.packets, Bytes: s.bytes, Busy: vtime.Time(s.bytes) * c.period, Held: s.held, Waited: s.waited, Longest: s.longest, Stops: s.stops}
 	if c.held {
@@ -87,7 +88,8 @@ type Wait struct {
 }
 
 // Waits returns all packets that wait for an output. In a fabric in which nothing more happens, they are packets of a deadlock,
-// or stuck behind one. Packets that have outputs and are stopped are not among them, and may be in a deadlock of their own.
+// or stuck behind one. Packets that have outputs and are stopped are not among them, and may be in a deadlock of their own, which
+// InFlight shows.
 func (f *Fabric) Waits() (all []Wait) {
 	for _, c := range f.channels {
 		if c.port != nil || c.first == nil || c.first.state != waiting {

@@ -65,6 +65,7 @@ func (f *Fabric) addChannel(c *channel, l *Link, end int) {
 	c.sink.out.before = c.store[1][:0]
 	c.sink.timer.Init(f.loop, c, uint64(c.index), sinkEvent)
 	c.head.Init(f.loop, c, uint64(c.index), headEvent)
+	c.timeout.Init(f.loop, c, uint64(c.index), limitEvent)
 	for i, e := range c.ends {
 		if !e.Host {
 			c.kinds[i] = f.topology.Switches[e.Index].Ports[e.Port]
@@ -105,9 +106,10 @@ const (
 	senderEvent uint64 = iota // of the pump at its beginning
 	sinkEvent                 // of the pump that takes in, or absorbs, at its end
 	headEvent                 // the switch or host at its end looks at a packet
+	limitEvent                // the packet there has waited, or has been stopped, for as long as it may
 )
 
-var events = [...]string{"sender", "sink", "head"}
+var events = [...]string{"sender", "sink", "head", "limit"}
 
 // Label names an event of a channel in traces.
 func (c *channel) Label(_, event uint64) string {
@@ -127,10 +129,12 @@ func (c *channel) Fire(_, event uint64) {
 		if c.late {
 			c.arm(c.f.loop.Now())
 		}
+	case limitEvent:
+		c.f.expire(c)
 	}
 }
 
-// look shows the first packet of a buffer to the switch or the host that it has come to, or ends its wait.
+// look shows the first packet of a buffer to the switch or the host that it has come to.
 func (f *Fabric) look(c *channel) {
 	if r := c.reader; r != nil && r.to != nil {
 		if now := f.loop.Now(); !r.passed(now) {
@@ -142,8 +146,6 @@ func (f *Fabric) look(c *channel) {
 	}
 	w := c.first
 	switch {
-	case w.state != coming:
-		f.expire(c, w)
 	case w.ghost || w.len() == 0:
 		c.absorb(w)
 	case c.port != nil:
@@ -171,7 +173,7 @@ func (f *Fabric) route(c *channel, w *worm) {
 		c.since = now
 		out.queue |= 1 << c.input
 		out.expect(now)
-		c.limit()
+		c.limit(1)
 	default:
 		f.grant(out, c)
 	}
@@ -209,7 +211,7 @@ func (f *Fabric) grant(out, c *channel) {
 	w := c.first
 	if w.state == waiting {
 		out.stats.wait(now - c.since)
-		c.head.Stop()
+		c.timeout.Stop()
 	}
 	w.state = passing
 	out.last = c.input

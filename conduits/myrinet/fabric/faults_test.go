@@ -325,6 +325,47 @@ func TestDeadlock(t *testing.T) {
 	}
 }
 
+// TestStopped has the hosts of a circle send packets that are shorter than a slack buffer. Each channel of the circle ends in a full
+// buffer, from which a packet leaves that is stopped: none waits for an output, and nothing moves any more. The time limit
+// resolves that.
+func TestStopped(t *testing.T) {
+	t.Parallel()
+	const size, each = 8, 9
+	before := uint64(0) // packets that arrive until nothing moves
+	for _, limit := range []vtime.Time{0, vtime.Millisecond} {
+		for _, reset := range []bool{false, true} {
+			c := constants(t)
+			c.Limit.Time, c.Limit.Reset = limit, reset
+			b := newBed(t, ring3(), c)
+			for _, n := range b.nics {
+				left := each
+				n.gone = func() {
+					if left--; left >= 0 {
+						n.port.Inject(packet(size, 1, -1, -2))
+					}
+				}
+				b.at(0, n.gone)
+			}
+			b.run(t)
+			got, left := b.f.Counts(), b.f.InFlight()
+			if len(b.f.Waits()) > 0 {
+				t.Errorf("packets wait for outputs: %+v", b.f.Waits())
+			}
+			if limit == 0 {
+				before = got.Delivered
+				if left == 0 || got.Expired > 0 {
+					t.Errorf("without a limit: %d packets are left, %+v", left, got)
+				}
+				continue
+			}
+			more := got.Delivered > before
+			if left > 0 || got.Expired < 3 || b.Now() < 2*limit || more == reset {
+				t.Errorf("reset %v: %d packets are left at %v, %d had come before, %+v", reset, left, b.Now(), before, got)
+			}
+		}
+	}
+}
+
 // TestHeadOfLine has a packet wait behind others whose output is taken, though its own is free. When that output is not
 // taken, nothing waits.
 func TestHeadOfLine(t *testing.T) {

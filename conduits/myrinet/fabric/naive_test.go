@@ -22,6 +22,7 @@ type naive struct {
 	pumps    []*naivePump // senders of channels, in the order of the fabric's channels; then sinks
 	channels int
 	log      [][]event // of each host
+	ended    int       // packets that had been stopped for too long
 	tied     bool      // two packets asked for a port at once: who gets it is not said
 }
 
@@ -38,6 +39,7 @@ const (
 	naiveCrash         // the switch at the end of the channel fails, and with it all in the buffer
 	naiveSignal        // STOP or GO is at the sender
 	naiveLimit         // a packet has waited for as long as it may
+	naiveStuck         // or has been stopped for twice as long
 	naiveHead          // the switch or the host looks
 	naiveAccept        // the host takes the packet in
 	naiveStart         // a host starts its next packet
@@ -68,6 +70,8 @@ type naivePump struct {
 	left        int        // bytes of the packet that have not begun
 	under       bool       // a byte is under way
 	busy, held  bool
+	stuck       bool        // it is held, and has more of a packet in a switch to send
+	since       vtime.Time  // when that began
 	dead        int         // failures
 	sent        int         // packets
 	cuts        map[int]int // before which byte packets end, by their number
@@ -176,6 +180,8 @@ func (n *naive) run() {
 		for _, e := range all {
 			if e.phase == naiveLimit {
 				n.expire(e.p)
+			} else if e.phase == naiveStuck {
+				n.unstick(e.p)
 			} else if e.phase == naiveHead {
 				n.look(e.p)
 			} else if e.phase == naiveAccept {
@@ -187,6 +193,7 @@ func (n *naive) run() {
 		n.thresholds()
 		for _, p := range n.pumps {
 			n.begin(p)
+			n.stick(p)
 		}
 		for _, p := range n.pumps[:n.channels] {
 			n.head(p)
@@ -258,7 +265,8 @@ func (n *naive) put(p *naivePump, w *naiveWorm) {
 // split makes noise of the end of a worm in a buffer. Pumps that have nothing more to do then are returned.
 func (n *naive) split(p *naivePump, i, at int) []*naivePump {
 	w := p.buffer[i]
-	p.buffer = slices.Insert(p.buffer, i+1, &naiveWorm{length: w.length - at, noise: true})
+	p.buffer = slices.Insert(p.buffer, i+1, &naiveWorm{length: w.length - at, come: max(0, w.come-at), noise: true})
+	w.come = min(w.come, at)
 	return n.shorten(w, w.length-at)
 }
 
@@ -345,6 +353,35 @@ func (n *naive) expire(p *naivePump) {
 	n.withdraw(p)
 }
 
+// stick notices that a sender is stopped, or is no longer.
+func (n *naive) stick(p *naivePump) {
+	stuck := p.sink != nil && p.near != nil && p.busy && p.held && p.left > 0
+	if stuck && !p.stuck && n.c.Limit.Time > 0 {
+		p.since = n.now
+		n.at(n.now+2*n.c.Limit.Time, naiveStuck, p)
+	}
+	p.stuck = stuck
+}
+
+// unstick ends a packet whose sender has been stopped since twice the time limit before.
+func (n *naive) unstick(p *naivePump) {
+	if !p.stuck || p.since+2*n.c.Limit.Time != n.now {
+		return
+	}
+	n.ended++
+	if n.c.Limit.Reset {
+		for _, w := range p.near.buffer[1:] {
+			w.noise = true
+		}
+	}
+	if p.asked == n.now {
+		n.tied = true
+	}
+	for _, f := range n.split(p.near, 0, p.worm.length-p.left) {
+		n.finish(f)
+	}
+}
+
 // withdraw has the first packet of a buffer wait for nothing any more.
 func (n *naive) withdraw(p *naivePump) {
 	w := p.buffer[0]
@@ -414,7 +451,7 @@ func (n *naive) grant(out, p *naivePump) {
 
 func (n *naive) take(p, near *naivePump, w *naiveWorm, skip int) {
 	w.state = 3
-	p.near, p.worm, p.left, p.busy = near, w, w.length-skip, true
+	p.near, p.worm, p.left, p.busy, p.stuck = near, w, w.length-skip, true, false
 }
 
 func (n *naive) inject(p *naivePump) {
@@ -540,18 +577,19 @@ func walks(topo *fabric.Topology, chance *rand.Rand, each, longest int) [][]naiv
 // thresholds are far apart or next to each other. In half of the runs each link has a rate of its own, and some
 // have a delay of their own: packets go from slow links to fast ones and back. In most runs packets are cut off, and
 // links fail and are repaired. In every fourth run hosts accept packets late, in another fourth switches fail and are repaired,
-// and in another the time limit ends packets that wait in switches.
+// and in another the time limit ends packets that wait in switches, or are stopped.
 func TestNaive(t *testing.T) {
 	if shm.RaceEnabled {
 		t.Skip("the race detector has nothing to find in virtual time, and takes long over it")
 	}
 	t.Parallel()
 	tied, stops, cut, failed := 0, uint64(0), uint64(0), uint64(0)
-	expired := uint64(0)
+	expired, stopped := uint64(0), 0
 	seeds := []uint64{
 		0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,
-		41, // a buffer that fills from a fast stretch, then a slow one that follows close, while it drains at the rate of that
-		59, // and at a rate between
+		41,  // a buffer that fills from a fast stretch, then a slow one that follows close, while it drains at the rate of that
+		59,  // and at a rate between
+		185, // packets that are stopped for too long
 	}
 	for _, seed := range seeds {
 		chance := rand.New(rand.NewPCG(seed, 1))
@@ -637,6 +675,7 @@ func TestNaive(t *testing.T) {
 		cut += counts.Cut
 		failed += counts.Failed
 		expired += counts.Expired
+		stopped += n.ended
 		for i, load := range b.f.Traffic() {
 			stops += load.Stops
 			if load.Stops != n.pumps[i].stops {
@@ -644,9 +683,9 @@ func TestNaive(t *testing.T) {
 			}
 		}
 	}
-	if tied > len(seeds)/4 || stops < 100 || cut < 100 || failed < 30 || expired < 10 {
-		t.Errorf("%d of %d runs say nothing, as packets were tied; %d STOPs, %d cuts, %d packets on links that failed and %d that waited too long in the others",
-			tied, len(seeds), stops, cut, failed, expired)
+	if tied > len(seeds)/4 || stops < 100 || cut < 100 || failed < 30 || expired < 10 || stopped < 3 {
+		t.Errorf("%d of %d runs say nothing, as packets were tied; %d STOPs, %d cuts, %d packets on links that failed, %d that waited too long and %d that were stopped for too long in the others",
+			tied, len(seeds), stops, cut, failed, expired-uint64(stopped), stopped)
 	}
 }
 

@@ -204,7 +204,7 @@ func (s *Sending) Len() int { return int(s.port.out.pump.end - s.port.out.begun)
 
 // Stopped reports whether STOP keeps the port from sending.
 func (s *Sending) Stopped() bool {
-	s.port.out.obey(s.port.f.loop.Now())
+	s.port.out.review(s.port.f.loop.Now())
 	return s.port.out.held
 }
 
@@ -260,7 +260,7 @@ func (p *Port) offer(w *worm) {
 		return
 	}
 	p.arrival = Arrival{port: p, nic: p.nic, packet: w.packet, length: w.len(), verdict: w.verdict}
-	p.in.limit()
+	p.in.limit(1)
 	p.nic.Head(&p.arrival)
 }
 
@@ -303,7 +303,7 @@ func (a *Arrival) Accept(period vtime.Time) {
 		return
 	}
 	c := a.port.in
-	c.head.Stop()
+	c.timeout.Stop()
 	c.sink.step, c.sink.held = max(period, c.period), false
 	if a.accepted {
 		c.sink.replan()
@@ -322,7 +322,7 @@ func (a *Arrival) Pause() {
 	c := a.port.in
 	c.sink.held = true
 	c.sink.replan()
-	c.limit()
+	c.limit(1)
 }
 
 // Taken returns how many bytes are in.
@@ -366,7 +366,7 @@ func (a *Arrival) Discard() {
 		return
 	}
 	c := a.port.in
-	c.head.Stop()
+	c.timeout.Stop()
 	c.sink.watch = 0
 	if !a.accepted {
 		c.absorb(a.current())

@@ -65,6 +65,30 @@ func TestBackPressure(t *testing.T) {
 	}
 }
 
+// TestLook has a host look whether it is stopped at the very time at which STOP comes, and how long it has been: looking changes
+// nothing.
+func TestLook(t *testing.T) {
+	t.Parallel()
+	run := func(at vtime.Time, look func(f *fabric.Fabric)) (sent int, stopped vtime.Time) {
+		b := newBed(t, chain(2), constants(t))
+		b.nics[1].head = func(*fabric.Arrival) {} // so that STOP comes, and no GO
+		s := b.f.Port(0).Inject(packet(1000, 2, -1))
+		b.at(at, func() { look(b.f) })
+		b.run(t)
+		return s.Sent(), b.Now() - b.f.Port(0).Held()
+	}
+	want, stopped := run(0, func(*fabric.Fabric) {})
+	for what, look := range map[string]func(f *fabric.Fabric){
+		"Stopped": func(f *fabric.Fabric) { f.Port(0).Sending().Stopped() },
+		"Held":    func(f *fabric.Fabric) { f.Port(0).Held() },
+		"Traffic": func(f *fabric.Fabric) { f.Traffic() },
+	} {
+		if got, _ := run(stopped, look); got != want {
+			t.Errorf("%s at %v: %d bytes leave the host instead of %d", what, stopped, got, want)
+		}
+	}
+}
+
 // TestPace has a receive DMA that takes a byte each 10 ns, pauses, and goes on.
 func TestPace(t *testing.T) {
 	t.Parallel()

@@ -55,6 +55,8 @@ func (p *pump) start(now vtime.Time) {
 	p.news, p.armed = same, false
 	if !p.held {
 		p.extend(now)
+	} else {
+		p.heed()
 	}
 	p.forget(now)
 	if p.near != nil {
@@ -324,6 +326,9 @@ func (p *pump) fire() {
 		p.finish()
 	default:
 		p.replan()
+		if held != p.held {
+			p.heed()
+		}
 	}
 }
 
@@ -356,6 +361,9 @@ func (p *pump) leave() {
 	p.busy = false
 	p.timer.Stop()
 	if near := p.near; near != nil {
+		if p.held { // it was cut short
+			near.timeout.Stop()
+		}
 		p.near = nil
 		near.drainedAll(p)
 	}
