@@ -122,6 +122,7 @@ var rooms = []room{
 		[]string{"core", "core/coretest", "extended/exttest", "spawner/...", "conduits/...", "internal/..."}},
 
 	{"spawner", "it starts jobs and knows no conduit", []string{"core", "internal/..."}, nil},
+	{"spawner/hosts", "lists of hosts and places of ranks: text and arithmetic", nil, nil},
 	{"spawner/spawntest", "it runs the suite's jobs as processes", []string{"core", "core/coretest", "spawner"}, nil},
 
 	{"core", "the contract stands on nothing but internals", []string{"core/settings", "internal/..."}, nil},
@@ -328,6 +329,7 @@ var forbidden = []arrow{
 	{"extended/exttest", "conduits/udp", true},                    // a network of a package below
 	{"extended/exttest/udp", "bench", true},                       // upwards
 	{"spawner/spawntest", "conduits/sci", false},                  // it knows no conduit
+	{"spawner/hosts", "core", false},                              // lists know no jobs
 	{"core/coretest", "spawner", false},                           // nor what starts ranks
 }
 
