@@ -122,6 +122,7 @@ var rooms = []room{
 		[]string{"core", "core/coretest", "extended/exttest", "spawner/...", "conduits/...", "internal/..."}},
 
 	{"spawner", "it starts jobs and knows no conduit", []string{"core", "internal/..."}, nil},
+	{"spawner/binding", "CPUs of a host, as the kernel tells of them, and which of them ranks get", nil, nil},
 	{"spawner/hosts", "lists of hosts and places of ranks: text and arithmetic", nil, nil},
 	{"spawner/spawntest", "it runs the suite's jobs as processes", []string{"core", "core/coretest", "spawner"}, nil},
 
@@ -330,6 +331,7 @@ var forbidden = []arrow{
 	{"extended/exttest/udp", "bench", true},                       // upwards
 	{"spawner/spawntest", "conduits/sci", false},                  // it knows no conduit
 	{"spawner/hosts", "core", false},                              // lists know no jobs
+	{"spawner/binding", "spawner", true},                          // upwards
 	{"core/coretest", "spawner", false},                           // nor what starts ranks
 }
 
