@@ -140,7 +140,7 @@ type silence struct{ since, last vtime.Time }
 // What a silence is: shorter ones do not count, and one that has ended is not told of for a while.
 const (
 	longSilence = 10 * vtime.Second
-	pastSilence = vtime.Second
+	pastSilence = 2 * vtime.Second
 )
 
 // long takes note that the host is silent now, which has been heard at some time, and reports whether it has been silent for long.

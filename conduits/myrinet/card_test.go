@@ -3,6 +3,7 @@ package myrinet
 import (
 	"testing"
 
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/grim"
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
@@ -35,6 +36,22 @@ func TestSilence(t *testing.T) {
 		if lost := c.tries(new(silence)); lost != c.lost {
 			t.Errorf("%s: lost %v", name, lost)
 		}
+	}
+}
+
+// TestTold wants NICs to tell of a silent host again before the silence counts as one that has ended, though they are late.
+func TestTold(t *testing.T) {
+	p, err := grim.Load(machineLive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &p.Live().GRIM
+	told := vtime.Time(0)
+	for try := range g.Tries + 1 {
+		told += 2 * g.Resend << min(try, g.Growth) // half of it by chance
+	}
+	if 2*told > pastSilence {
+		t.Errorf("told of each %v, and %v without that end a silence", told, pastSilence)
 	}
 }
 

@@ -32,7 +32,7 @@ type message struct {
 	flow   *flow
 	branch *branching // of a forwarder; nil: of an endpoint
 	track  *track     // with time-outs: the flow's
-	at     vtime.Time // with time-outs: when the last byte has left
+	late   vtime.Time // with time-outs: when its answer is, once the last byte has left
 	index  uint64     // of all messages of the channel
 
 	fetch     [][]byte   // host memory that the NIC fetches the end of the payload from; nil: it has been written

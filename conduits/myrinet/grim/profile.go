@@ -33,7 +33,8 @@ type Profile struct {
 
 		Pause  vtime.Time `machine:"pause"`  // of a forwarder after a refusal
 		Resend vtime.Time `machine:"resend"` // with Image.TimeOuts: until what is not acknowledged is sent again
-		Tries  int        `machine:"tries"`  // and how often without any progress, until the host is told
+		Growth int        `machine:"growth"` // how often that time doubles at most, once for each time-out without any progress
+		Tries  int        `machine:"tries"`  // how often without any progress, until the host is told
 
 		Page    machine.Bytes `machine:"page"`    // of the host's memory
 		Block   machine.Bytes `machine:"block"`   // the most that a contiguous block has
@@ -115,16 +116,19 @@ func (p *Profile) Live() *Profile {
 	q.Host.Look, q.Host.Copy = liveLook, p.Host.Copy
 	g := &q.GRIM
 	g.PIO = MaxPayload
-	g.Resend = liveResend
+	g.Resend, g.Growth, g.Tries = liveResend, liveGrowth, liveTries
 	g.Block, g.Blocks = liveMost, liveMost
 	return &q
 }
 
-// What a live host has: the time between two looks at a front register while the overflow queue waits; the time-out, some round trips of processes that have no CPU of their own; and the size and the
-// number of blocks of registered memory.
+// What a live host has: the time between two looks at a front register while the overflow queue waits; the first time-out, some round trips of processes that
+// share CPUs; how often it doubles, to 64 ms, as long as a process waits for its CPU while some ten others have theirs; after how many the host is told, up to a second, as half of the time is chance; and the size
+// and the number of blocks of registered memory.
 const (
 	liveLook   = 20 * vtime.Microsecond
 	liveResend = 4 * vtime.Millisecond
+	liveGrowth = 4
+	liveTries  = 8
 	liveMost   = 1 << 62
 )
 
@@ -157,6 +161,7 @@ func (p *Profile) check() error {
 	in("grim.runtime", g.Runtime, 1, mega)
 	in("grim.pages", g.Pages, 1, mega)
 	in("grim.route", int(g.Route), 1, 4096)
+	in("grim.growth", g.Growth, 0, 16)
 	in("grim.tries", g.Tries, 1, 255)
 	if g.Pause < 1 {
 		errs = append(errs, p.File.Errorf("grim.pause must take time"))

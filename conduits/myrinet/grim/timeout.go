@@ -108,12 +108,13 @@ func (t *timeOuts) left() {
 	if t.leaving = nil; m == nil || m.state != sent {
 		return
 	}
-	resend := t.program.profile.GRIM.Resend
-	m.at = t.program.loop.Now()
+	g := &t.program.profile.GRIM
+	wait := g.Resend << min(int(m.track.tries), g.Growth) // RFC 6298, rule 5.5; an answer has it begin anew
+	m.late = t.program.loop.Now() + wait
 	if m.track.tries > 0 { // NIs whose packets have met must not send them again at equal times for ever
-		m.at += vtime.Time(t.chance.Int64N(int64(resend)))
+		m.late += vtime.Time(t.chance.Int64N(int64(wait)))
 	}
-	t.watch(m.at + resend)
+	t.watch(m.late)
 }
 
 // watch has the timer ring at a time, or before.
@@ -158,7 +159,7 @@ func (t *timeOuts) Fire(peer, what uint64) {
 
 // resendLate has all flows sent again from their oldest message on whose time is over, and drops messages to hosts that are given up.
 func (p *Program) resendLate() {
-	t, now, resend := p.timeOuts, p.loop.Now(), p.profile.GRIM.Resend
+	t, now := p.timeOuts, p.loop.Now()
 	n := 0
 	for _, m := range p.scoreboard[:] {
 		if m == nil || !m.open() {
@@ -170,8 +171,8 @@ func (p *Program) resendLate() {
 		case *standing == gone:
 			p.abandon(p.owner(m), m)
 		case m.state != sent || m == t.leaving || m.bytes[sequenceByte] != m.track.base || *standing == silent:
-		case *standing == answers && now < m.at+resend:
-			t.watch(m.at + resend)
+		case *standing == answers && now < m.late:
+			t.watch(m.late)
 		case *standing == answers && int(m.track.tries) == p.profile.GRIM.Tries:
 			*standing = silent
 			p.loop.At(now+p.profile.Host.Visible, t, uint64(node), hostTold)

@@ -160,6 +160,41 @@ func TestGone(t *testing.T) {
 	}
 }
 
+// TestGrowth takes a host's cable away for a while. The time-out of what is sent to it doubles with each try, as often as grim.growth says and no more, and is the first one again when
+// a message has been answered.
+func TestGrowth(t *testing.T) {
+	t.Parallel()
+	const away = 100 * vtime.Millisecond
+	for growth, want := range map[int][2]uint64{ // time-outs of 1, 2, 4, 8, 16, 16, … ms, but for the first with up to as much by chance
+		0: {50, 100},
+		4: {6, 9},
+	} {
+		p := lossy(t, 0)
+		p.GRIM.Growth, p.GRIM.Tries = growth, 255
+		handled := 0
+		c, a, b, id := pair(t, p, grim.Image{TimeOuts: true}, func(*grim.Endpoint, *grim.Message) { handled++ })
+		end := fabric.HostEnd(1)
+		c.Fabric.FailLink(end)
+		send(t, a, b, id, 0, nil)
+		c.RunUntil(c.Now() + away)
+		if n := c.Hosts[0].Counts().TimeOuts; n < want[0] || n > want[1] {
+			t.Errorf("growth %d: %d time-outs in %v, want %d to %d", growth, n, away, want[0], want[1])
+		}
+		c.Fabric.RepairLink(end)
+		c.RunUntil(c.Now() + 2*p.GRIM.Resend<<growth)
+		if handled != 1 {
+			t.Errorf("growth %d: the message has not come", growth)
+		}
+		before := c.Hosts[0].Counts().TimeOuts
+		c.Fabric.Plan(fabric.HostEnd(0), sentBy(c, 0), fabric.Fault{Harm: fabric.Lost})
+		send(t, a, b, id, 1, nil)
+		c.RunUntil(c.Now() + p.GRIM.Resend + vtime.Millisecond/2)
+		if n := c.Hosts[0].Counts().TimeOuts - before; handled != 2 || n != 1 {
+			t.Errorf("growth %d: %d of 2 messages have come, the second after %d time-outs, want one", growth, handled, n)
+		}
+	}
+}
+
 // TestTransitLost takes the cable of an in-transit host away while packets are on their way through it. The senders are told of hosts that
 // do not answer, and set routes round it: all messages between the others come, once and in order.
 func TestTransitLost(t *testing.T) {
