@@ -107,6 +107,45 @@ func TestMulticast(t *testing.T) {
 	}
 }
 
+// TestMulticastBuffers has the last member of a chain take nothing: the NI before it takes in as many messages as that member's queue has had room for, and one for each buffer of its own, and no more until
+// the member takes what has come.
+func TestMulticastBuffers(t *testing.T) {
+	t.Parallel()
+	const n = 10
+	for buffers := 1; buffers <= 2; buffers++ {
+		handled, at := 0, grim.EndpointID(0)
+		p := profile(t, func(p *grim.Profile) { p.GRIM.Receive = 2 * grim.HeaderSize })
+		c, ends, id := grove(t, p, grim.Image{Multicast: buffers}, 3, func(e *grim.Endpoint, m *grim.Message) {
+			if e.ID() == at {
+				if m.Args[0] != uint32(handled) {
+					t.Errorf("%d buffers: message %d, %d was due", buffers, m.Args[0], handled)
+				}
+				handled++
+			}
+		})
+		if err := c.NewTree(1, 1, ends[0], ends); err != nil {
+			t.Fatal(err)
+		}
+		last := ends[2]
+		at = last.ID()
+		last.Attend(false)
+		for i := range uint32(n) {
+			if err := ends[0].Multicast(1, id, [4]uint32{i}, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.RunUntil(c.Now() + 10*vtime.Millisecond)
+		if got, want := c.Hosts[1].Counts().Forwarded, uint64(last.Waiting()+buffers); got != want || last.Waiting() == 0 {
+			t.Errorf("%d buffers: the NI between has taken in %d messages, of which %d have gone on; want %d", buffers, got, last.Waiting(), want)
+		}
+		last.Attend(true)
+		c.RunUntil(c.Now() + 10*vtime.Millisecond)
+		if handled != n {
+			t.Errorf("%d buffers: %d of %d messages have come", buffers, handled, n)
+		}
+	}
+}
+
 // TestTreeErrors has trees that there cannot be refused, and messages of unknown ones dropped.
 func TestTreeErrors(t *testing.T) {
 	t.Parallel()

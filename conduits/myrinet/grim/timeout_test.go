@@ -160,6 +160,41 @@ func TestGone(t *testing.T) {
 	}
 }
 
+// TestRollbackPastAbandoned gives a host up while a message to it, which has no number yet, lies between two to another host. The first of these is refused when the second has been sent, which is dropped therefore:
+// both are sent again, and no time-out is needed.
+func TestRollbackPastAbandoned(t *testing.T) {
+	t.Parallel()
+	const large, gone = 60000, 2
+	p := lossy(t, 0)
+	p.GRIM.Tries, p.GRIM.Channels = 1, 2
+	p.GRIM.Receive = large + 2*grim.HeaderSize
+	var got []uint32
+	c, all, id := star(t, p, grim.Image{TimeOuts: true}, 3, 2, grim.EndpointOptions{}, func(_ *grim.Endpoint, m *grim.Message) { got = append(got, m.Args[0]) })
+	from, to := all[0][0], all[1][0]
+	to.Attend(false)
+	send(t, from, to, id, 0, pattern(1000)) // besides it there is no room for the next
+	c.Hosts[0].OnUnreachable(func(int) bool {
+		send(t, from, to, id, 1, pattern(large)) // which the NI fetches for longer than the host takes to give the other one up
+		send(t, from, all[gone][0], id, 2, nil)
+		send(t, from, to, id, 3, nil)
+		return false
+	})
+	c.Fabric.FailLink(fabric.HostEnd(gone))
+	send(t, all[0][1], all[gone][0], id, 4, nil)
+	c.RunUntil(c.Now() + 8*vtime.Millisecond)
+	if n := c.Hosts[0].Counts(); n.Abandoned != 2 || n.Rollbacks == 0 {
+		t.Errorf("not what was to be tested: %+v", n)
+	}
+	to.Attend(true)
+	c.RunUntil(c.Now() + 8*vtime.Millisecond)
+	if n := c.Hosts[0].Counts().TimeOuts; !slices.Equal(got, []uint32{0, 1, 3}) || n != 1 {
+		t.Errorf("messages %v have come, by %d time-outs; the message to the lost host has taken one", got, n)
+	}
+	if err := c.Hosts[0].Leaks(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestGrowth takes a host's cable away for a while. The time-out of what is sent to it doubles with each try, as often as grim.growth says and no more, and is the first one again when
 // a message has been answered.
 func TestGrowth(t *testing.T) {
