@@ -1,7 +1,7 @@
 // Package myrinet is the conduit over GRIM on Myrinet: GASNet's Core API on GRIM's endpoints (package grim), whose firmware runs on the NICs of package lanai. In virtual time the NICs are in a modelled
 // network, of package fabric. Live they run in real time, and their packets cross a network of rings in shared memory, of package link: files *_live.go, card.go and bus.go.
 //
-// Each rank has an endpoint, which is a channel of its host's NIC. An active message is one of GRIM's: the index of its handler stands for a name that all ranks
+// Each rank has two endpoints, which are channels of its host's NIC: one for messages, another for puts and gets, which so never wait behind messages that their target refuses. An active message is one of GRIM's: the index of its handler stands for a name that all ranks
 // have registered with GRIM's server of handlers, four arguments travel in GRIM's header, and the others in the payload, before that of a Medium. A Long is a
 // write of remote memory (RM-V) and then an active message on the same channel, which arrives after it. Puts are RM-V and gets RM-RV; the target's
 // processor has no part in them.

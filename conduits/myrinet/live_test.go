@@ -29,7 +29,7 @@ func TestLive(t *testing.T) {
 		})
 	}
 	add("processes/many", spawntest.Processes, core.Many, 0, "myrinet", nil)
-	add("processes/mesh", spawntest.Processes, core.Single, 1, "myrinet", map[string]string{"topology": "mesh:2x2"})
+	add("processes/mesh", spawntest.Processes, core.Single, 1, "myrinet", map[string]string{"topology": "mesh:2x2", "one-sided": "shared"})
 	add("processes/shared", spawntest.Processes, core.Many, 0, "myrinet", map[string]string{"topology": "random:4", "per-host": "2", "channels": "5", "sequencing": "per-ni"})
 	add("goroutines/many", coretest.Goroutines, core.Many, 1, "myrinet", map[string]string{"topology": "fat-tree:2x3"})
 	add("goroutines/shared", coretest.Goroutines, core.Single, 0, "myrinet", map[string]string{"per-host": "2"})
@@ -41,7 +41,7 @@ func TestLive(t *testing.T) {
 	add("lent", coretest.Goroutines, core.Many, 0, "lent-myrinet", nil)
 	raced := []string{"processes/many", "goroutines/many", "goroutines/shared", "goroutines/in-transit", "goroutines/errors"}
 	for i := range kinds {
-		if kinds[i].Config.Settings["sequencing"] == "per-ni" {
+		if s := kinds[i].Config.Settings; s["sequencing"] == "per-ni" || s["one-sided"] == "shared" {
 			kinds[i].Only = others(refused)
 		}
 		if k := &kinds[i]; shm.RaceEnabled && !slices.Contains(raced, k.Name) { // of equal code, and minutes for the race detector

@@ -107,6 +107,46 @@ func TestReadersOfAHost(t *testing.T) {
 	}
 }
 
+// TestOneSidedOwn has a target refuse requests, since it computes. A put and a get of the same rank complete meanwhile if they have a channel of their own, and else when the target polls.
+func TestOneSidedOwn(t *testing.T) {
+	const computes = 10 * time.Millisecond
+	for _, c := range []struct {
+		setting string
+		waits   bool
+	}{{"one-sided=own", false}, {"one-sided=shared", true}, {"sequencing=per-ni", true}} {
+		var took time.Duration
+		err := core.RunModel(2, with("", "receive=1KB", c.setting), func(j *core.Job) error {
+			ep, err := attach(j, new(int))
+			if err != nil {
+				return err
+			}
+			if j.Rank() == 1 {
+				j.Compute(computes)
+				return ep.Barrier()
+			}
+			for range 3 { // the target takes some, and then refuses
+				for err == nil {
+					err = ep.TryShort(1, ask, 2)
+				}
+				j.Compute(time.Millisecond)
+				if !errors.Is(err, core.ErrNoRoom) {
+					return err
+				}
+				err = ep.Poll()
+			}
+			var done core.Completion
+			_, put := ep.PutNative(1, 0, make([]byte, 100), nil, &done)
+			_, get := ep.GetNative(make([]byte, 100), 1, 200, &done)
+			err = errors.Join(put, get, ep.WaitSilent(func() bool { return done.Pending() == 0 }))
+			took = j.Now().Duration()
+			return errors.Join(err, ep.Barrier())
+		})
+		if err != nil || (took > computes) != c.waits {
+			t.Errorf("%s: a put and a get have completed at %v, while their target computes for %v: %v", c.setting, took, computes, err)
+		}
+	}
+}
+
 // TestFullControls has ranks send to all, themselves too, and a hot spot, by NICs with one entry for control messages: the NACKs that are owed keep none of them from
 // taking in what others wait for.
 func TestFullControls(t *testing.T) {
