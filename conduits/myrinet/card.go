@@ -19,14 +19,15 @@ import (
 // other NICs. Where each rank has a CPU there is none left for the goroutine while the rank polls. So a rank of the process that polls, or gives an order, drives the card too (see attend), and the goroutine
 // rests as long as it sees that somebody does. See the setting nic.
 type card struct {
-	loop   *vtime.Live
-	host   *grim.Host
-	port   *link.Port
-	bell   door
-	slots  []*slot
-	fail   func(error)
-	alone  bool // ranks do not attend
-	broken bool // shared memory has what nobody writes there; the job ends
+	loop    *vtime.Live
+	host    *grim.Host
+	port    *link.Port
+	bell    door
+	slots   []*slot
+	devices []*device
+	fail    func(error)
+	alone   bool // ranks do not attend
+	broken  bool // shared memory has what nobody writes there; the job ends
 
 	stop     atomic.Bool
 	attended atomic.Uint32 // counts turns of ranks
@@ -74,6 +75,9 @@ func (c *card) start() error {
 			if err == nil {
 				err = s.endpoint.Synchronize(func(err error) { known <- err })
 			}
+		}
+		for _, d := range c.devices {
+			d.start()
 		}
 	})
 	if err != nil {

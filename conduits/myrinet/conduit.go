@@ -96,7 +96,7 @@ func (c *conduit) Attach(a *core.Attachment) (err error) {
 	if c.site.err != nil {
 		return c.site.err
 	}
-	if err = c.site.open(c); err != nil {
+	if err = c.site.open(c, a.Group); err != nil {
 		return err
 	}
 	if c.mostMedium() < least {
@@ -109,6 +109,11 @@ func (c *conduit) Attach(a *core.Attachment) (err error) {
 	}
 	if err := a.Boot.Barrier(); err != nil { // all endpoints are open
 		return err
+	}
+	if c.host.ranks[0] == c {
+		for _, d := range c.host.devices {
+			d.start()
+		}
 	}
 	known, failed := false, error(nil)
 	if err := c.endpoint.Synchronize(func(err error) { known, failed = true, err }); err != nil {

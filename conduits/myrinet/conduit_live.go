@@ -219,6 +219,9 @@ func (c *live) insert(a *core.Attachment, boards []*board) error {
 			return err
 		}
 	}
+	if k.devices, err = c.site.openDevices(host, c.site.nextHost(a.Group, node), c.port.Fail); err != nil {
+		return err
+	}
 	if shared, ok := a.Boot.(core.ProcessSharer); ok {
 		shared.Share(cardKey(c.rank), func() any { return k })
 	}
@@ -307,6 +310,7 @@ func (c *live) Close() error {
 			node, _ := c.site.place(c.rank)
 			n := c.own.counts()
 			n.log(c.port.Log(), c.site.shape.Hosts[node])
+			logDevices(c.port.Log(), c.site.shape.Hosts[node], c.own.devices)
 		}
 	} else if c.with != nil {
 		c.with.forget(c.slot)

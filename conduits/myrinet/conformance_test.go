@@ -43,6 +43,7 @@ var kinds = []coretest.Kind{
 	{Name: "irregular", Config: core.Config{Settings: map[string]string{"topology": "random:4"}}},
 	{Name: "fat-tree", Config: core.Config{Settings: map[string]string{"topology": "fat-tree:2x3", "bounce": "512", "one-sided": "shared"}}, Only: others(refused)},
 	{Name: "shared", Config: core.Config{Profile: "grim-lanai4", Settings: map[string]string{"per-host": "2", "channels": "5", "sequencing": "per-ni"}}, Only: others(refused)},
+	{Name: "devices", Config: core.Config{Settings: map[string]string{"per-host": "2", "devices": "1", "device-blocks": "200"}}},
 	{Name: "scarce", Config: core.Config{Settings: scarce}},
 	{Name: "in-transit", Config: core.Config{Settings: map[string]string{"topology": "testdata/ring.topology", "routes": "in-transit"}}},
 	{Name: "errors", Config: core.Config{Settings: map[string]string{"topology": "mesh:2x2", "errors": "10000"}}, Only: others(lossless)},

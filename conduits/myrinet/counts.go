@@ -45,5 +45,6 @@ func (s *site) logCounts(l *slog.Logger) {
 		f := h.Counts()
 		l.Warn("myrinet: counts", "host", s.shape.Hosts[node],
 			"messages", f.Sent, "resent", f.Resent, "accepted", f.Received, "acks", f.ACKs, "nacks", f.NACKs, "time-outs", f.TimeOuts, "in-transit", f.InTransit, "dropped", f.Overflow)
+		logDevices(l, s.shape.Hosts[node], h.devices)
 	}
 }

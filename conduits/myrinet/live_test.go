@@ -36,6 +36,7 @@ func TestLive(t *testing.T) {
 	add("goroutines/scarce", coretest.Goroutines, core.Many, 0, "myrinet", scarce)
 	add("goroutines/in-transit", coretest.Goroutines, core.Single, 1, "myrinet", map[string]string{"topology": "ring:5", "routes": "in-transit"})
 	add("goroutines/errors", coretest.Goroutines, core.Many, 0, "myrinet", map[string]string{"topology": "mesh:2x2", "errors": "3000"})
+	add("goroutines/devices", coretest.Goroutines, core.Many, 0, "myrinet", map[string]string{"per-host": "2", "devices": "1", "device-time": "1ms", "device-blocks": "100"})
 	add("checked", coretest.Goroutines, core.Many, 0, "checked-myrinet", nil)
 	add("adverse", coretest.Goroutines, core.Many, 1, "adverse-myrinet", nil)
 	add("lent", coretest.Goroutines, core.Many, 0, "lent-myrinet", nil)
@@ -49,7 +50,7 @@ func TestLive(t *testing.T) {
 			continue
 		}
 		switch k := &kinds[i]; k.Name {
-		case "processes/mesh", "goroutines/scarce", "goroutines/errors", "goroutines/in-transit":
+		case "processes/mesh", "goroutines/scarce", "goroutines/errors", "goroutines/in-transit", "goroutines/devices":
 			k.Rest = coretest.Groups("flood", "order", "context", "progress")
 		case "checked", "adverse": // which other conduits run through all of the suite
 			k.Rest = coretest.Groups()
@@ -68,7 +69,7 @@ func TestLiveRefusals(t *testing.T) {
 	}{
 		{"a live job has no cables to be pulled; kill one of its processes", []string{"unplug=h1@1ms"}},
 		{`setting link-ring="64KB": want a size such as 4096 or 64KB, 128KB to 64MB`, []string{"link-ring=64KB"}},
-		{"2 ranks on a host (per-host, one-sided) need 4 channels; 1 are asked for (channels)", []string{"per-host=2", "channels=1"}},
+		{"2 ranks (per-host, one-sided) and 0 devices (devices) on a host need 4 channels; 1 are asked for (channels)", []string{"per-host=2", "channels=1"}},
 		{"packets are lost on cables", []string{"errors=100", "time-outs=off"}},
 		{"limits of 512 B", []string{"queue=200"}},
 		{"see settings channels, one-sided, queue", []string{"channels=64", "queue=1MB"}},

@@ -40,6 +40,7 @@ type site struct {
 type host struct {
 	*grim.Host
 	ranks    []*conduit // none: it takes packets in transit alone
+	devices  []*device  // none before its first rank has come
 	lost     bool
 	detoured map[int]bool // hosts that did not answer by their in-transit ways
 }
@@ -119,7 +120,7 @@ func (s *site) load(machine string) (*grim.Profile, error) {
 		s.channels = s.needed()
 	}
 	if s.channels < s.needed() {
-		return nil, fmt.Errorf("myrinet: %d ranks on a host (per-host, one-sided) need %d channels; %d are asked for (channels)", s.perHost, s.needed(), s.channels)
+		return nil, fmt.Errorf("myrinet: %d ranks (per-host, one-sided) and %d devices (devices) on a host need %d channels; %d are asked for (channels)", s.perHost, s.devices, s.needed(), s.channels)
 	}
 	if s.queue == 0 {
 		one := int(p.GRIM.Queue)
@@ -193,8 +194,11 @@ func tree(hosts int) (levels, arity int) {
 	}
 }
 
-// needed returns how many channels the ranks of a host have.
-func (p *params) needed() int {
+// needed returns how many channels the ranks and the devices of a host have.
+func (p *params) needed() int { return p.rankChannels() + p.devices }
+
+// rankChannels returns how many channels the ranks of a host have.
+func (p *params) rankChannels() int {
 	if p.joint {
 		return p.perHost
 	}
@@ -225,12 +229,17 @@ func (s *site) rankOf(e grim.EndpointID) (core.Rank, bool) {
 	return core.Rank(r), channel < s.perHost && r < s.size
 }
 
-// open opens the endpoints of a rank.
-func (s *site) open(c *conduit) error {
+// open opens the endpoints of a rank of a group, and on the first of a host that comes those of devices.
+func (s *site) open(c *conduit, group []core.Rank) error {
 	node, channel := s.place(c.rank)
 	h, err := s.host(node)
 	if err != nil {
 		return err
+	}
+	if len(h.ranks) == 0 {
+		if h.devices, err = s.openDevices(h.Host, s.nextHost(group, node), s.port.Fail); err != nil {
+			return err
+		}
 	}
 	h.ranks = append(h.ranks, c)
 	c.host = h

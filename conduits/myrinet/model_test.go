@@ -277,6 +277,7 @@ func TestRefusals(t *testing.T) {
 		{"there are line:N", "", 2, []string{"topology=star:4"}},
 		{"no such file", "", 2, []string{"topology=nothing"}},
 		{"need 4 channels; 1 are asked for", "", 2, []string{"per-host=2", "channels=1"}},
+		{"1 ranks (per-host, one-sided) and 3 devices (devices) on a host need 5 channels; 4", "", 2, []string{"devices=3", "channels=4"}},
 		{"unlimited-sram", "grim-lanai4", 2, []string{"channels=64", "queue=64KB"}},
 		{"limits of 512 B", "", 2, []string{"queue=200"}},
 		{"want a whole number", "", 2, []string{"depth=0"}},

@@ -3,6 +3,7 @@ package myrinet
 import (
 	"math"
 	"math/bits"
+	"time"
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/grim"
@@ -32,7 +33,12 @@ type params struct {
 	timeOuts  timeOuts // of NICs
 	errors    int      // of packets on a cable, in a million, that are lost, and as many damaged, and cut short; machineErrors: the machine's
 	unplug    string   // HOST@TIME; empty: none
-	counts    bool     // at the end the job says what its NICs have done
+	devices   int      // of a host, each with a channel of its NIC
+
+	deviceTime   time.Duration // that a device is busy with a block
+	deviceBlocks int           // that a device streams in all
+
+	counts bool // at the end the job says what its NICs have done
 }
 
 // timeOuts says whether NICs send again what is not acknowledged in time.
@@ -64,9 +70,12 @@ func (p *params) table(profile string) settings.Table {
 		settings.NameOrFile("topology", &p.topology, func(v string) bool { return v != auto && fabric.IsFile(v) }, "auto, a shape such as mesh:4x4, or the path of a file",
 			"switches and cables, as aqbench topology draws them; a shape has as many hosts on each switch as are needed; auto: one switch up to 32 hosts, beyond that a fat tree"),
 		settings.Int("per-host", &p.perHost, 1, grim.MaxChannels, "ranks on a host, which share its NIC"),
-		settings.Int("channels", &p.channels, 1, grim.MaxChannels, "channels of a NIC, of which a rank has two, or one with one-sided=shared; auto: as many as the ranks of a host have", settings.Is(auto, 0)),
+		settings.Int("channels", &p.channels, 1, grim.MaxChannels, "channels of a NIC, of which a rank has two, or one with one-sided=shared, and a device one; auto: as many as those of a host have", settings.Is(auto, 0)),
 		settings.Choice("one-sided", &p.joint, "by which channel a rank's puts and gets leave: one of their own; or that of its messages, which takes less SRAM, and lets a target that refuses messages hold them up",
 			settings.Is("own", false), settings.Is("shared", true)),
+		settings.Int("devices", &p.devices, 0, grim.MaxChannels, "peripheral devices of a host, each with a channel of its NIC, which stream blocks of 4 KB to the memory of the next host's devices (RM-P) beside the ranks' traffic"),
+		settings.Time("device-time", &p.deviceTime, time.Microsecond, time.Second, "how long a device is busy with a block; its NIC refuses what tells of others meanwhile"),
+		settings.Int("device-blocks", &p.deviceBlocks, 0, math.MaxInt32, "blocks that a device streams, from when all hosts have attached; then it rests"),
 		settings.Size("queue", &p.queue, grim.HeaderSize, maxBytes, "bytes of a channel's queue in SRAM; auto: what all of the machine's channels have, with routes=in-transit less what the pool takes, divided among those that there are", settings.Is(auto, 0)),
 		settings.Int("depth", &p.depth, 1, 1<<16, "messages in a channel's queue behind which requests, puts and gets wait at their rank: replies wait in the queue too"),
 		settings.Size("receive", &p.receive, grim.HeaderSize, maxBytes, "bytes of an endpoint's queue for what has come, in the host's memory", machine),
@@ -91,7 +100,7 @@ func (p *params) table(profile string) settings.Table {
 	}
 }
 
-var defaults = params{topology: auto, perHost: 1, depth: 64, long: defaultLong, linkRing: 256 << 10, bounce: 128 << 10, pool: 8, errors: machineErrors}
+var defaults = params{topology: auto, perHost: 1, depth: 64, long: defaultLong, linkRing: 256 << 10, bounce: 128 << 10, pool: 8, errors: machineErrors, deviceTime: 100 * time.Microsecond, deviceBlocks: 1000}
 
 // liveProfile is the profile of live jobs. All others are machines.
 const liveProfile = "live"

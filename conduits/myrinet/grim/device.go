@@ -7,11 +7,11 @@ import (
 )
 
 // OpenDevice makes an endpoint of a channel that is a peripheral device on the host's I/O bus: no process of the host has to do with it. The NIC's
-// DMA moves messages into the device's memory, of grim.receive bytes. The device takes one after the other: take is called when a message's turn
+// DMA moves messages into the device's memory, where it has room bytes for them; 0: grim.receive. A larger message is refused for ever. The device takes one after the other: take is called when a message's turn
 // comes, and returns how long the device is busy with it; its room is free afterwards, by a write of the device to the NIC. take may send, and
 // call the other methods of the endpoint. Whoever sends to a device uses a handler number as it likes: a device knows no names. Memory of the
 // device that RM-P reaches is a window: see Host.Map.
-func (h *Host) OpenDevice(channel int, take func(e *Endpoint, m *Message) vtime.Time) (*Endpoint, error) {
+func (h *Host) OpenDevice(channel, room int, take func(e *Endpoint, m *Message) vtime.Time) (*Endpoint, error) {
 	if take == nil {
 		return nil, errors.New("grim: a device that takes nothing")
 	}
@@ -20,6 +20,9 @@ func (h *Host) OpenDevice(channel int, take func(e *Endpoint, m *Message) vtime.
 		return nil, err
 	}
 	e.device = take
+	if room > 0 {
+		e.queue.size = room
+	}
 	return e, nil
 }
 

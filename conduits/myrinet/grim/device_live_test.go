@@ -37,7 +37,7 @@ func TestLiveDevice(t *testing.T) {
 			var err error
 			l.in(1, func() {
 				all[1][1].Attend(!stuck)
-				device, err = l.hosts[1].OpenDevice(2, func(e *grim.Endpoint, m *grim.Message) vtime.Time {
+				device, err = l.hosts[1].OpenDevice(2, 0, func(e *grim.Endpoint, m *grim.Message) vtime.Time {
 					if int(m.Args[0]) != taken || !bytes.Equal(m.Payload, pattern(taken)) {
 						t.Errorf("message %d with %d B, %d was due", m.Args[0], len(m.Payload), taken)
 					}

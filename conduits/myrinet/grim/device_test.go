@@ -28,7 +28,7 @@ func TestDevice(t *testing.T) {
 			e.Compute(rates[i] * vtime.Microsecond)
 		})
 		taken := 0
-		device, err := c.Hosts[1].OpenDevice(3, func(e *grim.Endpoint, m *grim.Message) vtime.Time {
+		device, err := c.Hosts[1].OpenDevice(3, 0, func(e *grim.Endpoint, m *grim.Message) vtime.Time {
 			if int(m.Args[0]) != taken || !bytes.Equal(m.Payload, pattern(taken)) {
 				t.Errorf("message %d with %d B, %d was due", m.Args[0], len(m.Payload), taken)
 			}
@@ -66,7 +66,7 @@ func TestDevice(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if _, err := c.Hosts[1].OpenDevice(0, nil); err == nil || !strings.Contains(err.Error(), "takes nothing") {
+		if _, err := c.Hosts[1].OpenDevice(0, 0, nil); err == nil || !strings.Contains(err.Error(), "takes nothing") {
 			t.Error(err)
 		}
 	}

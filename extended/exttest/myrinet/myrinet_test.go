@@ -35,6 +35,7 @@ func TestExtended(t *testing.T) {
 		kind("star", core.Config{}),
 		kind("irregular/messages", core.Config{NoNative: true, Settings: map[string]string{"topology": "random:4"}}),
 		kind("torus/shared", core.Config{Profile: "grim-lanai4", Settings: map[string]string{"topology": "torus:2x2", "per-host": "2", "channels": "5"}}),
+		kind("star/devices", core.Config{Settings: map[string]string{"per-host": "2", "devices": "1", "device-blocks": "200"}}),
 		kind("in-transit", core.Config{Settings: map[string]string{"topology": "../../../conduits/myrinet/testdata/ring.topology", "routes": "in-transit"}}),
 		kind("in-transit/errors", core.Config{Settings: map[string]string{"topology": "random:5", "per-host": "2", "routes": "in-transit", "errors": "5000"}}))
 }

@@ -24,12 +24,13 @@ func TestExtended(t *testing.T) {
 		cfg.Conduit, cfg.Profile = "myrinet", "live"
 		return coretest.Kind{Name: name, Launcher: l, Config: cfg, Factors: factors,
 			Rest: func(c *coretest.Case) bool {
-				few := name == "goroutines/in-transit" && !coretest.Groups("put", "get", "native", "barrier", "collective", "vis")(c)
+				few := (name == "goroutines/in-transit" || name == "goroutines/devices") && !coretest.Groups("put", "get", "native", "barrier", "collective", "vis")(c)
 				return few || c.Name == "event/many" // which has a quarter of a million messages
 			}}
 	}
 	coretest.Suite(t, exttest.Cases(),
 		kind("processes", spawntest.Processes, "processes native", core.Config{Threads: core.Many, Settings: map[string]string{"topology": "mesh:2x2"}}),
 		kind("goroutines/shared/messages", coretest.Goroutines, "goroutines messages", core.Config{NoNative: true, Sleep: 1, Settings: map[string]string{"topology": "random:4", "per-host": "2"}}),
+		kind("goroutines/devices", coretest.Goroutines, "goroutines native", core.Config{Threads: core.Many, Settings: map[string]string{"per-host": "2", "devices": "1", "device-time": "1ms", "device-blocks": "100"}}),
 		kind("goroutines/in-transit", coretest.Goroutines, "goroutines native", core.Config{Threads: core.Many, Settings: map[string]string{"topology": "ring:5", "routes": "in-transit"}}))
 }
