@@ -33,7 +33,7 @@ func TestExtended(t *testing.T) {
 	})
 	coretest.Suite(t, cases,
 		kind("am", 0, ""),
-		kind("amii", 4, "more ranks send more packets than are worth the time", "vis", "put", "collective", "progress", "typed", "event", "split", "team", "context", "native", "order", "allocation", "memset", "atomic"),
+		kind("amii", 4, "more ranks send more packets than are worth the time"),
 		kind("hpam", 4, "24 receive buffers are enough for 4 workstations", "vis", "put", "collective", "progress"),
 		kind("ssam", 10, "an input FIFO is enough for 10 workstations", "put", "vis", "collective", "typed", "event", "progress", "split"))
 }
