@@ -60,6 +60,78 @@ func TestCommunicators(t *testing.T) {
 	}
 }
 
+// TestNetworks has the same program on every technology and on several compositions, by the interface that they have in common: a mailbox that
+// is notified, and a port, which hears a group's messages where the network has groups.
+func TestNetworks(t *testing.T) {
+	sim := vtime.NewSimulation(1)
+	local := component.NewLocal(&sim.Loop)
+	all := map[string]struct {
+		nets  []component.Network
+		loop  interface{ RunUntil(vtime.Time) }
+		group bool
+	}{"local": {[]component.Network{local}, sim, false}}
+	for name, c := range map[string]composition{"baseline": baseline, "safe": safe, "everything": everything} {
+		b := c.bed(t, profile(t), small(), 3)
+		n := all[name]
+		for _, node := range b.Nodes {
+			n.nets = append(n.nets, node)
+		}
+		n.loop, n.group = b, name == "everything"
+		all[name] = n
+	}
+	for name, n := range all {
+		to := len(n.nets) - 1
+		notified, heard := 0, 0
+		box, err := component.NewMailbox(n.nets[to], 1, 5)
+		must(t, err)
+		box.Notify(func() { notified++ })
+		_, err = component.NewPort(n.nets[to], 2, func(m *component.Message) {
+			if n.nets[to].Self() != to || !bytes.Equal(m.AppendTo(nil), text(300, 7)) || m.From != 0 {
+				t.Errorf("%s: node %d hears %d B of node %d", name, n.nets[to].Self(), m.Len(), m.From)
+			}
+			heard++
+		})
+		must(t, err)
+		from, port := box, component.Communicator(nil)
+		if to > 0 {
+			from, err = component.NewMailbox(n.nets[0], 1, 5)
+			must(t, err)
+			port, err = component.NewPort(n.nets[0], 2, func(*component.Message) {})
+			must(t, err)
+			err = port.SendGroup(component.Everybody, text(300, 7), nil)
+			if n.group != (err == nil) {
+				t.Errorf("%s: to a group: %v", name, err)
+			}
+		}
+		for i := range 3 {
+			must(t, from.Send(to, text(200, i), nil))
+		}
+		n.loop.RunUntil(vtime.Second)
+		for i := range 3 {
+			m, ok := box.Receive()
+			if !ok || m.Port != 1 || !bytes.Equal(m.AppendTo(nil), text(200, i)) {
+				t.Fatalf("%s: message %d: %v", name, i, ok)
+			}
+			m.Release()
+		}
+		if want := map[bool]int{true: 1}[n.group]; notified != 3 || heard != want {
+			t.Errorf("%s: notified %d times, and %d messages heard, want %d", name, notified, heard, want)
+		}
+		if err := from.Send(to+1, nil, nil); err == nil {
+			t.Errorf("%s: a message to node %d of %d", name, to+1, to+1)
+		}
+		if _, err := component.NewLink(n.nets[to], 3, to+1); err == nil {
+			t.Errorf("%s: a link to node %d of %d", name, to+1, to+1)
+		}
+	}
+	if _, err := component.NewPort(local, 1, nil); err == nil {
+		t.Error("a port without a handler")
+	}
+	if _, err := component.NewMailbox(local, 1, 0); err == nil {
+		t.Error("a mailbox without room")
+	}
+}
+
 // TestChannels has datagrams keep their boundaries, and a stream none; a stream that is not read stops its writer.
 func TestChannels(t *testing.T) {
 	b := safe.bed(t, profile(t), small(), 2)
