@@ -31,7 +31,10 @@ func TestExtended(t *testing.T) {
 	cases := slices.DeleteFunc(exttest.Cases(), func(c *coretest.Case) bool {
 		return coretest.Groups("forced")(c) || slices.Contains(slow, c.Name)
 	})
+	sleeping := kind("amii", 4, "more ranks send more packets than are worth the time", "put", "collective", "memset")
+	sleeping.Name, sleeping.Config.Settings = "amii-sleep", map[string]string{"wait": "sleep"}
 	coretest.Suite(t, cases,
+		sleeping,
 		kind("am", 0, ""),
 		kind("amii", 4, "more ranks send more packets than are worth the time"),
 		kind("hpam", 4, "24 receive buffers are enough for 4 workstations", "vis", "put", "collective", "progress"),
