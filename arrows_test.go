@@ -81,7 +81,7 @@ var rooms = []room{
 		[]string{"core/coretest", "conduits/sci"}}, // its rival
 	{"conduits/myrinet/gm", "a program on NICs in a fabric, and the library on hosts", []string{"conduits/myrinet/fabric", "conduits/myrinet/lanai", "conduits/myrinet/transit", "internal/..."}, []string{"conduits/myrinet/routing"}},
 	{"conduits/myrinet/grim", "a program on NICs in a fabric, and the library on hosts, whose cluster takes its routes from a table", []string{"conduits/myrinet/fabric", "conduits/myrinet/lanai", "conduits/myrinet/routing", "conduits/myrinet/transit", "internal/..."}, []string{"conduits/myrinet/link"}},
-	{"conduits/myrinet/component", "a program on NICs in a fabric, and the library on hosts, composed of protocols", []string{"conduits/myrinet/fabric", "conduits/myrinet/lanai", "internal/..."}, nil},
+	{"conduits/myrinet/component", "a program on NICs in a fabric, and the library on hosts, composed of protocols", []string{"conduits/myrinet/fabric", "conduits/myrinet/lanai", "conduits/myrinet/netdma", "internal/..."}, nil},
 	{"conduits/myrinet/transit", "what programs on NICs share of in-transit buffers, on ports of the fabric", []string{"conduits/myrinet/fabric", "internal/fifo"}, nil},
 	{"conduits/myrinet/link", "the network of live jobs, with the topologies and packets of the modelled one", []string{"conduits/myrinet/fabric", "conduits/myrinet/transit", "internal/..."}, nil},
 	{"conduits/myrinet/lanai", "a NIC knows virtual time and machine files", []string{"internal/..."}, nil},

@@ -123,6 +123,7 @@ func load(nic *lanai.NIC, port *fabric.Port, p *Profile, m *memory, id, nodes in
 	for _, r := range []lanai.Region{
 		{Name: "program", Size: p.AM2.Code},
 		{Name: "endpoint frames", Size: size(p.AM2.Frames, p.AM2.Frame)},
+		{Name: "receive buffers", Size: size(p.AM2.Buffers, packet)},
 		{Name: "send buffers", Size: size(p.AM2.Buffers, packet)},
 		{Name: "routes", Size: size(nodes, p.AM2.Route)},
 		{Name: "channels", Size: size(nodes*p.AM2.Frames, p.AM2.Channel)},
@@ -132,7 +133,7 @@ func load(nic *lanai.NIC, port *fabric.Port, p *Profile, m *memory, id, nodes in
 		}
 	}
 	var err error
-	if f.net, err = netdma.New(nic, port, p.AM2.Buffers, packet, evRecv, evSent); err != nil {
+	if f.net, err = netdma.New(nic, port, p.AM2.Buffers, evRecv, evSent); err != nil {
 		return fail(err)
 	}
 	if f.chain, err = nic.DMA.Open(0, "host", 1, evDone); err != nil {

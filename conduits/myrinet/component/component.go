@@ -7,6 +7,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/netdma"
 	"github.com/aqueduct-go/aqueduct/internal/fifo"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
@@ -134,10 +135,8 @@ type outgoing struct {
 type rxSlot struct {
 	index   int
 	bytes   []byte
-	n       int // of the frame
+	n       int // of the frame; it is not there if it does not fit
 	verdict fabric.Verdict
-	taken   bool
-	long    bool // what came does not fit
 }
 
 // store is what goes to the host: a frame, an entry, or both.
@@ -177,7 +176,7 @@ type peer struct {
 type Baseline struct {
 	loop    *vtime.Loop
 	nic     *lanai.NIC
-	port    *fabric.Port
+	net     *netdma.Engines
 	profile *Profile
 	traits  Traits
 	set     Protocol
@@ -198,15 +197,12 @@ type Baseline struct {
 	loading  fifo.Queue[*txSlot]
 	sendable fifo.Queue[*peer]
 	acks     fifo.Queue[*peer]
-	busy     bool      // the send DMA is programmed
 	sending  *outgoing // what it sends, if that is free afterwards
 	records  []*outgoing
 
 	// Receiving.
 	receiveRing ring
 	frames      []rxSlot
-	current     *rxSlot // programmed for reception
-	waiting     *fabric.Arrival
 	done        *rxSlot // that is being looked at
 	rx          *lanai.DMAChain
 	issued      uint64
@@ -267,12 +263,12 @@ func (c *Baseline) load(f *fabric.Fabric, p *Profile, t Traits, id int) error {
 	if err := t.check(c.set, nodes); err != nil {
 		return err
 	}
-	c.loop, c.port, c.profile, c.traits, c.self = f.Loop(), f.Port(id), p, t, id
-	c.nic = lanai.New(f.Loop(), &p.Profile, c.port.Rate())
+	c.loop, c.profile, c.traits, c.self = f.Loop(), p, t, id
+	c.nic = lanai.New(f.Loop(), &p.Profile, f.Port(id).Rate())
 	c.header = BaseHeader + extension*bits.OnesCount8(uint8(c.set&inHeader))
 	c.routes, c.mtu = make([][]byte, nodes), t.MTU
 	c.handlers = map[uint16]func(*Message){}
-	if err := c.allocate(nodes); err != nil {
+	if err := c.allocate(f.Port(id), nodes); err != nil {
 		return fmt.Errorf("component: node %d, %v: %w", id, c.set, err)
 	}
 	for node := range nodes {
@@ -285,7 +281,7 @@ func (c *Baseline) load(f *fabric.Fabric, p *Profile, t Traits, id int) error {
 	c.step.free, c.step.rearm, c.step.store, c.step.stored = c.free, c.rearm, c.startStore, c.endStores
 	s := &p.Steps
 	handlers := [events]lanai.Handler{
-		evRecv:   {Name: "receive", Run: c.received},
+		evRecv:   {Name: "receive", Run: func() { c.spend(s.Arm, c.step.rearm) }},
 		evSent:   {Name: "sent", Run: func() { c.spend(s.Sent, c.step.free) }},
 		evLoaded: {Name: "loaded", Run: func() { c.spend(s.Loaded, c.step.loaded) }},
 		evStore:  {Name: "store", Run: c.mayStore},
@@ -299,8 +295,6 @@ func (c *Baseline) load(f *fabric.Fabric, p *Profile, t Traits, id int) error {
 	if err := c.nic.CPU.Load(handlers[:]); err != nil {
 		return err
 	}
-	c.arm()
-	c.port.Attach((*program)(c))
 	c.loop.CountUsage(c.usage)
 	return nil
 }
@@ -326,7 +320,7 @@ func (c *Baseline) newPeer(node int) *peer {
 }
 
 // allocate takes the six structures and the protocols' tables out of the SRAM, and the staging buffer out of the host's memory.
-func (c *Baseline) allocate(nodes int) (err error) {
+func (c *Baseline) allocate(port *fabric.Port, nodes int) (err error) {
 	t, sram := &c.traits, c.nic.SRAM
 	size := lanai.Bytes(c.header + t.MTU)
 	reserve := func(name string, size lanai.Bytes) {
@@ -357,6 +351,9 @@ func (c *Baseline) allocate(nodes int) (err error) {
 	}
 	receive, err := sram.Alloc("Receive Ring", lanai.Bytes(t.ReceiveRing)*(tagSize+size))
 	if err != nil {
+		return err
+	}
+	if c.net, err = netdma.New(c.nic, port, t.ReceiveRing, evRecv, evSent); err != nil {
 		return err
 	}
 	if c.bells, err = c.nic.Doorbells(8, t.TxFIFO, evBell); err != nil {
@@ -420,7 +417,11 @@ func (c *Component[S]) Protocols() Protocol { return setOf[S]() }
 func (c *Baseline) NIC() *lanai.NIC { return c.nic }
 
 // Counts returns what the component has done so far.
-func (c *Baseline) Counts() Counts { return c.counts }
+func (c *Baseline) Counts() Counts {
+	n := c.counts
+	n.Held = c.net.Held()
+	return n
+}
 
 // SetRoute says how to reach a node: the route bytes from here.
 func (c *Baseline) SetRoute(node int, route []byte) error {

@@ -88,7 +88,7 @@ func (c *plain) offer(p *peer) {
 }
 
 func (c *plain) choose() {
-	if !c.busy && c.port.Idle() && c.sendable.Len() > 0 {
+	if c.net.Idle() && c.sendable.Len() > 0 {
 		c.spend(c.cost.leave, c.step.leave)
 	}
 }
@@ -116,9 +116,7 @@ func (c *plain) inject(node int, h *Header, payload []byte) {
 	packet := append(make([]byte, 0, len(route)+c.header+len(payload)), route...)
 	packet = append(Append[[0]byte](h, packet), payload...)
 	c.counts.Sent++
-	c.busy = true
-	c.nic.Works(lanai.Send, true)
-	c.port.Inject(fabric.Packet{Head: packet})
+	c.net.Send(fabric.Packet{Head: packet})
 }
 
 func (c *plain) classify() {
@@ -158,7 +156,7 @@ func (c *plain) legible(b *rxSlot) (h Header, payload []byte, ok bool) {
 	case b.verdict == fabric.Truncated:
 		n.Truncated++
 		return h, nil, false
-	case b.long:
+	case b.n > len(b.bytes)-tagSize:
 		n.Malformed++
 		return h, nil, false
 	}

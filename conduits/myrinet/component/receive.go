@@ -8,73 +8,29 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
 )
 
-// arm programs the receive DMA for the next frame, if the Receive Ring has room.
-func (c *Baseline) arm() {
-	if c.current != nil || c.receiveRing.room() == 0 {
-		return
-	}
-	c.current = &c.frames[c.receiveRing.take()]
-	c.current.taken = false
-	if a := c.waiting; a != nil {
-		c.waiting = nil
-		c.take(a)
-	}
-}
-
-// freeFrame frees a place of the Receive Ring.
+// freeFrame frees a place of the Receive Ring, and with it the buffers for packets that come: as many as the ring has room for.
 func (c *Baseline) freeFrame(b *rxSlot) {
+	before := c.receiveRing.room()
 	c.receiveRing.free(b.index)
-	c.arm()
-}
-
-// Head implements fabric.NIC. Without room in the Receive Ring the frame waits in the network.
-func (g *program) Head(a *fabric.Arrival) {
-	c := (*Baseline)(g)
-	if c.current == nil || c.current.taken {
-		c.counts.Held++
-		c.waiting = a
-		return
+	for range c.receiveRing.room() - before {
+		c.net.Release()
 	}
-	c.take(a)
 }
 
-func (c *Baseline) take(a *fabric.Arrival) {
-	c.current.taken = true
-	c.nic.Works(lanai.Receive, true)
-	a.Accept(0)
-}
-
-// Received implements fabric.NIC; the program sets no mark.
-func (g *program) Received(*fabric.Arrival, int) {}
-
-// Tail implements fabric.NIC: the receive DMA is through.
-func (g *program) Tail(a *fabric.Arrival) {
-	if g.waiting == a { // the time limit has ended it before it was taken in
-		g.waiting = nil
-		return
-	}
-	b, packet := g.current, a.Packet()
-	b.verdict, b.n = a.Verdict(), max(0, a.Len()-1)
-	to := b.bytes[tagSize:]
-	if b.long = b.n > len(to); !b.long {
-		n := copy(to[:b.n], packet.Head)
-		copy(to[n:b.n], packet.Body)
-	}
-	g.nic.Works(lanai.Receive, false)
-	g.nic.CPU.Raise(evRecv)
-}
-
-// Reset implements fabric.NIC. The port has called Tail for what there was.
-func (g *program) Reset(*fabric.Port) {}
-
-// received programs the next reception, and then looks at the frame that has come.
-func (c *Baseline) received() {
-	c.done, c.current = c.current, nil
-	c.spend(c.profile.Steps.Arm, c.step.rearm)
-}
-
+// rearm programs the next reception, and then looks at the frame that has come, which gets the next place of the Receive Ring.
 func (c *Baseline) rearm() {
-	c.arm()
+	c.net.Arm()
+	r, ok := c.net.Next()
+	if !ok {
+		return
+	}
+	b := &c.frames[c.receiveRing.take()]
+	b.verdict, b.n = r.Verdict, r.Packet.Len()-1 // the CRC stays in the network
+	if to := b.bytes[tagSize:]; b.n <= len(to) {
+		n := copy(to[:b.n], r.Packet.Head)
+		copy(to[n:b.n], r.Packet.Body)
+	}
+	c.done = b
 	c.spend(c.cost.arrive, c.step.classify)
 }
 
@@ -125,7 +81,7 @@ func (c *Component[S]) legible(b *rxSlot) (h Header, payload []byte, ok bool) {
 	case b.verdict == fabric.Truncated:
 		n.Truncated++
 		return h, nil, false
-	case b.long:
+	case b.n > len(b.bytes)-tagSize:
 		n.Malformed++
 		return h, nil, false
 	}

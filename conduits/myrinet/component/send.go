@@ -1,9 +1,6 @@
 package component
 
-import (
-	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
-	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
-)
+import "github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 
 // takeToken takes an entry out of the Tx FIFO Queue: a frame of the Send Ring. A small one is there, a large one is fetched.
 func (c *Component[S]) takeToken() {
@@ -110,7 +107,7 @@ func (c *Component[S]) mayLeave(p *peer) bool {
 // choose looks for something to send if the send DMA is free: acknowledgements first, then nodes by turns.
 func (c *Component[S]) choose() {
 	switch {
-	case c.busy || !c.port.Idle():
+	case !c.net.Idle():
 	case has[S](Reliability) && c.acks.Len() > 0:
 		c.spend(c.profile.Steps.Send+c.profile.Protocol.Ack, c.step.ack)
 	case c.sendable.Len() > 0:
@@ -155,14 +152,12 @@ func (c *Component[S]) inject(node int, h *Header, payload []byte) {
 	packet := append(make([]byte, 0, len(route)+c.header+len(payload)), route...)
 	packet = append(Append[S](h, packet), payload...)
 	c.counts.Sent++
-	c.busy = true
-	c.nic.Works(lanai.Send, true)
-	c.port.Inject(fabric.Packet{Head: packet})
+	c.net.Send(fabric.Packet{Head: packet})
 }
 
 // free frees what has left, and sends the next frame.
 func (c *Baseline) free() {
-	c.busy = false
+	c.net.Ended()
 	if f := c.sending; f != nil {
 		c.sending = nil
 		c.release(f, nil)
@@ -205,16 +200,4 @@ func (c *Baseline) drop(s *txSlot, err error) {
 	m.frames--
 	c.mayEnd(m)
 	c.unblock()
-}
-
-// program is the NIC's side of a component.
-type program Baseline
-
-// Sent implements fabric.NIC; the program sets no mark.
-func (g *program) Sent(*fabric.Sending, int) {}
-
-// Gone implements fabric.NIC: the send DMA is through.
-func (g *program) Gone(*fabric.Sending) {
-	g.nic.Works(lanai.Send, false)
-	g.nic.CPU.Raise(evSent)
 }

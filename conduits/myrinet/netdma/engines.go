@@ -1,6 +1,7 @@
 // Package netdma joins a NIC with a LANai to its port of a fabric: the two DMA engines between network and SRAM, as control
 // programs use them. The receive engine takes a packet in if it has been programmed for one, else the packet waits in the
-// network; the send engine has one packet at a time. What a program does with packets is its own business.
+// network; the send engine has one packet at a time. What a program does with packets is its own business. It gets them whole: a program that looks at the first bytes
+of a packet while the rest comes, as those do that send packets in transit on (gm, grim), has a reception of its own.
 package netdma
 
 import (
@@ -33,14 +34,11 @@ type Received struct {
 	Verdict fabric.Verdict
 }
 
-// New attaches a NIC to a port. Its receive engine has so many buffers, of size bytes each, which come out of the SRAM. A packet that has
-// come raises the event received, one that has left the event sent.
-func New(nic *lanai.NIC, port *fabric.Port, buffers int, size lanai.Bytes, received, sent lanai.Event) (*Engines, error) {
+// New attaches a NIC to a port. Its receive engine has so many buffers, whose memory the program has reserved. A packet that has come raises the
+// event received, one that has left the event sent.
+func New(nic *lanai.NIC, port *fabric.Port, buffers int, received, sent lanai.Event) (*Engines, error) {
 	if buffers < 1 {
 		return nil, fmt.Errorf("netdma: %d receive buffers", buffers)
-	}
-	if err := nic.SRAM.Reserve("receive buffers", lanai.Bytes(buffers)*size); err != nil {
-		return nil, err
 	}
 	e := &Engines{nic: nic, port: port, received: received, sent: sent, free: buffers}
 	e.Arm()
