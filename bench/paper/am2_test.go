@@ -1,7 +1,6 @@
 package paper
 
 import (
-	"bytes"
 	"errors"
 	"testing"
 
@@ -12,29 +11,6 @@ import (
 func am2Outcome(t *testing.T, run func(*Setting) (*Outcome, error), name, value, unit string) (*Setting, *Outcome) {
 	t.Helper()
 	return outcomeOn(t, AM2, am2Machines[0], run, name, value, unit)
-}
-
-// TestAM2 wants everything within its tolerance, and the same bytes from the same seed.
-func TestAM2(t *testing.T) {
-	if shm.RaceEnabled {
-		t.Skip("the race detector has nothing to find in virtual time, and takes minutes over it")
-	}
-	t.Parallel()
-	for name, run := range map[string]func(*Setting) (*Outcome, error){"am2-bandwidth": am2Bandwidth, "am2-latency": am2Latency} {
-		var texts [2]bytes.Buffer
-		for i := range texts {
-			s, o := am2Outcome(t, run, "", "", "")
-			if lines, err := o.Failures(s.Machine); err != nil || len(lines) > 0 {
-				t.Errorf("%s: %q, %v", name, lines, err)
-			}
-			if err := NewCSV(&texts[i]).Write(&Experiment{Name: name}, s, o); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if !bytes.Equal(texts[0].Bytes(), texts[1].Bytes()) {
-			t.Errorf("%s: equal runs differ", name)
-		}
-	}
 }
 
 // TestAM2Moves changes constants: each must move what rests on it, the loss of bandwidth first of all, and leave the rest.

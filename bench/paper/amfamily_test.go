@@ -1,7 +1,6 @@
 package paper
 
 import (
-	"bytes"
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/internal/shm"
@@ -32,27 +31,6 @@ func outcomeOn(t *testing.T, family *Family, on string, run func(*Setting) (*Out
 func amOutcome(t *testing.T, name, value, unit string) (*Setting, *Outcome) {
 	t.Helper()
 	return outcomeOn(t, AMFamily, amMachines[0], amFamily, name, value, unit)
-}
-
-// TestAMFamily wants everything within its tolerance, and the same bytes from the same seed.
-func TestAMFamily(t *testing.T) {
-	if shm.RaceEnabled {
-		t.Skip("the race detector has nothing to find in virtual time, and takes minutes over it")
-	}
-	t.Parallel()
-	var texts [2]bytes.Buffer
-	for i := range texts {
-		s, o := amOutcome(t, "", "", "")
-		if lines, err := o.Failures(s.Machine); err != nil || len(lines) > 0 {
-			t.Errorf("%q, %v", lines, err)
-		}
-		if err := NewCSV(&texts[i]).Write(&Experiment{Name: "am-family"}, s, o); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if !bytes.Equal(texts[0].Bytes(), texts[1].Bytes()) {
-		t.Error("equal runs differ")
-	}
 }
 
 // TestAMFamilyMoves changes constants, each of which must move what rests on it, and nothing on another machine.

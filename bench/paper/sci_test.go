@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/bench/paper"
+	"github.com/aqueduct-go/aqueduct/core/coretest"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
@@ -56,7 +57,8 @@ func written(t *testing.T, name string, s *paper.Setting, o *paper.Outcome) stri
 }
 
 // TestPaper runs the experiments on the paper's machine: every number is within its tolerance,
-// every claim holds, and a second run gives the same to the last byte.
+// every claim holds, and a second run gives the same to the last byte. Of what takes long the second run is a matter of
+// [coretest.InPart].
 func TestPaper(t *testing.T) {
 	if shm.RaceEnabled {
 		t.Skip("the race detector has nothing to find in virtual time, and takes minutes over it")
@@ -80,7 +82,8 @@ func TestPaper(t *testing.T) {
 				if len(o.Claims) == 0 || len(o.Figures) == 0 {
 					t.Error("nothing is claimed or drawn")
 				}
-				if e.Name == "itb-throughput" { // it takes long, and TestStudy repeats a part
+				// They take long. What differed from run to run in them would in others too, as in TestStudy.
+				if long := e.Name == "itb-throughput" || e.Name == "sci-scaling"; long && !coretest.InPart(t, t.Name()) {
 					return
 				}
 				if first, second := written(t, e.Name, s, o), written(t, e.Name, s, run(t, e.Name, s)); first != second {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 )
 
 // envPart is the variable that adds to the pairs, see [Part].
@@ -35,6 +36,24 @@ func ParsePart(text string) (Part, error) {
 
 // part reads the environment.
 func part() (Part, error) { return ParsePart(os.Getenv(envPart)) }
+
+// InPart reports whether the part that the environment asks for has what the name stands for: something long that
+// a test of a package's own does besides, and that all parts together do once.
+func InPart(t testing.TB, name string) bool {
+	t.Helper()
+	p, err := part()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.has(name)
+}
+
+// has reports whether what the name stands for is of the part.
+func (p Part) has(name string) bool {
+	h := fnv.New32a()
+	fmt.Fprint(h, name)
+	return p.M > 0 && int(h.Sum32()%uint32(p.M)) == p.K-1
+}
 
 // combination is one job of a suite, by its case, kind and size.
 type combination struct {

@@ -224,3 +224,22 @@ func TestMost(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
+
+// All parts together have each name once.
+func TestInPart(t *testing.T) {
+	for _, name := range []string{"a", "b", "something long"} {
+		in := 0
+		for k := range 32 {
+			if (Part{k + 1, 32}).has(name) {
+				in++
+			}
+		}
+		if in != 1 || (Part{}).has(name) || !(Part{1, 1}).has(name) {
+			t.Errorf("%q is in %d of 32 parts, in none: %v, in all: %v", name, in, Part{}.has(name), Part{1, 1}.has(name))
+		}
+	}
+	t.Setenv(envPart, "1/1")
+	if !InPart(t, "a") {
+		t.Errorf("%s is not regarded", envPart)
+	}
+}
