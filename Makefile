@@ -38,14 +38,14 @@ TIMEOUT ?= 10m
 # Packages whose tests take longest begin first, so that at the end no CPU waits for one of them.
 LONG := ./conduits/sci ./conduits/mpi/libmpi ./extended/exttest/... ./conduits/udp ./examples/... ./cmd/aqrun
 
-# Lint vets, and what links nearly a hundred test programs does without tables for debuggers. Stack traces have
-# tables of their own.
-LEAN := -vet=off -ldflags=-w
+# Lint vets. What links nearly a hundred test programs, and what these build, does without tables for debuggers:
+# stack traces have tables of their own.
+TESTSUM = GOFLAGS="$$($(GO) env GOFLAGS) -ldflags=-w" $(GO) run ./scripts/testsum -vet=off
 
 # Unprivileged tests; what was skipped is listed at the end. Suites run all pairs of a case and of what
 # a job may be like; AQ_TEST_PART=K/M adds the K-th of M parts of the other combinations.
 test: build
-	@$(GO) run ./scripts/testsum $(LEAN) -timeout=$(TIMEOUT) $(LONG) ./...
+	@$(TESTSUM) -timeout=$(TIMEOUT) $(LONG) ./...
 
 # All combinations, also of what takes long to compile.
 test-full: export AQ_TEST_PART = 1/1
@@ -59,7 +59,7 @@ test-system: build
 
 race: setup
 	@# Without this every rank would sleep a second when it exits.
-	@GORACE=atexit_sleep_ms=10 $(GO) run ./scripts/testsum -race $(LEAN) -timeout=$(TIMEOUT) $(LONG) ./...
+	@GORACE=atexit_sleep_ms=10 $(TESTSUM) -race -timeout=$(TIMEOUT) $(LONG) ./...
 
 lint: setup
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }

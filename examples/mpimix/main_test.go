@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,12 +11,27 @@ import (
 	"testing"
 )
 
+// dir is where the programs are that TestMain builds.
+var dir string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	var err error
+	if dir, err = os.MkdirTemp("", "aqueduct-mpimix-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	if out, err := exec.Command("go", "build", "-o", dir+"/", ".", "../../cmd/aqrun").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
 // Either initialises MPI, and aqrun or the library's own mpiexec starts the ranks.
 func TestMix(t *testing.T) {
-	dir := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", dir+"/", ".", "../../cmd/aqrun").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
 	if out, err := exec.Command("sh", "../../scripts/mpi-shims.sh", dir).CombinedOutput(); err != nil {
 		t.Fatalf("shims: %v\n%s", err, out)
 	}
@@ -48,12 +64,8 @@ func TestMix(t *testing.T) {
 
 // Without MPI the program says what it needs, and what it does not understand.
 func TestMistakes(t *testing.T) {
-	exe := filepath.Join(t.TempDir(), "mpimix")
-	if out, err := exec.Command("go", "build", "-o", exe, ".").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
 	for arg, want := range map[string]string{"": "start it with aqrun --mpi", "mpi-first": "start it with aqrun --mpi", "other": usage} {
-		cmd := exec.Command(exe, strings.Fields(arg)...)
+		cmd := exec.Command(filepath.Join(dir, "mpimix"), strings.Fields(arg)...)
 		out, _ := cmd.CombinedOutput()
 		if status := cmd.ProcessState.ExitCode(); status != 2 || !strings.Contains(string(out), want) {
 			t.Errorf("%q: status %d\n%s", arg, status, out)
