@@ -94,13 +94,14 @@ var rooms = []room{
 		[]string{"conduits/amfamily", "conduits/myrinet/fabric", "conduits/myrinet/lanai", "conduits/myrinet/netdma", "conduits/myrinet/routing", "conduits/udp/am2", "internal/..."}, nil},
 	{"conduits/myrinet/netdma", "the NIC's DMA engines at a port of a fabric, for any program", []string{"conduits/myrinet/fabric", "conduits/myrinet/lanai", "internal/fifo"}, []string{"internal/vtime"}},
 	{"conduits/udp", "it is the driver of the machine, and has datagrams protected",
-		[]string{"core", "core/settings", "conduits/udp/am2", "conduits/udp/seal", "conduits/udp/socket", "internal/..."}, []string{"core/coretest", "spawner/..."}},
+		[]string{"core", "core/settings", "conduits/udp/am2", "conduits/udp/netif", "conduits/udp/seal", "conduits/udp/socket", "internal/..."}, []string{"core/coretest", "spawner/..."}},
 	{"conduits/udp/bundle", "it is the machine's driver for talk between jobs, without core",
 		[]string{"conduits/udp/am2", "conduits/udp/seal", "conduits/udp/socket"}, nil},
 	{"conduits/udp/socket", "sockets of both drivers, whose datagrams are am2's and protected",
 		[]string{"conduits/udp/am2", "conduits/udp/seal"}, nil},
 	{"conduits/udp/am2", "a state machine: time and messages in, messages and timers out", []string{"internal/fifo"}, []string{"internal/vtime"}},
 	{"conduits/udp/seal", "keys and tags", nil, nil},
+	{"conduits/udp/netif", "which addresses ranks use: what hosts tell of their interfaces, and arithmetic", []string{"internal/wire"}, nil},
 	{"conduits/udp/impair", "links that lose packets, and a queue of what is under way", []string{"internal/vtime"}, nil},
 	{"conduits/udp/impair/tunnel", "it carries real packets over them", []string{"conduits/udp/impair"}, nil},
 
@@ -325,6 +326,7 @@ var forbidden = []arrow{
 	{"conduits/amfamily/am", "conduits/amfamily/hpam", false},     // side by side
 	{"conduits/udp/socket", "conduits/udp", true},                 // upwards
 	{"conduits/udp/seal", "conduits/udp/am2", false},              // keys know no messages
+	{"conduits/udp/netif", "conduits/udp/socket", false},          // it sends nothing
 	{"conduits/udp/impair", "conduits/udp/am2", false},            // links know no messages
 	{"conduits/udp/impair/tunnel", "conduits/udp", true},          // upwards
 	{"extended/exttest", "conduits/udp", true},                    // a network of a package below

@@ -1,22 +1,61 @@
 package udp
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 
+	"github.com/aqueduct-go/aqueduct/conduits/udp/netif"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/socket"
+	"github.com/aqueduct-go/aqueduct/core"
 )
 
-// chooseAddress returns the address to bind to: the one that the settings say, else, for a job
-// on one host, the loopback's.
-func chooseAddress(address, device string, oneHost bool) (netip.Addr, error) {
-	switch {
-	case address == "" && device == "" && oneHost:
-		return socket.Loopback, nil
-	case address == "" && device == "":
-		return netip.Addr{}, errors.New("udp: the ranks are on several hosts: say which address to use by the setting address=ADDRESS, address=PREFIX/BITS or interface=NAME")
+// autoDevice as the interface has the address be chosen as package netif says.
+const autoDevice = "auto"
+
+// chooseAddress returns the address to bind to: the one that the settings say, else the loopback's if the ranks are on
+// one host, else what netif.Choose says. It also returns what all ranks have to offer if they are on several hosts; then
+// it is collective.
+func chooseAddress(boot core.Bootstrap, p *params) (addr netip.Addr, offers []*netif.Offer, err error) {
+	said := p.address != "" || p.device != autoDevice
+	if said {
+		if addr, err = addressSaid(p.address, p.device); err != nil {
+			return addr, nil, err
+		}
+	}
+	if len(boot.Local()) == boot.Size() {
+		if !said {
+			addr = socket.Loopback
+		}
+		return addr, nil, nil
+	}
+	own := netif.Offer{Namespace: netif.Namespace(), Chosen: said}
+	if said {
+		own.Addresses = []netif.Address{{Interface: "chosen", Prefix: netip.PrefixFrom(addr.WithZone(""), addr.BitLen())}}
+	} else if own.Addresses, err = netif.Own(); err != nil {
+		return addr, nil, fmt.Errorf("udp: %w", err)
+	}
+	all, err := boot.Exchange(own.Encode())
+	if err != nil {
+		return addr, nil, err
+	}
+	if offers, err = netif.Decode(all); err != nil {
+		return addr, nil, fmt.Errorf("udp: %w", err)
+	}
+	chosen, err := netif.Choose(int(boot.Rank()), offers, socket.Source)
+	if err != nil {
+		return addr, nil, fmt.Errorf("udp: %w; say which to use by the setting address=ADDRESS, address=PREFIX/BITS or interface=NAME", err)
+	}
+	if !said {
+		addr = chosen
+	}
+	return addr, offers, nil
+}
+
+// addressSaid returns the address that the settings say.
+func addressSaid(address, device string) (netip.Addr, error) {
+	if device == autoDevice {
+		device = ""
 	}
 	if a, err := netip.ParseAddr(address); err == nil && device == "" {
 		switch a = a.Unmap(); {

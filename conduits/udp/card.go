@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/netip"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/seal"
 	"github.com/aqueduct-go/aqueduct/core"
@@ -19,7 +17,7 @@ type card struct {
 	incarnation uint32
 	mode        seal.Mode
 	buffer      uint32   // bytes that the kernel keeps for it at most
-	network     uint64   // of which network namespace its host's loopback is; 0: not known
+	network     uint64   // of its network namespace, see netif.Namespace
 	key         seal.Key // the job's, if this is rank 0's
 }
 
@@ -104,18 +102,12 @@ func exchange(boot core.Bootstrap, own card) ([]card, error) {
 		if cards[r].addr.Addr().Is4() != own.addr.Addr().Is4() {
 			return nil, fmt.Errorf("udp: rank %d has address %v, rank %d %v; they must be of one family", boot.Rank(), own.addr, r, cards[r].addr)
 		}
+		if own.addr.Addr().IsLoopback() != cards[r].addr.Addr().IsLoopback() {
+			return nil, fmt.Errorf("udp: rank %d has address %v, rank %d %v; either both are loopbacks or none: say which addresses to use by the setting address=PREFIX/BITS or interface=NAME for all ranks", boot.Rank(), own.addr, r, cards[r].addr)
+		}
 		if own.addr.Addr().IsLoopback() && cards[r].network != own.network {
 			return nil, fmt.Errorf("udp: ranks %d and %d are in different network namespaces, where loopbacks do not meet; say which address to use by the setting address=PREFIX/BITS or interface=NAME", boot.Rank(), r)
 		}
 	}
 	return cards, nil
-}
-
-// networkNamespace returns a number that differs among the network namespaces of a host, or 0.
-func networkNamespace() uint64 {
-	var s unix.Stat_t
-	if unix.Stat("/proc/self/ns/net", &s) != nil {
-		return 0
-	}
-	return s.Ino
 }

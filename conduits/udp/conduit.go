@@ -16,12 +16,15 @@
 package udp
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/am2"
+	"github.com/aqueduct-go/aqueduct/conduits/udp/netif"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/seal"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/socket"
 	"github.com/aqueduct-go/aqueduct/core"
@@ -71,6 +74,8 @@ type conduit struct {
 	segment    *shm.Region   // nil if the memory is somebody else's
 	memory     []byte        // the segment
 
+	greetings *greetings // nil: none are under way
+
 	service *service
 	attention
 }
@@ -85,7 +90,7 @@ func (c *conduit) Attach(a *core.Attachment) (err error) {
 	}
 	c.port, c.rank, c.ranks, c.group = a.Port, a.Boot.Rank(), a.Boot.Size(), a.Group
 	c.start()
-	addr, err := chooseAddress(c.address, c.device, len(a.Boot.Local()) == a.Boot.Size())
+	addr, offers, err := chooseAddress(a.Boot, &c.params)
 	if err != nil {
 		return err
 	}
@@ -99,14 +104,19 @@ func (c *conduit) Attach(a *core.Attachment) (err error) {
 	if c.sock, err = socket.Open(addr, c.params.socket); err != nil {
 		return err
 	}
-	if err := c.meet(a); err != nil {
+	cards, err := c.meet(a)
+	if err != nil {
 		return err
 	}
+	c.greetings = c.newGreetings(a.Boot, cards)
 	if err = enter(a.Boot, c); err != nil {
 		return err
 	}
+	if err = c.checkAddresses(a.Boot, cards); err != nil {
+		return err
+	}
 	if c.rank == c.group[0] {
-		c.report()
+		c.report(cards, offers)
 	}
 	return nil
 }
@@ -125,16 +135,17 @@ func (c *conduit) AttachSegment(a *core.Attachment) (segment []byte, err error) 
 	return c.memory, nil
 }
 
-// meet exchanges names with the other ranks and prepares for the traffic with them.
-func (c *conduit) meet(a *core.Attachment) error {
+// meet exchanges names with the other ranks and prepares for the traffic with them. It returns what all ranks tell of
+// themselves.
+func (c *conduit) meet(a *core.Attachment) ([]card, error) {
 	own := card{
 		addr: c.sock.Local, incarnation: socket.NewIncarnation(), mode: c.security,
-		buffer: uint32(c.sock.Got[socket.Receiving]), network: networkNamespace(),
+		buffer: uint32(c.sock.Got[socket.Receiving]), network: netif.Namespace(),
 	}
 	own.addr = withoutZone(own.addr)
 	cards, err := exchange(a.Boot, own)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	least := own.buffer
 	for _, r := range c.group {
@@ -143,18 +154,18 @@ func (c *conduit) meet(a *core.Attachment) error {
 	c.am.Datagram = max(am2.MinDatagram, min(c.am.Datagram, int(least)/socket.Kept))
 	c.am.Peers, c.am.Channels = len(c.group), len(c.group)
 	if c.bundle, err = am2.NewBundle(c.am, wire{c}); err != nil {
-		return fmt.Errorf("udp: %w", err)
+		return nil, fmt.Errorf("udp: %w", err)
 	}
 	own = cards[c.rank]
 	c.incarnation = own.incarnation
 	tag := cards[0].tag()
 	if c.endpoint, err = c.bundle.NewEndpoint(endpointNumber, own.incarnation, tag, 1, handler{c}); err != nil {
-		return fmt.Errorf("udp: %w", err)
+		return nil, fmt.Errorf("udp: %w", err)
 	}
 	c.ring = seal.NewRing(c.security, cards[0].key, own.name(), am2.FixedHead)
 	c.sock.Narrowed = c.narrowed
 	local := a.Boot.Local()
-	return c.directory.fill(cards, c.group, c.sock.Local.Addr().Zone(), func(p *entry, r core.Rank) error {
+	return cards, c.directory.fill(cards, c.group, c.sock.Local.Addr().Zone(), func(p *entry, r core.Rank) error {
 		_, p.local = slices.BinarySearch(local, r)
 		p.far = p.addr.Addr() != c.sock.Local.Addr() && !p.addr.Addr().IsLoopback()
 		name := am2.Name{Addr: p.addr, Number: endpointNumber, Incarnation: cards[r].incarnation}
@@ -162,8 +173,11 @@ func (c *conduit) meet(a *core.Attachment) error {
 	})
 }
 
-// report tells people what they should know about how the job communicates.
-func (c *conduit) report() {
+// report tells people what they should know about how the job communicates. offers are of a job on several hosts.
+func (c *conduit) report(cards []card, offers []*netif.Offer) {
+	if log := c.port.Log(); log.Enabled(context.Background(), slog.LevelInfo) {
+		log.Info(addressTable(c.group, cards, offers))
+	}
 	if c.security == seal.None {
 		c.port.Log().Warn("udp: security=none: datagrams are neither authenticated nor encrypted", "address", c.sock.Local.Addr())
 	}

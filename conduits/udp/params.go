@@ -16,7 +16,7 @@ type params struct {
 	security seal.Mode
 	insecure bool   // none is permitted beyond the loopback
 	address  string // to bind to, or a prefix that it is in; "": see chooseAddress
-	device   string // whose address to bind to
+	device   string // whose address to bind to, or autoDevice
 	socket   socket.Options
 }
 
@@ -25,6 +25,7 @@ func defaults() params {
 	return params{
 		am:       am2.Defaults(),
 		security: seal.Auth,
+		device:   autoDevice,
 		socket:   socket.Options{Buffer: socket.DefaultBuffer, GSO: true, GRO: true},
 	}
 }
@@ -38,7 +39,7 @@ func (p *params) table() settings.Table {
 		settings.Switch("insecure", &p.insecure, "permits security=none beyond the loopback").OwnPerRank(),
 		settings.Text("address", &p.address, "an address such as 10.0.0.7, or a prefix such as 10.0.0.0/24",
 			"the address to bind to, or a prefix, in which every host finds its own").OwnPerRank(),
-		settings.Text("interface", &p.device, "the name of a network interface", "the interface whose address to bind to").OwnPerRank(),
+		settings.Text("interface", &p.device, "the name of a network interface, or auto", "the interface whose address to bind to; auto is the loopback if all ranks are on one host, else as conduits/udp/README.md says, Addresses").OwnPerRank(),
 		settings.Int("depth", &p.am.Depth, 1, 1<<12, "requests under way per ordered pair of ranks; a sender waits while its receiver handles none"),
 		settings.PowerOfTwo("window", &p.am.Window, 1, 1<<17, "packets in flight per pair and lane, a power of two"),
 		settings.Int("packets", &p.am.Packets, 1, 1<<16, "packets of a rank with requests, kept until they are acknowledged"),

@@ -124,6 +124,8 @@ func (c *conduit) acceptOwn(now time.Duration, p *peer, datagram []byte) bool {
 	switch {
 	case isPiece(datagram):
 		return c.assemble(now, p, datagram)
+	case isGreeting(datagram):
+		return c.greeted(p, datagram)
 	case !socket.IsFarewell(datagram):
 		c.counts.malformed++
 		return false

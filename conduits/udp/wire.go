@@ -20,7 +20,7 @@ func (w wire) Send(to netip.AddrPort, head, body []byte, vain int) {
 		return
 	}
 	if c.security != seal.None {
-		head, body = c.protected(p, head, body)
+		head, body = c.protected(p.seal, head, body)
 	}
 	if p.far {
 		c.sendFar(p, head, body, vain)
@@ -30,11 +30,11 @@ func (w wire) Send(to netip.AddrPort, head, body []byte, vain int) {
 }
 
 // protected authenticates a datagram, and encrypts it if that is the mode.
-func (c *conduit) protected(p *peer, head, body []byte) (h, b []byte) {
+func (c *conduit) protected(p *seal.Peer, head, body []byte) (h, b []byte) {
 	if c.security == seal.Encrypt {
-		return socket.Encrypt(&c.sealed, c.flush, p.seal, head, body), nil
+		return socket.Encrypt(&c.sealed, c.flush, p, head, body), nil
 	}
-	socket.Authenticate(p.seal, head, body)
+	socket.Authenticate(p, head, body)
 	return head, body
 }
 
@@ -82,7 +82,7 @@ func (c *conduit) farewell() {
 		}
 		head := socket.Farewell(c.incarnation, p.incarnation)
 		if c.security != seal.None {
-			head, _ = c.protected(p, head, nil)
+			head, _ = c.protected(p.seal, head, nil)
 		}
 		c.sock.Add(&p.sockaddr, head, nil, false)
 	}

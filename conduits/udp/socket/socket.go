@@ -168,6 +168,26 @@ func connected(local netip.Addr, to netip.AddrPort) (fd int, err error) {
 	return fd, nil
 }
 
+// Source returns from which address this host sends to another, false if it has no way there.
+func Source(to netip.Addr) (from netip.Addr, ok bool) {
+	unbound := netip.IPv4Unspecified()
+	if to.Is6() {
+		unbound = netip.IPv6Unspecified()
+	}
+	fd, err := connected(unbound, netip.AddrPortFrom(to, 1)) // any port: nothing is sent
+	if err != nil {
+		return netip.Addr{}, false
+	}
+	defer unix.Close(fd)
+	switch name, _ := unix.Getsockname(fd); n := name.(type) {
+	case *unix.SockaddrInet4:
+		return netip.AddrFrom4(n.Addr), true
+	case *unix.SockaddrInet6:
+		return netip.AddrFrom16(n.Addr), true
+	}
+	return netip.Addr{}, false
+}
+
 // UnixAddr returns an address for the calls that set up.
 func UnixAddr(a netip.AddrPort) (unix.Sockaddr, error) {
 	if a.Addr().Is4() {
