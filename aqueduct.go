@@ -37,6 +37,8 @@
 //	                   allreduce=ring,broadcast=knomial:4
 //	AQUEDUCT_THREADS   many (default) or single: see core.Threads
 //	AQUEDUCT_DEBUG     1: check what handlers and callers may do; misuse ends the job
+//	AQUEDUCT_VERBOSE   1: also report what is of interest to those who look for a reason, such
+//	                   as the addresses of ranks
 //	AQUEDUCT_STALL     report, once in a job, a live wait that takes longer, and where all
 //	                   ranks are: a time, by default 10s; off or 0: never. Model: how long a
 //	                   rank may block other than through the job, by default 2s

@@ -178,6 +178,7 @@ func TestRefused(t *testing.T) {
 		{"good", "AQUEDUCT_REACH=maybe", "want on or off"},
 		{"good", "AQUEDUCT_NATIVE=maybe", "want on or off"},
 		{"good", "AQUEDUCT_DEBUG=perhaps", "want 1 or 0"},
+		{"good", "AQUEDUCT_VERBOSE=perhaps", "want 1 or 0"},
 		{"good", "AQUEDUCT_SEED=-1", "want a whole number"},
 		{"good", "AQUEDUCT_STALL=-1s", "want a time"},
 		{"good", "AQUEDUCT_STALL=10", "want a time"},

@@ -193,6 +193,7 @@ var variables = []struct {
 	{"AQUEDUCT_COLLECTIVES", func(s *settings, v string) error { s.cfg.Collectives = v; return nil }},
 	{"AQUEDUCT_THREADS", setThreads},
 	{"AQUEDUCT_DEBUG", setDebug},
+	{"AQUEDUCT_VERBOSE", setVerbose},
 	{"AQUEDUCT_STALL", setStall},
 	{"AQUEDUCT_SEED", setSeed},
 	{"AQUEDUCT_LOSE", setLosses},
@@ -306,6 +307,13 @@ func (s *settings) setStall(d time.Duration) {
 
 func setDebug(s *settings, v string) (err error) {
 	if s.cfg.Debug, err = strconv.ParseBool(v); err != nil {
+		return errors.New("want 1 or 0")
+	}
+	return nil
+}
+
+func setVerbose(s *settings, v string) (err error) {
+	if s.cfg.Verbose, err = strconv.ParseBool(v); err != nil {
 		return errors.New("want 1 or 0")
 	}
 	return nil

@@ -39,6 +39,7 @@ type Config struct {
 	Losses      []Loss            // model only: ranks that are lost, and when
 	Trace       io.Writer         `json:"-"` // model only: receives a line for everything that happens, see docs/model.md; nil: none
 	Report      func(ModelReport) `json:"-"` // model only: called once at the end of the job; nil: not
+	Verbose     bool              // the Logger also tells what is of interest to those who look for a reason, such as addresses
 	Log         *slog.Logger      // what is reported to people; nil: see Logger
 }
 

@@ -10,23 +10,28 @@ import (
 )
 
 // Logger returns Log or, if that is nil, a logger that writes to standard error as the launcher
-// does: "aqueduct: MESSAGE (key value, key value)", for warnings and errors.
+// does: "aqueduct: MESSAGE (key value, key value)", for warnings and errors, and for information if Verbose.
 func (c *Config) Logger() *slog.Logger {
 	if c.Log != nil {
 		return c.Log
 	}
-	return slog.New(&plain{to: os.Stderr})
+	level := slog.LevelWarn
+	if c.Verbose {
+		level = slog.LevelInfo
+	}
+	return slog.New(&plain{to: os.Stderr, level: level})
 }
 
 // plain is a handler in the launcher's style.
 type plain struct {
 	to    io.Writer
+	level slog.Level // the least that is written
 	attrs []slog.Attr
 	group string // the names of the open groups, each with a dot behind it
 }
 
 // Enabled implements slog.Handler.
-func (*plain) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
+func (h *plain) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level }
 
 // Handle implements slog.Handler. A line is one write, so that those of several ranks do not mix.
 func (h *plain) Handle(_ context.Context, r slog.Record) error {

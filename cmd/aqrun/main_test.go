@@ -559,10 +559,10 @@ func TestEnvironmentAndDirectory(t *testing.T) {
 
 func TestDryRun(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "mark")
-	status, out, errs := output(t, "", "-n", "2", "--dry-run", "--conduit", "loopback", "touch", mark)
+	status, out, errs := output(t, "", "-n", "2", "--dry-run", "--verbose", "--conduit", "loopback", "touch", mark)
 	if status != 0 || errs != "" || strings.Count(out, "\n") != 2 ||
 		!strings.Contains(out, "AQUEDUCT_RANK=1 AQUEDUCT_SIZE=2") || !strings.Contains(out, "touch "+mark) ||
-		!strings.Contains(out, "'AQUEDUCT_SECRET=********'") {
+		!strings.Contains(out, "'AQUEDUCT_SECRET=********'") || !strings.Contains(out, " AQUEDUCT_VERBOSE=1 ") {
 		t.Errorf("status %d\n%s%s", status, out, errs)
 	}
 	if _, err := os.Stat(mark); err == nil {

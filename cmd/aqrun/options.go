@@ -53,7 +53,7 @@ With --model:
 Output:
       --tag-output      begin every line with its rank
       --output-dir DIR  also write DIR/rank.N.out and DIR/rank.N.err
-      --verbose         report every rank that starts and ends
+      --verbose         report every rank that starts and ends, and the addresses that conduit udp uses
 
 The end:
       --timeout TIME    after TIME (30s, 5m, plain seconds) print the goroutines of all
@@ -474,6 +474,9 @@ func (o *options) further() []string {
 	}
 	set("AQUEDUCT_SETTINGS", strings.Join(o.set, ","))
 	set("AQUEDUCT_LOSE", strings.Join(o.lose, ","))
+	if o.verbose {
+		set("AQUEDUCT_VERBOSE", "1")
+	}
 	if o.model == "" {
 		return more
 	}

@@ -39,7 +39,7 @@ func (p *params) table() settings.Table {
 		settings.Switch("insecure", &p.insecure, "permits security=none beyond the loopback").OwnPerRank(),
 		settings.Text("address", &p.address, "an address such as 10.0.0.7, or a prefix such as 10.0.0.0/24",
 			"the address to bind to, or a prefix, in which every host finds its own").OwnPerRank(),
-		settings.Text("interface", &p.device, "the name of a network interface, or auto", "the interface whose address to bind to; auto is the loopback if all ranks are on one host, else as conduits/udp/README.md says, Addresses").OwnPerRank(),
+		settings.Text("interface", &p.device, "the name of a network interface, or auto", "the interface whose address to bind to; auto: see conduits/udp/README.md, Addresses").OwnPerRank(),
 		settings.Int("depth", &p.am.Depth, 1, 1<<12, "requests under way per ordered pair of ranks; a sender waits while its receiver handles none"),
 		settings.PowerOfTwo("window", &p.am.Window, 1, 1<<17, "packets in flight per pair and lane, a power of two"),
 		settings.Int("packets", &p.am.Packets, 1, 1<<16, "packets of a rank with requests, kept until they are acknowledged"),

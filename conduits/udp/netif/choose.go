@@ -215,14 +215,16 @@ func noneFits(offers []*Offer, a, b int) error {
 		a, b, a, list(offers[a].Addresses), b, list(offers[b].Addresses))
 }
 
-// list writes addresses for people.
+// list writes addresses for people, without loopbacks, which are never meant.
 func list(addresses []Address) string {
-	if len(addresses) == 0 {
-		return "none"
-	}
 	var all []string
 	for _, a := range addresses {
-		all = append(all, a.String())
+		if !a.Prefix.Addr().IsLoopback() {
+			all = append(all, a.String())
+		}
+	}
+	if len(all) == 0 {
+		return "none"
 	}
 	return strings.Join(all, ", ")
 }

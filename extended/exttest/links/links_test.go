@@ -19,7 +19,6 @@ import (
 	"github.com/aqueduct-go/aqueduct/core/coretest"
 	"github.com/aqueduct-go/aqueduct/extended/exttest"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
-	"github.com/aqueduct-go/aqueduct/spawner"
 	"github.com/aqueduct-go/aqueduct/spawner/spawntest"
 	"golang.org/x/sys/unix"
 
@@ -40,7 +39,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "enter:", enter(os.Args[2], os.Args[3], os.Args[4:]))
 		os.Exit(1)
 	}
-	coretest.RankMain(spawner.Connect, append(exttest.Cases(), own...)...)
+	coretest.RankMain(connect, append(exttest.Cases(), own...)...)
 	os.Exit(m.Run())
 }
 
@@ -62,6 +61,12 @@ func enter(rank, namespaces string, program []string) error {
 // network makes namespaces and returns them and what runs jobs in them.
 func network(t *testing.T, link string) (*tunnel.Tunnel, coretest.Launcher) {
 	t.Helper()
+	return networkOf(t, nodes, link)
+}
+
+// networkOf is network with so many namespaces.
+func networkOf(t *testing.T, nodes int, link string) (*tunnel.Tunnel, coretest.Launcher) {
+	t.Helper()
 	if shm.RaceEnabled {
 		t.Skip("the race detector runs the same over the loopback, and takes minutes over it")
 	}
@@ -77,11 +82,11 @@ func network(t *testing.T, link string) (*tunnel.Tunnel, coretest.Launcher) {
 		t.Fatal(err)
 	}
 	t.Cleanup(tun.Close)
-	return tun, spawntest.Behind(prefix(t, tun)...)
+	return tun, spawntest.Behind(prefix(t, tun, nodes)...)
 }
 
 // prefix returns the launch prefix that places ranks in the namespaces.
-func prefix(t *testing.T, tun *tunnel.Tunnel) []string {
+func prefix(t *testing.T, tun *tunnel.Tunnel, nodes int) []string {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {

@@ -23,7 +23,7 @@ const (
 )
 
 // own are the cases of this package.
-var own = []*coretest.Case{&largeCase, &cutCase}
+var own = []*coretest.Case{&largeCase, &cutCase, &hostsCase}
 
 // largeCase sends more than a narrow path takes in one piece.
 var largeCase = coretest.Case{
@@ -154,7 +154,7 @@ func ruin(t *testing.T, tun *tunnel.Tunnel, cfg core.Config, do func(*spawner.Jo
 	launch := coretest.Launch{Case: &cutCase, Ranks: ranks, Config: cfg, Dir: t.TempDir()}
 	w := &watcher{left: ranks, ready: make(chan struct{})}
 	job, err := spawner.Start(context.Background(), spawner.Spec{
-		N: ranks, Prog: self, Prefix: prefix(t, tun), Env: launch.Env(), Timeout: time.Minute, Stdout: w, Stderr: w,
+		N: ranks, Prog: self, Prefix: prefix(t, tun, nodes), Env: launch.Env(), Timeout: time.Minute, Stdout: w, Stderr: w,
 	})
 	if err != nil {
 		t.Fatal(err)
