@@ -8,27 +8,43 @@ import (
 )
 
 // batchSizes are the variables by which other launchers say how many processes they have
-// started; with also names one that must be set for the first to count.
-var batchSizes = []struct{ name, with string }{
-	{"PMI_SIZE", ""},
-	{"OMPI_COMM_WORLD_SIZE", ""},
-	{"SLURM_NTASKS", "SLURM_PROCID"},
+// started; with also names one that must be set for the first to count. Where a launcher says only which of them a
+// process is, all but the first know that there are several.
+var batchSizes = []struct {
+	name, with string
+	which      bool // it counts the processes before this one
+}{
+	{name: "PMI_SIZE"},             // MPICH's Hydra and its relatives, srun --mpi=pmi2, PALS with PMI
+	{name: "OMPI_COMM_WORLD_SIZE"}, // Open MPI
+	{name: "MV2_COMM_WORLD_SIZE"},  // MVAPICH2's mpirun_rsh
+	{name: "JSM_NAMESPACE_SIZE"},   // IBM's jsrun
+	{name: "SLURM_NTASKS", with: "SLURM_PROCID"},
+	{name: "FLUX_JOB_SIZE", with: "FLUX_TASK_RANK"},
+	{name: "PALS_RANKID", which: true}, // HPE's PALS without PMI
 }
 
 // checkBatch returns an error if another launcher has started this process as one of
 // several: they would run as so many jobs of one rank.
 func checkBatch() error {
 	for _, v := range batchSizes {
-		n, err := strconv.Atoi(os.Getenv(v.name))
+		value := os.Getenv(v.name)
+		n, err := strconv.Atoi(value)
+		if v.which {
+			n++
+		}
 		if err != nil || n < 2 {
 			continue
 		}
 		if _, ok := os.LookupEnv(v.with); v.with != "" && !ok {
 			continue
 		}
+		orMore := ""
+		if v.which {
+			orMore = " or more"
+		}
 		prog := filepath.Base(os.Args[0])
-		return fmt.Errorf("spawner: %s=%d says that another launcher started this process as one of %d, but they cannot find each other and would run as %d jobs of one rank; start the job with `aqrun -n %d %s`, or a job of one with `aqrun -n 1 %s`",
-			v.name, n, n, n, n, prog, prog)
+		return fmt.Errorf("spawner: %s=%s says that another launcher started this process as one of %d%s, but they cannot find each other and would run as so many jobs of one rank; start the job with `aqrun -n %d %s`, or a job of one with `aqrun -n 1 %s`",
+			v.name, value, n, orMore, n, prog, prog)
 	}
 	return nil
 }
