@@ -25,10 +25,6 @@ func (j *Job) exited(rank int, ws syscall.WaitStatus) {
 	m.exited, m.ws = true, ws
 	j.running--
 	j.located(rank, nil)
-	if m.conn != nil && !m.lost {
-		// What it sent last may still be unread; somebody else may hold the connection.
-		m.conn.link.conn.SetReadDeadline(time.Now().Add(strayTime))
-	}
 	j.settle(rank)
 }
 
@@ -45,15 +41,11 @@ func (j *Job) disconnected(rank int, err error) {
 	}
 	switch {
 	case err != nil && !m.exited:
-		j.end(1, fmt.Sprintf("rank %d broke the bootstrap protocol: %v", rank, err))
+		j.breach(rank, err.Error())
 	case !m.left && !m.exited:
 		j.after(wait, func() {
 			if !m.exited && !m.gone {
-				pid := m.pid
-				if !j.spec.started() {
-					pid = j.procs.pid(rank)
-				}
-				j.end(1, fmt.Sprintf("rank %d closed its connection but its process %d still runs", rank, pid))
+				j.end(1, fmt.Sprintf("rank %d closed its connection but its process %d still runs", rank, m.pid))
 			}
 		})
 	}
@@ -62,12 +54,12 @@ func (j *Job) disconnected(rank int, err error) {
 	if j.quitting {
 		j.letQuit()
 	} else {
-		m.conn.link.close()
+		j.hostOf(rank).hangUp(rank)
 	}
 }
 
 // heard reports whether a rank's process has ended and all that it sent is read.
-func (m *member) heard() bool { return m.exited && (m.conn == nil || m.lost) }
+func (m *member) heard() bool { return m.exited && (!m.joined || m.lost) }
 
 // settle judges a rank that has ended, once it is heard.
 func (j *Job) settle(rank int) {
@@ -86,7 +78,7 @@ func (j *Job) judge(rank int) {
 		return
 	}
 	status, said, announced := statusOf(m.ws), j.name(rank)+" "+describe(m.ws), false
-	unfinished := status == 0 && m.conn != nil && !m.left && j.taking() > 0
+	unfinished := status == 0 && m.joined && !m.left && j.taking() > 0
 	if unfinished {
 		said += fmt.Sprintf(" without finishing the job while %s took part in it", count(j.taking(), "other rank", "other ranks"))
 	}
@@ -132,9 +124,9 @@ func (j *Job) checkWaiters() {
 		case j.calls.in[rank]: // it made the call before it ended
 		case m.left:
 			j.end(1, fmt.Sprintf("rank %d left the job while rank %d waits in %v", rank, first, call))
-		case m.conn == nil && m.exited && m.obscure && m.overdue:
+		case !m.joined && m.exited && m.obscure && m.overdue:
 			j.end(1, fmt.Sprintf("rank %d ended before it joined the job, while rank %d waits in %v", rank, first, call))
-		case m.conn == nil && m.exited && !m.obscure && (m.settled || !j.spec.started()):
+		case !m.joined && m.exited && !m.obscure && (m.settled || !j.spec.started()):
 			j.end(1, fmt.Sprintf("rank %d %s before it joined the job, while rank %d waits in %v", rank, describe(m.ws), first, call))
 		}
 	}
@@ -165,6 +157,9 @@ func (j *Job) endRanks() {
 	if j.verdict.status != 0 {
 		shm.Ring(j.judged)
 	}
+	if j.spec.started() {
+		j.here.farewell = j.lastWord()
+	}
 	if !j.letFinish() {
 		j.tellRanks()
 	}
@@ -177,23 +172,19 @@ func (j *Job) tellRanks() {
 		return
 	}
 	j.told = true
-	frame := appendVerdict(nil, kindEnd, j.verdict.status, j.verdict.reason)
-	for rank := range j.members {
-		switch m := &j.members[rank]; {
-		case rank == j.speaker && j.spec.started() && j.verdict.status == 0: // it waits, see letGo
-		case m.conn != nil:
-			m.conn.send(frame)
-		case m.follows():
-			unix.PidfdSendSignal(m.pidfd, unix.SIGTERM, nil, 0) // as below
-		case j.spec.started(): // it is told when it joins, or killed
-		case !m.exited:
-			j.procs.signalRank(rank, unix.SIGTERM) // there is no other way to tell it
-		}
+	if j.spec.started() {
+		j.tellStarted()
+		return
 	}
-	if j.spec.started() && j.unknown() && len(j.followedLiving()) == 0 {
-		j.procs.signal(unix.SIGTERM) // it passes that on
+	frame := j.lastWord()
+	for _, h := range j.hosts {
+		h.conclude(frame)
 	}
-	j.letGo()
+}
+
+// lastWord returns the frame that tells a rank how the job ends.
+func (j *Job) lastWord() []byte {
+	return appendVerdict(nil, kindEnd, j.verdict.status, j.verdict.reason)
 }
 
 // interrupt notes that the user asks the job to end, and returns the signal to pass on.
@@ -243,10 +234,7 @@ func (j *Job) expire() {
 
 // kill kills the ranks that still live after they had the given time to end.
 func (j *Job) kill(given time.Duration) {
-	ranks := j.procs.living()
-	if j.spec.started() {
-		ranks = j.followedLiving()
-	}
+	ranks := j.living()
 	if j.running == 0 {
 		return
 	}
@@ -258,12 +246,25 @@ func (j *Job) kill(given time.Duration) {
 	if j.spec.started() {
 		// It ends by itself when the ranks have, and cleans up. Those that have not entered it alone knows.
 		if j.unknown() {
-			j.procs.signal(unix.SIGTERM)
+			j.signalAll(unix.SIGTERM)
 		}
-		j.after(starterTime, func() { j.procs.signal(unix.SIGKILL) })
+		j.after(starterTime, func() { j.signalAll(unix.SIGKILL) })
 		return
 	}
-	j.procs.signal(unix.SIGKILL)
+	j.signalAll(unix.SIGKILL)
+}
+
+// living returns the ranks whose processes are known and live.
+func (j *Job) living() (ranks []int) {
+	if j.spec.started() {
+		return j.followedLiving()
+	}
+	for i := range j.members {
+		if m := &j.members[i]; m.pid != 0 && !m.exited {
+			ranks = append(ranks, i)
+		}
+	}
+	return ranks
 }
 
 // rankList names ranks, a few of many.

@@ -43,8 +43,6 @@ func enter(argv []string) (status int, err error) {
 // entered notes which process a rank is, on the goroutine of run.
 func (j *Job) entered(rank, pid int) error {
 	switch m := &j.members[rank]; {
-	case !j.spec.started():
-		return errors.New("this job's launcher starts its ranks itself")
 	case m.pid != 0:
 		return fmt.Errorf("rank %d is process %d already", rank, m.pid)
 	case m.exited:
@@ -54,13 +52,16 @@ func (j *Job) entered(rank, pid int) error {
 }
 
 // admitEntry lets the process of a rank in whose program will join, or not.
-func (j *Job) admitEntry(rank int, l *link, welcome []byte) error {
+func (h *local) admitEntry(rank int, l *link, welcome []byte) error {
+	if h.starter == nil {
+		return errors.New("this job's launcher starts its ranks itself")
+	}
 	cred, err := peerOf(l.conn)
 	if err != nil {
 		return err
 	}
 	answer := make(chan error, 1)
-	if !j.post(func() { answer <- j.entered(rank, int(cred.Pid)) }) {
+	if !h.post(func() { answer <- h.starter.entered(rank, int(cred.Pid)) }) {
 		return errOver
 	}
 	if err := <-answer; err != nil {

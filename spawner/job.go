@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
@@ -15,25 +14,23 @@ import (
 
 // Job is a job that has been started. Its methods may be called from any goroutine.
 type Job struct {
-	spec   Spec
-	out    *output
-	procs  *procs
-	secret []byte
-	server *server // nil if the ranks share a process
+	*loop
+	spec  Spec
+	argv  []string // of every rank, "{rank}" still in the prefix
+	out   *output
+	hosts []host
+	here  *local // the only host, if the ranks are on this one
 
-	// What follows belongs to the goroutine of run; others post it functions.
+	// What follows belongs to the loop.
 	members []member
 	running int // processes that have not ended, as far as they are known
 	linked  int // connections that have not ended
-	absent  int // ranks that have not joined
 	calls   *rendezvous
-	dealer  dealer
 	verdict verdict
 	strange int  // connections refused
 	asked   int  // times a user has asked the job to end
 	forced  bool // the output must not take much longer than the ranks
 	abandon bool // it must not take any longer
-	timers  []*time.Timer
 
 	told    bool // the ranks know that the job has ended
 	speaker int  // the rank that aborted the job last; -1: none
@@ -53,27 +50,8 @@ type Job struct {
 	patient       bool // see hasty
 	starterLate   bool
 
-	events chan func()
-	over   chan struct{} // closed when run takes no more events
-	group  sync.WaitGroup
-	done   chan struct{} // closed when everything is released
-}
-
-// member is what the launcher knows of a rank.
-type member struct {
-	conn   *conn // nil until it has joined
-	left   bool  // it has called Close
-	lost   bool  // its connection has ended
-	exited bool
-	ws     syscall.WaitStatus // once it has exited
-
-	// With a Starter:
-	pid     int  // once it has entered, or joined; 0 before
-	pidfd   int  // of its process; -1 once that has been reaped
-	gone    bool // its process lives no more
-	obscure bool // it has exited, but ws is not known to be its own
-	overdue bool // nor will it be
-	settled bool // it has been judged
+	group sync.WaitGroup
+	done  chan struct{} // closed when everything is released
 }
 
 // Start starts the job that spec describes and returns when all its processes run. If it
@@ -87,42 +65,22 @@ func Start(ctx context.Context, spec Spec) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, ranks := spec.processes(), spec.ranks()
+	ranks := spec.ranks()
 	j := &Job{
-		spec: spec, procs: newProcs(hex.EncodeToString(fresh(8)), n), secret: fresh(secretSize),
-		members: make([]member, ranks), running: n, absent: ranks, speaker: -1, starterFD: nobody, calls: newRendezvous(ranks),
-		events: make(chan func()), over: make(chan struct{}), done: make(chan struct{}),
+		loop: newLoop(), spec: spec, argv: argv,
+		members: make([]member, ranks), running: spec.processes(), speaker: -1, calls: newRendezvous(ranks),
+		judged: nobody, starterFD: nobody, done: make(chan struct{}),
 	}
-	if j.judged, err = shm.NewBell(); err != nil {
+	for i := range j.members {
+		j.members[i].pidfd = nobody
+	}
+	if err := j.open(path); err != nil {
+		j.release()
 		return nil, failure(statusSelf, "%v", err)
-	}
-	j.out, err = newOutput(&spec, func(err error) {
-		j.post(func() { j.lose(err, "; ending the job") })
-	})
-	if err != nil {
-		unix.Close(j.judged)
-		return nil, failure(statusSelf, "%v", err)
-	}
-	if spec.started() {
-		if j.order, err = newOrder(); err != nil {
-			unix.Close(j.judged)
-			<-j.out.finish()
-			return nil, failure(statusSelf, "%v", err)
-		}
-	}
-	if spec.Mode == Processes {
-		if err := j.listen(); err != nil {
-			unix.Close(j.judged)
-			if j.order != nil {
-				j.order.close()
-			}
-			<-j.out.finish()
-			return nil, failure(statusSelf, "%v", err)
-		}
 	}
 	started := make(chan bool)
 	go j.run(ctx, started)
-	err = j.launch(path, argv)
+	err = j.launch()
 	started <- err == nil
 	if err != nil {
 		<-j.done
@@ -130,6 +88,46 @@ func Start(ctx context.Context, spec Spec) (*Job, error) {
 	}
 	return j, nil
 }
+
+// open makes what the job needs before its first process.
+func (j *Job) open(path string) (err error) {
+	if j.judged, err = shm.NewBell(); err != nil {
+		return err
+	}
+	if j.spec.started() {
+		if j.order, err = newOrder(); err != nil {
+			return err
+		}
+	}
+	j.out, err = newOutput(&j.spec, func(err error) {
+		j.post(func() { j.lose(err, "; ending the job") })
+	})
+	if err != nil {
+		return err
+	}
+	ranks := make([]int, j.spec.ranks())
+	for i := range ranks {
+		ranks[i] = i
+	}
+	j.here = newLocal(j.loop, &j.spec, hex.EncodeToString(fresh(8)), ranks, j)
+	j.here.path, j.here.argv, j.here.attach, j.here.starter = path, j.argv, j.out.attach, j.starterEvents()
+	j.hosts = []host{j.here}
+	if j.spec.Mode == Processes {
+		return j.here.listen()
+	}
+	return nil
+}
+
+// launch starts the processes.
+func (j *Job) launch() error {
+	if err := j.makeScratch(); err != nil {
+		return failure(statusSelf, "%v", err)
+	}
+	return j.here.launch()
+}
+
+// hostOf returns the host of a rank.
+func (j *Job) hostOf(rank int) host { return j.hosts[0] }
 
 // run is the life of the job: it executes what others post until all has ended and the
 // output is delivered, then releases everything.
@@ -145,38 +143,35 @@ func (j *Job) run(ctx context.Context, started <-chan bool) {
 		(<-j.events)()
 	}
 	if j.spec.started() && j.verdict.ending {
-		sweep(EnvJob + "=" + j.procs.job) // what the starter has left behind
+		sweep(EnvJob + "=" + j.here.procs.job) // what the starter has left behind
 	}
 	if j.scratch != nil {
 		removeScratch(j.scratch.path)
 		j.scratch.lock.Close()
 	}
 	j.finishOutput()
-	close(j.over)
+	j.loop.end()
 
 	unwatch()
-	for _, t := range j.timers {
-		t.Stop()
-	}
-	if j.server != nil {
-		j.server.stop()
-		j.server.group.Wait()
-	}
-	for i := range j.members {
-		if c := j.members[i].conn; c != nil {
-			c.stop()
-		}
+	j.release()
+	close(j.done)
+}
+
+// release closes what open has made, and waits for the goroutines of the job, once the loop is over or if it
+// never ran.
+func (j *Job) release() {
+	if j.here != nil {
+		j.here.close()
 	}
 	j.group.Wait()
+	if j.out != nil && j.out.messages != nil {
+		<-j.out.finish()
+	}
 	unix.Close(j.judged)
 	if j.order != nil {
 		j.order.close()
 		unix.Close(j.starterFD)
 	}
-	closeFDs(j.calls.held())
-	closeFDs(j.dealer.fds)
-	j.procs.group.Wait()
-	close(j.done)
 }
 
 // awaitLaunch serves the ranks that run already until all do, and reports whether that
@@ -198,21 +193,6 @@ func (j *Job) awaitLaunch(started <-chan bool) bool {
 	}
 }
 
-// post has run execute f, and reports whether it will: not when the job is over.
-func (j *Job) post(f func()) bool {
-	select {
-	case j.events <- f:
-		return true
-	case <-j.over:
-		return false
-	}
-}
-
-// after posts f when d has passed.
-func (j *Job) after(d time.Duration, f func()) {
-	j.timers = append(j.timers, time.AfterFunc(d, func() { j.post(f) }))
-}
-
 // Wait returns when every process of the job has ended and all their output is delivered,
 // or given up: that of a job whose ranks were killed, or that was cancelled or ran out of
 // time, has Spec.Grace and a second from when they have ended.
@@ -227,12 +207,10 @@ func (j *Job) Wait() (status int, err error) {
 // Spec.Starter it is 0 before the starter has begun the rank. When the ranks share a process, rank 0 stands
 // for all.
 func (j *Job) Pid(rank core.Rank) int {
-	if !j.spec.started() {
-		return j.procs.pid(int(rank))
-	}
 	answer := make(chan int, 1)
 	if !j.post(func() { answer <- j.members[rank].pid }) {
-		return 0
+		<-j.done
+		return j.members[rank].pid
 	}
 	return <-answer
 }
@@ -251,13 +229,17 @@ func (j *Job) Kill(rank core.Rank) error {
 
 // killRank kills a rank and reports whether it lived.
 func (j *Job) killRank(rank int) bool {
-	if !j.spec.started() {
-		return j.procs.signalRank(rank, unix.SIGKILL)
-	}
 	killed := make(chan bool, 1)
 	if !j.post(func() {
-		m := &j.members[rank]
-		killed <- m.follows() && unix.PidfdSendSignal(m.pidfd, unix.SIGKILL, nil, 0) == nil
+		switch m := &j.members[rank]; {
+		case j.spec.started():
+			killed <- m.follows() && unix.PidfdSendSignal(m.pidfd, unix.SIGKILL, nil, 0) == nil
+		case m.exited:
+			killed <- false
+		default:
+			j.hostOf(rank).signal(rank, unix.SIGKILL)
+			killed <- true
+		}
 	}) {
 		return false
 	}
@@ -286,6 +268,13 @@ func (j *Job) signal(sig syscall.Signal) {
 		j.awaitQuit()
 	}
 	if !j.signalFollowed(sig) || j.unknown() && sig != unix.SIGQUIT {
-		j.procs.signal(sig)
+		j.signalAll(sig)
+	}
+}
+
+// signalAll sends a signal to the process groups of all processes that hosts have started.
+func (j *Job) signalAll(sig syscall.Signal) {
+	for _, h := range j.hosts {
+		h.signalAll(sig)
 	}
 }

@@ -9,60 +9,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// listen opens the rendezvous point.
-func (j *Job) listen() error {
-	point, err := listen()
-	if err != nil {
-		return err
-	}
-	j.server = &server{
-		point: point, secret: j.secret, size: j.spec.N, uid: os.Geteuid(), patience: patience,
-		joined:  j.admit,
-		entered: j.admitEntry,
-		refused: func(reason string) { j.post(func() { j.refused(reason) }) },
-		ours:    func(pid, group int) bool { return j.spec.started() || j.procs.own(pid, group) },
-		failed:  func(err error) { j.post(func() { j.end(statusSelf, err.Error()) }) },
-	}
-	j.server.start()
-	return nil
-}
-
-// launch starts the processes.
-func (j *Job) launch(path string, argv []string) error {
+// launch implements host.
+func (h *local) launch() error {
 	var cpus []int
-	if j.spec.Bind == BindCore {
+	if h.spec.Bind == BindCore {
 		var err error
 		if cpus, err = allowedCPUs(); err != nil {
 			return failure(statusSelf, "%v", err)
 		}
 	}
-	if j.spec.scratches() {
-		d, why, err := newScratch(j.spec.Starter.Room, scratchBase, os.TempDir())
-		if err != nil {
-			return failure(statusSelf, "%v", err)
-		}
-		if j.scratch = d; why != "" {
-			j.out.report("files of %s, which take up to %d MB, are in %s: %s", j.spec.starterName(), j.spec.Starter.Room>>20, d.path, why)
-		}
-		j.procs.dir = j.scratch.path
-		argv = j.spec.withScratch(argv, j.scratch.path)
-	}
 	socket := ""
-	if j.server != nil {
-		socket = j.server.point.path
+	if h.server != nil {
+		socket = h.server.point.path
 	}
-	env, secret := mergeEnv(j.spec.inherited(), j.spec.settings(), j.spec.env()), hex.EncodeToString(j.secret)
-	build := func(rank int) (c command, err error) {
-		c = command{path: path, argv: j.spec.forRank(argv, rank), dir: j.spec.Dir, cpu: -1}
+	env, secret := mergeEnv(h.spec.inherited(), h.spec.settings(), h.spec.env()), hex.EncodeToString(h.secret)
+	build := func(i int) (c command, err error) {
+		rank := h.ranks[i]
+		c = command{path: h.path, argv: h.spec.forRank(h.argv, rank), dir: h.spec.Dir, cpu: -1}
 		if len(cpus) > 0 {
-			c.cpu = cpus[rank%len(cpus)]
+			c.cpu = cpus[i%len(cpus)]
 		}
-		c.env = slices.Concat(env, j.spec.identityOf(rank, j.procs.job, socket, secret)) // which env has none of
-		stdin, err := j.spec.input(rank)
+		c.env = slices.Concat(env, h.spec.identityOf(rank, h.procs.job, socket, secret)) // which env has none of
+		stdin, err := h.spec.input(rank)
 		if err != nil {
 			return c, failure(statusSelf, "rank %d: standard input: %v", rank, err)
 		}
-		stdout, stderr, err := j.out.attach(rank)
+		stdout, stderr, err := h.attach(rank)
 		if err != nil {
 			stdin.Close()
 			return c, failure(statusSelf, "rank %d: output: %v", rank, err)
@@ -70,26 +42,12 @@ func (j *Job) launch(path string, argv []string) error {
 		c.files = []*os.File{stdin, stdout, stderr}
 		return c, nil
 	}
-	began := func(rank, pid int) {
-		if j.spec.started() {
+	if s := h.starter; s != nil {
+		return h.procs.launch(build, func(_, pid int) {
 			fd, err := unix.PidfdOpen(pid, 0) // here, where nobody has reaped it
-			j.post(func() { j.starterBegan(fd, err) })
-		}
-		if j.spec.Verbose {
-			who := j.name(rank)
-			if j.spec.started() {
-				who = j.spec.starterName()
-			}
-			j.out.report("%s is process %d: %s", who, pid, quote(j.spec.forRank(argv, rank)))
-		}
+			h.post(func() { s.began(pid, fd, err) })
+		}, func(_ int, ws syscall.WaitStatus) { h.post(func() { s.ended(ws) }) })
 	}
-	return j.procs.launch(build, began, func(rank int, ws syscall.WaitStatus) {
-		j.post(func() {
-			if j.spec.started() {
-				j.starterEnded(ws)
-			} else {
-				j.exited(rank, ws)
-			}
-		})
-	})
+	return h.procs.launch(build, func(i, pid int) { h.post(func() { h.tell.began(h.ranks[i], pid) }) },
+		func(i int, ws syscall.WaitStatus) { h.post(func() { h.exited(i, ws) }) })
 }

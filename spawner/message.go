@@ -97,6 +97,7 @@ func exitStatus(status int) int {
 // message is a decoded frame; which fields count depends on the kind.
 type message struct {
 	kind   kind
+	body   []byte // as a local host has received it; else nil
 	blob   []byte // Exchange, Part, Welcome, Place: aliases the frame
 	rank   int    // Part
 	first  int    // FDs

@@ -207,13 +207,6 @@ func (p *procs) signalRank(rank int, sig syscall.Signal) bool {
 	return true
 }
 
-// pid returns the process id of a rank, 0 before it is started.
-func (p *procs) pid(rank int) int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.pids[rank]
-}
-
 // own reports whether a process is that of a rank, ended or not, or belongs to the process
 // group of one.
 func (p *procs) own(pid, group int) bool {

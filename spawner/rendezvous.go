@@ -15,24 +15,20 @@ type rendezvous struct {
 	n     int  // ranks that have made it
 	in    []bool
 	blobs [][]byte // Exchange
-	fds   []int    // ShareFD
 }
 
 func newRendezvous(size int) *rendezvous {
 	return &rendezvous{size: size, in: make([]bool, size)}
 }
 
-// arrive notes that a rank has made the call, with its contribution (blob or fd, as the
-// kind has it), and reports whether that completes the call. The contributions then are in
-// blobs or fds, indexed by rank, until reset.
-func (c *rendezvous) arrive(rank int, k kind, blob []byte, fd int) (complete bool, err error) {
+// arrive notes that a rank has made the call, with its contribution to an Exchange, and reports
+// whether that completes the call. The contributions then are in blobs, indexed by rank, until
+// reset.
+func (c *rendezvous) arrive(rank int, k kind, blob []byte) (complete bool, err error) {
 	if c.n == 0 {
 		c.kind, c.first = k, rank
-		switch k {
-		case kindExchange:
+		if k == kindExchange {
 			c.blobs = make([][]byte, c.size)
-		case kindShare:
-			c.fds = make([]int, c.size)
 		}
 	}
 	switch {
@@ -42,11 +38,8 @@ func (c *rendezvous) arrive(rank int, k kind, blob []byte, fd int) (complete boo
 	case c.in[rank]:
 		return false, errors.New("a second collective call before the first has returned")
 	}
-	switch k {
-	case kindExchange:
+	if k == kindExchange {
 		c.blobs[rank] = blob
-	case kindShare:
-		c.fds[rank] = fd
 	}
 	c.in[rank] = true
 	c.n++
@@ -59,19 +52,8 @@ func (c *rendezvous) waiting() (k kind, first int, ok bool) {
 	return c.kind, c.first, c.n > 0
 }
 
-// held returns the descriptors of an incomplete ShareFD.
-func (c *rendezvous) held() []int {
-	var fds []int
-	for r, in := range c.in {
-		if in && c.kind == kindShare {
-			fds = append(fds, c.fds[r])
-		}
-	}
-	return fds
-}
-
 // reset makes ready for the next call.
 func (c *rendezvous) reset() {
 	clear(c.in)
-	c.n, c.blobs, c.fds = 0, nil, nil
+	c.n, c.blobs = 0, nil
 }

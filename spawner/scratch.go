@@ -62,3 +62,20 @@ func removeScratch(dir string) {
 	for tries := 0; os.RemoveAll(dir) != nil && tries < 100; tries++ {
 	}
 }
+
+// makeScratch makes the directory of the job's starter, if that is to have one.
+func (j *Job) makeScratch() error {
+	if !j.spec.scratches() {
+		return nil
+	}
+	d, why, err := newScratch(j.spec.Starter.Room, scratchBase, os.TempDir())
+	if err != nil {
+		return err
+	}
+	if j.scratch = d; why != "" {
+		j.out.report("files of %s, which take up to %d MB, are in %s: %s", j.spec.starterName(), j.spec.Starter.Room>>20, d.path, why)
+	}
+	j.here.procs.dir = d.path
+	j.here.argv = j.spec.withScratch(j.argv, d.path)
+	return nil
+}

@@ -84,6 +84,9 @@ func (m *member) follows() bool { return m.pid != 0 && m.pidfd >= 0 && !m.gone }
 
 // followJoined begins to watch a rank that has joined.
 func (j *Job) followJoined(rank int, l *link) error {
+	if j.members[rank].exited {
+		return errRankEnded
+	}
 	cred, err := peerOf(l.conn)
 	if err != nil {
 		return err
@@ -160,7 +163,7 @@ func (j *Job) followed(rank, pidfd int, ws syscall.WaitStatus, known bool) {
 	m.obscure = !known
 	if !known && !m.left {
 		j.after(starterTime, func() {
-			if m.conn == nil {
+			if !m.joined {
 				m.overdue = true
 				j.checkWaiters()
 			} else {
@@ -229,8 +232,19 @@ func (j *Job) hasty(ws syscall.WaitStatus) bool {
 	return false
 }
 
+// starterEvents returns what the host is to tell of a starter, nil without one.
+func (j *Job) starterEvents() *starterEvents {
+	if !j.spec.started() {
+		return nil
+	}
+	return &starterEvents{began: j.starterBegan, ended: j.starterEnded, joined: j.followJoined, entered: j.entered}
+}
+
 // starterBegan puts the starter among those whose ends are noticed in order.
-func (j *Job) starterBegan(pidfd int, err error) {
+func (j *Job) starterBegan(pid, pidfd int, err error) {
+	if j.spec.Verbose {
+		j.out.report("%s is process %d: %s", j.spec.starterName(), pid, quote(j.here.argv))
+	}
 	if j.starterFD = pidfd; err == nil {
 		err = j.order.ends(theStarter, pidfd)
 	}
@@ -261,7 +275,7 @@ func (j *Job) judgeStarter() {
 	}
 	j.blameStarter()
 	for i := range j.members {
-		if m := &j.members[i]; m.conn != nil && m.obscure && !m.left {
+		if m := &j.members[i]; m.joined && m.obscure && !m.left {
 			j.end(1, fmt.Sprintf("rank %d ended without finishing the job", i))
 		}
 	}
@@ -285,6 +299,24 @@ func (j *Job) letFinish() bool {
 	return true
 }
 
+// tellStarted tells the ranks that the job has ended. Those that the launcher does not know are told when they
+// join, or killed.
+func (j *Job) tellStarted() {
+	for rank := range j.members {
+		switch m := &j.members[rank]; {
+		case rank == j.speaker && j.verdict.status == 0: // it waits, see letGo
+		case m.joined:
+			j.here.send(rank, j.lastWord())
+		case m.follows():
+			unix.PidfdSendSignal(m.pidfd, unix.SIGTERM, nil, 0) // there is no other way to tell it
+		}
+	}
+	if j.unknown() && len(j.followedLiving()) == 0 {
+		j.signalAll(unix.SIGTERM) // the starter passes that on
+	}
+	j.letGo()
+}
+
 // letGo lets the rank leave that has ended the job with status 0, once it is the last: it waits for
 // that (see client.Exit), as a starter would kill the others, who may have a status of failure.
 func (j *Job) letGo() {
@@ -292,7 +324,7 @@ func (j *Job) letGo() {
 		return
 	}
 	if left := j.followedLiving(); len(left) == 1 && left[0] == j.speaker {
-		j.members[j.speaker].conn.link.close()
+		j.here.hangUp(j.speaker)
 	}
 }
 
@@ -309,7 +341,7 @@ func (j *Job) letQuit() {
 		return
 	}
 	for i := range j.members {
-		if m := &j.members[i]; m.conn != nil && m.follows() && !m.lost {
+		if m := &j.members[i]; m.joined && m.follows() && !m.lost {
 			return
 		}
 	}
@@ -321,7 +353,7 @@ func (j *Job) hangUp() {
 	j.quitting = false
 	for i := range j.members {
 		if m := &j.members[i]; m.lost {
-			m.conn.link.close()
+			j.here.hangUp(i)
 		}
 	}
 }
@@ -329,9 +361,9 @@ func (j *Job) hangUp() {
 // signalFollowed sends a signal to the ranks that are known, and reports whether there was one. SIGQUIT ends one
 // that has not joined at once, so the others would have no time to print: it goes to those only if none has joined.
 func (j *Job) signalFollowed(sig syscall.Signal) (any bool) {
-	joined := slices.ContainsFunc(j.members, func(m member) bool { return m.conn != nil })
+	joined := slices.ContainsFunc(j.members, func(m member) bool { return m.joined })
 	for i := range j.members {
-		if m := &j.members[i]; m.follows() && (sig != unix.SIGQUIT || !joined || m.conn != nil) {
+		if m := &j.members[i]; m.follows() && (sig != unix.SIGQUIT || !joined || m.joined) {
 			any = unix.PidfdSendSignal(m.pidfd, sig, nil, 0) == nil || any
 		}
 	}

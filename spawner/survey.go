@@ -40,7 +40,7 @@ func (j *Job) locate(then func(places []core.Place)) {
 		switch m := &j.members[rank]; {
 		case m.exited || m.lost:
 			q.places[rank].State = "has ended"
-		case m.conn == nil:
+		case !m.joined:
 			q.places[rank].State = "has not joined the job"
 		case m.left:
 			q.places[rank].State = "has finished"
@@ -48,7 +48,7 @@ func (j *Job) locate(then func(places []core.Place)) {
 			q.places[rank].State = fmt.Sprintf("does not answer within %v", surveyTime)
 			q.asked[rank] = true
 			q.left++
-			m.conn.send(frame)
+			j.hostOf(rank).send(rank, frame)
 		}
 	}
 	j.after(surveyTime, func() { j.surveyed(q) })
