@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,8 +20,10 @@ import (
 type client struct {
 	link       *link
 	rank, size int
-	started    bool   // by another launcher, see Spec.Starter
-	undo       func() // of dumpOnQuit
+	hostOf     placement
+	local      []core.Rank // on this host, ascending
+	started    bool        // by another launcher, see Spec.Starter
+	undo       func()      // of dumpOnQuit
 	quitting   atomic.Bool
 
 	call    sync.Mutex // held during a collective call
@@ -51,17 +54,11 @@ func (c *client) Rank() core.Rank { return core.Rank(c.rank) }
 // Size implements core.Bootstrap.
 func (c *client) Size() int { return c.size }
 
-// Local implements core.Bootstrap: all ranks are on the launcher's host.
-func (c *client) Local() []core.Rank {
-	ranks := make([]core.Rank, c.size)
-	for i := range ranks {
-		ranks[i] = core.Rank(i)
-	}
-	return ranks
-}
+// Local implements core.Bootstrap.
+func (c *client) Local() []core.Rank { return c.local }
 
 // Host implements core.Bootstrap.
-func (c *client) Host(core.Rank) int { return 0 }
+func (c *client) Host(r core.Rank) int { return c.hostOf[r] }
 
 // Done implements core.Bootstrap. The error is a *core.ExitError if the job has failed.
 func (c *client) Done() <-chan error { return c.done }
@@ -84,10 +81,14 @@ func (c *client) Barrier() error {
 // ShareFD implements core.DescriptorSharer.
 func (c *client) ShareFD(fd int) ([]int, error) {
 	r, err := c.collective(appendFrame(nil, kindShare, nil), fd)
-	if err != nil {
-		return nil, err
+	if err != nil || len(c.local) == c.size {
+		return r.fds, err
 	}
-	return r.fds, nil
+	all := slices.Repeat([]int{nobody}, c.size)
+	for i, rank := range c.local {
+		all[rank] = r.fds[i]
+	}
+	return all, nil
 }
 
 // collective sends this rank's part of a call and waits for its result.
@@ -264,7 +265,7 @@ func (c *client) receive() error {
 
 // take adds a message to the result of the collective call in progress.
 func (c *client) take(m message) error {
-	p := &c.partial
+	p, whole := &c.partial, c.size
 	switch m.kind {
 	case kindPassed:
 		p.n = c.size
@@ -275,7 +276,8 @@ func (c *client) take(m message) error {
 		p.blobs = append(p.blobs, bytes.Clone(m.blob))
 		p.n++
 	case kindFDs:
-		if m.first != p.n || m.count < 1 || m.count > c.size-p.n {
+		whole = len(c.local)
+		if m.first != p.n || m.count < 1 || m.count > whole-p.n {
 			return fmt.Errorf("descriptors %d to %d out of order", m.first, m.first+m.count)
 		}
 		fds, err := c.link.claim(m.count)
@@ -290,7 +292,7 @@ func (c *client) take(m message) error {
 	default:
 		return fmt.Errorf("message of %v", m.kind)
 	}
-	if p.n < c.size {
+	if p.n < whole {
 		return nil
 	}
 	r := *p

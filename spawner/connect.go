@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/wire"
 	"golang.org/x/sys/unix"
 )
 
@@ -49,12 +50,12 @@ func Connect() (core.Bootstrap, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := id.join(purposeRank)
+	l, hostOf, err := id.join(purposeRank)
 	if err != nil {
 		return nil, fmt.Errorf("spawner: rank %d cannot join its job through %s: %w", id.rank, id.socket, err)
 	}
 	c := &client{
-		link: l, rank: id.rank, size: id.size, started: strings.HasPrefix(os.Getenv(EnvRank), "$"),
+		link: l, rank: id.rank, size: id.size, hostOf: hostOf, started: strings.HasPrefix(os.Getenv(EnvRank), "$"),
 		results: make(chan result, 1), ended: make(chan struct{}), failed: make(chan struct{}), done: make(chan error, 1),
 	}
 	if c.started && id.rank != 0 {
@@ -62,6 +63,9 @@ func Connect() (core.Bootstrap, error) {
 			l.close()
 			return nil, fmt.Errorf("spawner: rank %d: standard input: %w", id.rank, err)
 		}
+	}
+	for _, rank := range hostOf.on(hostOf[id.rank]) {
+		c.local = append(c.local, core.Rank(rank))
 	}
 	c.undo = dumpOnQuit(id.rank, c.dumped)
 	go c.watch()
@@ -116,20 +120,21 @@ func readIdentity() (*jobID, error) {
 	return id, nil
 }
 
-// join connects to the launcher and is let in for a purpose.
-func (id *jobID) join(purpose string) (*link, error) {
+// join connects to the launcher and is let in for a purpose. It returns where the ranks of the job are, too.
+func (id *jobID) join(purpose string) (*link, placement, error) {
 	c, err := dial(id.socket)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c.SetDeadline(time.Now().Add(joinTime))
 	l := newLink(c)
-	if err := id.introduce(l, purpose); err != nil {
+	hostOf, err := id.introduce(l, purpose)
+	if err != nil {
 		c.Close()
-		return nil, err
+		return nil, nil, err
 	}
 	c.SetDeadline(time.Time{})
-	return l, nil
+	return l, hostOf, nil
 }
 
 // dial connects to the socket. While the launcher has more callers than its backlog holds,
@@ -158,19 +163,23 @@ func dial(path string) (*net.UnixConn, error) {
 	return c.(*net.UnixConn), nil
 }
 
-// introduce performs the rank's side of the handshake.
-func (id *jobID) introduce(l *link, purpose string) error {
+// introduce performs the rank's side of the handshake and returns what the welcome says of where ranks are.
+func (id *jobID) introduce(l *link, purpose string) (placement, error) {
 	expect, err := respond(l.conn, id.secret, purpose, id.rank)
 	if err != nil {
-		return fmt.Errorf("handshake: %w", err)
+		return nil, fmt.Errorf("handshake: %w", err)
 	}
 	body, err := l.receive()
 	if err != nil {
-		return fmt.Errorf("the launcher did not let it in (%w)", err)
+		return nil, fmt.Errorf("the launcher did not let it in (%w)", err)
 	}
 	m, err := decode(body)
-	if err != nil || m.kind != kindWelcome || !hmac.Equal(m.blob, expect) {
-		return errors.New("the other end does not know the secret of the job")
+	r := wire.NewReader(m.blob)
+	if err != nil || m.kind != kindWelcome || !hmac.Equal(r.Next(proofSize), expect) {
+		return nil, errors.New("the other end does not know the secret of the job")
 	}
-	return nil
+	if r.Len() == 0 {
+		return together(id.size), nil
+	}
+	return readPlacement(r, id.size)
 }

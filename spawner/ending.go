@@ -99,6 +99,9 @@ func (j *Job) name(rank int) string {
 	if j.spec.Mode != Processes {
 		return "the process of all ranks"
 	}
+	if j.far != nil {
+		return fmt.Sprintf("rank %d on host %s", rank, j.far[j.spec.HostOf[rank]].name)
+	}
 	return fmt.Sprintf("rank %d", rank)
 }
 

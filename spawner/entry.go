@@ -31,7 +31,7 @@ func enter(argv []string) (status int, err error) {
 	if err != nil {
 		return statusSelf, err
 	}
-	l, err := id.join(purposeEntry)
+	l, _, err := id.join(purposeEntry)
 	if err != nil {
 		return statusSelf, fmt.Errorf("entering the job through %s: %w", id.socket, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -18,8 +19,10 @@ type Job struct {
 	spec  Spec
 	argv  []string // of every rank, "{rank}" still in the prefix
 	out   *output
-	hosts []host
-	here  *local // the only host, if the ranks are on this one
+	hosts []host        // by number
+	far   []*remote     // the same, if agents serve them
+	hired chan struct{} // closed when the carriers of agents may go
+	here  *local        // the only host, if the ranks are on this one
 
 	// What follows belongs to the loop.
 	members []member
@@ -61,9 +64,13 @@ func Start(ctx context.Context, spec Spec) (*Job, error) {
 	if err := spec.check(); err != nil {
 		return nil, err
 	}
-	path, argv, err := spec.resolve()
-	if err != nil {
-		return nil, err
+	var path string
+	argv := slices.Concat(spec.Prefix, []string{spec.Prog}, spec.Args)
+	if spec.Hosts == nil { // else agents look
+		var err error
+		if path, argv, err = spec.resolve(); err != nil {
+			return nil, err
+		}
 	}
 	ranks := spec.ranks()
 	j := &Job{
@@ -76,11 +83,14 @@ func Start(ctx context.Context, spec Spec) (*Job, error) {
 	}
 	if err := j.open(path); err != nil {
 		j.release()
-		return nil, failure(statusSelf, "%v", err)
+		return nil, asFailure(err)
+	}
+	if spec.Hosts != nil {
+		j.running = spec.N
 	}
 	started := make(chan bool)
 	go j.run(ctx, started)
-	err = j.launch()
+	err := j.launch(ctx)
 	started <- err == nil
 	if err != nil {
 		<-j.done
@@ -105,6 +115,9 @@ func (j *Job) open(path string) (err error) {
 	if err != nil {
 		return err
 	}
+	if j.spec.Hosts != nil {
+		return j.hire()
+	}
 	ranks := make([]int, j.spec.ranks())
 	for i := range ranks {
 		ranks[i] = i
@@ -119,7 +132,10 @@ func (j *Job) open(path string) (err error) {
 }
 
 // launch starts the processes.
-func (j *Job) launch() error {
+func (j *Job) launch(ctx context.Context) error {
+	if j.spec.Hosts != nil {
+		return j.launchFar(ctx)
+	}
 	if err := j.makeScratch(); err != nil {
 		return failure(statusSelf, "%v", err)
 	}
@@ -127,7 +143,12 @@ func (j *Job) launch() error {
 }
 
 // hostOf returns the host of a rank.
-func (j *Job) hostOf(rank int) host { return j.hosts[0] }
+func (j *Job) hostOf(rank int) host {
+	if j.here != nil {
+		return j.here
+	}
+	return j.hosts[j.spec.HostOf[rank]]
+}
 
 // run is the life of the job: it executes what others post until all has ended and the
 // output is delivered, then releases everything.
@@ -163,6 +184,7 @@ func (j *Job) release() {
 	if j.here != nil {
 		j.here.close()
 	}
+	j.dismiss()
 	j.group.Wait()
 	if j.out != nil && j.out.messages != nil {
 		<-j.out.finish()

@@ -149,6 +149,7 @@ func startParallel(t *testing.T, role string, n int, edit func(*spawner.Spec)) *
 	j := &testJob{t: t, out: newTranscript(), err: newTranscript()}
 	spec := spawner.Spec{N: n, Prog: self(t), Stdout: j.out, Stderr: j.err, Env: []string{roleEnv + "=" + role}}
 	edit(&spec)
+	spread(&spec)
 	var err error
 	if j.Job, err = spawner.Start(context.Background(), spec); err != nil {
 		t.Fatal(err)

@@ -21,6 +21,8 @@ type local struct {
 	attach  func(rank int) (stdout, stderr *os.File, err error) // makes the pipes for a rank's output
 	starter *starterEvents                                      // nil without a Spec.Starter
 
+	hostOf placement // of all ranks of the job; nil: they are all here
+
 	path   string   // of the program
 	argv   []string // of every rank, see Spec.forRank
 	procs  *procs   // by place in ranks
@@ -109,7 +111,7 @@ func (h *local) join(rank int, l *link, welcome []byte) error {
 	h.conns[i] = c
 	h.group.Go(c.write)
 	h.group.Go(func() { h.read(rank, c) })
-	c.send(appendFrame(nil, kindWelcome, func(b []byte) []byte { return append(b, welcome...) }))
+	c.send(appendFrame(nil, kindWelcome, func(b []byte) []byte { return h.hostOf.appendTo(append(b, welcome...)) }))
 	if h.farewell != nil {
 		c.send(h.farewell)
 	}

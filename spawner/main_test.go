@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -51,14 +52,20 @@ func (tr *transcript) Write(b []byte) (int, error) {
 func (tr *transcript) String() string {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	return tr.buf.String()
+	return tr.text()
 }
+
+// onHost is what messages add where ranks are on several hosts.
+var onHost = regexp.MustCompile(` on host host\d`)
+
+// text returns what has been written, without the names of pretended hosts.
+func (tr *transcript) text() string { return onHost.ReplaceAllString(tr.buf.String(), "") }
 
 // await returns when the output holds n times the text.
 func (tr *transcript) await(text string, n int) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	for strings.Count(tr.buf.String(), text) < n {
+	for strings.Count(tr.text(), text) < n {
 		tr.cond.Wait()
 	}
 }
@@ -79,6 +86,7 @@ func start(t *testing.T, role string, n int, edit ...func(*spawner.Spec)) *testJ
 	for _, f := range edit {
 		f(&spec)
 	}
+	spread(&spec)
 	var err error
 	if j.Job, err = spawner.Start(context.Background(), spec); err != nil {
 		t.Fatalf("Start: %v", err)

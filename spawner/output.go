@@ -17,8 +17,8 @@ const strayTime = time.Second
 type output struct {
 	out, err  *sink
 	dir       string
-	streams   []*stream
-	group     sync.WaitGroup // of the streams
+	pipes     pipes          // of ranks on this host
+	group     sync.WaitGroup // of what comes from other hosts
 	own       *stream
 	messages  chan string   // nil when nothing may be reported any more
 	delivered chan struct{} // closed when all messages are
@@ -41,11 +41,11 @@ func newOutput(spec *Spec, failed func(err error)) (*output, error) {
 	if !sameWriter(spec.Stdout, spec.Stderr) {
 		o.err = newSink(spec.Stderr, "standard error", spec.TagOutput, o.fail)
 	}
-	o.own = &stream{sink: o.err}
+	o.own = &stream{to: o.err}
 	messages := o.messages
 	o.delivered = done(func() {
 		for m := range messages {
-			o.own.sink.write(o.own, []byte(m))
+			o.err.write(o.own, []byte(m))
 		}
 	})
 	return o, nil
@@ -67,37 +67,31 @@ func sameWriter(a, b io.Writer) bool {
 // attach begins to collect the output of a rank and returns the ends of the pipes that
 // the rank gets as standard output and standard error.
 func (o *output) attach(rank int) (stdout, stderr *os.File, err error) {
-	stdout, err = o.stream(rank, o.out, "out")
+	out, errs, err := o.streams(rank)
 	if err != nil {
 		return nil, nil, err
 	}
-	stderr, err = o.stream(rank, o.err, "err")
-	if err != nil {
-		stdout.Close()
-		return nil, nil, err
-	}
-	return stdout, stderr, nil
+	return o.pipes.open(out, errs)
 }
 
-func (o *output) stream(rank int, k *sink, suffix string) (w *os.File, err error) {
-	s := &stream{sink: k, tag: fmt.Appendf(nil, "[%d] ", rank)}
+// streams returns those of a rank.
+func (o *output) streams(rank int) (out, errs *stream, err error) {
+	if out, err = o.stream(rank, o.out, "out"); err != nil {
+		return nil, nil, err
+	}
+	if errs, err = o.stream(rank, o.err, "err"); err != nil {
+		out.abandon()
+		return nil, nil, err
+	}
+	return out, errs, nil
+}
+
+func (o *output) stream(rank int, k *sink, suffix string) (s *stream, err error) {
+	s = &stream{rank: rank, to: k, failed: k.failed, tag: fmt.Appendf(nil, "[%d] ", rank)}
 	if o.dir != "" {
 		s.file, err = os.Create(filepath.Join(o.dir, fmt.Sprintf("rank.%d.%s", rank, suffix)))
-		if err != nil {
-			return nil, err
-		}
 	}
-	r, w, err := os.Pipe()
-	if err != nil {
-		if s.file != nil {
-			s.file.Close()
-		}
-		return nil, err
-	}
-	s.pipe = r
-	o.streams = append(o.streams, s)
-	o.group.Go(s.copy)
-	return w, nil
+	return s, err
 }
 
 // report writes a message of the launcher itself. It never blocks: what a stuck standard
@@ -135,11 +129,11 @@ func (o *output) failure() error {
 // drain is called when the ranks have ended. The channel is closed when everything they
 // have written is delivered.
 func (o *output) drain() <-chan struct{} {
-	limit := time.Now().Add(strayTime)
-	for _, s := range o.streams {
-		s.endBy(limit)
-	}
-	return done(o.group.Wait)
+	o.pipes.endBy(time.Now().Add(strayTime))
+	return done(func() {
+		o.pipes.group.Wait()
+		o.group.Wait()
+	})
 }
 
 // finish makes further reports vanish. The channel is closed when the earlier ones are

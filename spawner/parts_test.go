@@ -192,7 +192,7 @@ func TestPipeIsEmptiedAtItsDeadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	s := &stream{pipe: r, sink: newSink(&out, "test", false, func(err error) { t.Error(err) })}
+	s := &stream{pipe: r, to: newSink(&out, "test", false, func(err error) { t.Error(err) })}
 	s.endBy(time.Unix(1, 0))
 	s.copy()
 	if out.String() != text {
@@ -208,7 +208,7 @@ func TestSinkMarksInterruptedLines(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		k := newSink(&out, "test", tag, nil)
-		a, b := &stream{sink: k, tag: []byte("[0] ")}, &stream{sink: k, tag: []byte("[1] ")}
+		a, b := &stream{to: k, tag: []byte("[0] ")}, &stream{to: k, tag: []byte("[1] ")}
 		k.write(a, []byte("ab"))
 		k.write(a, []byte("c"))
 		k.write(b, []byte("x\n"))
@@ -364,7 +364,7 @@ func TestRankRefusesImpostor(t *testing.T) {
 		a.Write(appendFrame(nil, kindWelcome, func(b []byte) []byte { return append(b, fresh(proofSize)...) }))
 	}()
 	id := &jobID{rank: 0, size: 1, secret: fresh(secretSize)}
-	if err := id.introduce(newLink(b), purposeRank); err == nil || !strings.Contains(err.Error(), "does not know the secret") {
+	if _, err := id.introduce(newLink(b), purposeRank); err == nil || !strings.Contains(err.Error(), "does not know the secret") {
 		t.Errorf("introduce: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -89,7 +90,7 @@ func awaitEnd(boot core.Bootstrap) {
 func roleCollectives() {
 	boot := join()
 	n := boot.Size()
-	assert(len(boot.Local()) == n && boot.Local()[n-1] == core.Rank(n-1), "Local = %v", boot.Local())
+	checkHosts(boot)
 	for round := range 10 {
 		mine := bytes.Repeat([]byte{byte(boot.Rank())}, round*int(boot.Rank()))
 		all, err := boot.Exchange(mine)
@@ -579,4 +580,22 @@ func roleClosedCalls() {
 	assert(!ok && err == nil, "Done after Close: %v", err)
 	assert(boot.Barrier() != nil, "Barrier after Close succeeded")
 	boot.Abort(3, "nobody hears this")
+}
+
+// checkHosts checks that a bootstrap tells the same of hosts in both ways.
+func checkHosts(boot core.Bootstrap) {
+	var local []core.Rank
+	hosts := 0
+	for r := range core.Rank(boot.Size()) {
+		h := boot.Host(r)
+		assert(h >= 0 && h <= hosts, "rank %d is on host %d, beyond %d", r, h, hosts)
+		hosts = max(hosts, h+1)
+		if h == boot.Host(boot.Rank()) {
+			local = append(local, r)
+		}
+	}
+	assert(slices.Equal(boot.Local(), local), "Local = %v, want %v", boot.Local(), local)
+	if want := os.Getenv("HOSTS"); want != "" {
+		assert(strconv.Itoa(hosts) == want, "%d hosts, want %s", hosts, want)
+	}
 }

@@ -93,12 +93,22 @@ func (k *sink) flush() {
 // people take for at once, yet longer than a program pauses within a line.
 const silence = 200 * time.Millisecond
 
-// stream is one rank's standard output or standard error on its way to a sink.
+// destination is where the output of ranks goes: a sink, or on another host an outflow.
+type destination interface {
+	// write passes on complete lines, or a piece of a long line, of a stream.
+	write(s *stream, data []byte)
+	// finish ends the stream.
+	finish(s *stream)
+}
+
+// stream is one rank's standard output or standard error on its way.
 type stream struct {
-	sink *sink
-	tag  []byte   // "[rank] "
-	file *os.File // gets a copy, if not nil
-	pipe *os.File // where it comes from
+	rank   int
+	to     destination
+	failed func(err error) // hears of errors of writing to file
+	tag    []byte          // "[rank] "
+	file   *os.File        // gets a copy, if not nil
+	pipe   *os.File        // where it comes from; nil if an agent sends it
 
 	mu    sync.Mutex
 	limit time.Time // when reading ends although the pipe does not; zero: never
@@ -113,17 +123,22 @@ func (s *stream) copy() {
 		s.save(held[len(held) : len(held)+n])
 		held = s.pass(held[:len(held)+n])
 		if err != nil && len(held) > 0 {
-			s.sink.write(s, held)
+			s.to.write(s, held)
 			held = held[:0]
 		}
 		if err != nil && err != errSilent {
 			break
 		}
 	}
-	s.sink.finish(s)
+	s.finish()
+}
+
+// finish ends the stream and its file.
+func (s *stream) finish() {
+	s.to.finish(s)
 	if s.file != nil {
 		if err := s.file.Close(); err != nil {
-			s.sink.failed(err)
+			s.failed(err)
 		}
 	}
 }
@@ -131,7 +146,7 @@ func (s *stream) copy() {
 // pass writes the complete lines in held and returns the rest, with room to read more.
 func (s *stream) pass(held []byte) []byte {
 	if n := bytes.LastIndexByte(held, '\n') + 1; n > 0 {
-		s.sink.write(s, held[:n])
+		s.to.write(s, held[:n])
 		return held[:copy(held, held[n:])]
 	}
 	switch {
@@ -139,7 +154,7 @@ func (s *stream) pass(held []byte) []byte {
 	case len(held) < maxLine:
 		held = append(make([]byte, 0, 2*len(held)), held...)
 	default:
-		s.sink.write(s, held)
+		s.to.write(s, held)
 		held = held[:0]
 	}
 	return held
@@ -151,7 +166,7 @@ func (s *stream) save(data []byte) {
 		return
 	}
 	if _, err := s.file.Write(data); err != nil {
-		s.sink.failed(err)
+		s.failed(err)
 		s.file.Close()
 		s.file = nil
 	}

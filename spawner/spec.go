@@ -58,6 +58,13 @@ type Spec struct {
 	// as mpiexec and its options. Through it comes the output of all, as one, and it has standard input.
 	Starter *core.Starter
 
+	// Hosts are the names of the hosts that the ranks live on; nil: all live on this one. HostOf is by rank the
+	// index of its host. Hosts are in the order of their lowest ranks. On each an agent is started, which is this
+	// program again, and starts the ranks there; Launch says how. Dir, Prog and Prefix are looked up there.
+	Hosts  []string
+	HostOf []int
+	Launch Launch
+
 	Mode    Mode
 	Conduit string // "": as the launcher's environment says, else the program's default
 	Profile string
@@ -99,8 +106,11 @@ const (
 
 // processes returns how many processes the launcher itself starts.
 func (s *Spec) processes() int {
-	if s.Mode != Processes || s.started() {
+	switch {
+	case s.Mode != Processes || s.started():
 		return 1
+	case s.Hosts != nil:
+		return len(s.Hosts)
 	}
 	return s.N
 }
@@ -149,9 +159,20 @@ func (s *Spec) check() error {
 	if err := s.checkStarter(); err != nil {
 		return err
 	}
+	if err := s.checkHosts(); err != nil {
+		return err
+	}
 	if s.Timeout < 0 {
 		return failure(statusSelf, "timeout %v is negative", s.Timeout)
 	}
+	if s.Hosts != nil {
+		return nil // agents check it
+	}
+	return s.checkDir()
+}
+
+// checkDir refuses a working directory that is none.
+func (s *Spec) checkDir() error {
 	if s.Dir != "" {
 		if fi, err := os.Stat(s.Dir); err != nil {
 			return failure(statusSelf, "working directory: %v", err)

@@ -1,0 +1,176 @@
+package spawner
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Launch says how the agents of a job's hosts are started. The zero value starts them by ssh.
+type Launch struct {
+	// Launcher is the name of a registered launcher, or a template: words separated by blanks that cannot be
+	// quoted, in which %H becomes the host's name, %N the number of hosts, %C the words of the agent's
+	// command, and %% a percent sign. "": "ssh".
+	Launcher string
+	// Agent is the path of this program on the hosts; "": that of this process. Where ssh finds none there, it
+	// takes the program of that name in the host's PATH.
+	Agent string
+	// Timeout is how long all agents together may take to start. 0: DefaultStartTime.
+	Timeout time.Duration
+}
+
+// DefaultStartTime is how long agents may take to start, if a Launch does not say.
+const DefaultStartTime = 60 * time.Second
+
+// Launcher is a way to start a command on a host, with its standard input and output connected to here.
+type Launcher struct {
+	Name  string
+	About string // a line for people
+	// Command returns the argument list of the process on this host that does it. The first word is looked up
+	// in PATH. command is for the far host to execute: an absolute path and an argument.
+	Command func(host string, command []string) []string
+	// Missing says how to get the program that Command names first.
+	Missing string
+}
+
+var launchers = []Launcher{
+	{
+		Name: "local", About: "this host pretends to be all of them, for tests",
+		Command: func(_ string, command []string) []string { return command },
+	},
+	{
+		Name: "ssh", About: "the program ssh, with the user's configuration; hosts must let in without a password",
+		Command: func(host string, command []string) []string {
+			name := command[0][strings.LastIndexByte(command[0], '/')+1:]
+			return []string{"ssh", "-T", "-o", "BatchMode=yes", "--", host, "exec " + quote([]string{"sh", "-c", sshScript, command[0], name, command[1]})}
+		},
+		Missing: "install OpenSSH's client (on Debian: apt-get install openssh-client)",
+	},
+}
+
+// RegisterLauncher makes a launcher known by its name. It is called before Start, as by an init function. A
+// name that is taken is a panic.
+func RegisterLauncher(l Launcher) {
+	if _, err := launcherByName(l.Name); err == nil || l.Name == "" || l.Command == nil {
+		panic(fmt.Sprintf("spawner: RegisterLauncher: launcher %q exists, or is incomplete", l.Name))
+	}
+	launchers = append(launchers, l)
+}
+
+// Launchers returns those that are registered.
+func Launchers() []Launcher { return slices.Clone(launchers) }
+
+func launcherByName(name string) (*Launcher, error) {
+	var known []string
+	for i := range launchers {
+		if launchers[i].Name == name {
+			return &launchers[i], nil
+		}
+		known = append(known, launchers[i].Name)
+	}
+	return nil, fmt.Errorf("there is no launcher %q; known: %s, or a template such as 'mycommand %%H %%C'", name, strings.Join(known, ", "))
+}
+
+// launcher returns the launcher that l names; there are so many hosts.
+func (l *Launch) launcher(hosts int) (*Launcher, error) {
+	if !strings.ContainsAny(l.Launcher, " %") {
+		return launcherByName(cmp.Or(l.Launcher, "ssh"))
+	}
+	words := strings.Fields(l.Launcher)
+	if len(words) == 0 || !strings.Contains(l.Launcher, "%C") {
+		return nil, fmt.Errorf("launcher %q: a template has %%C, the command that it is to run on host %%H", l.Launcher)
+	}
+	if strings.ContainsAny(l.Launcher, `'"\`) {
+		return nil, fmt.Errorf("launcher %q: the words of a template are separated by blanks and cannot be quoted; put into a script what needs quotes", l.Launcher)
+	}
+	return &Launcher{Name: words[0], Command: func(host string, command []string) (argv []string) {
+		for _, w := range words {
+			if w == "%C" {
+				argv = append(argv, command...)
+				continue
+			}
+			argv = append(argv, strings.NewReplacer("%%", "%", "%H", host, "%N", strconv.Itoa(hosts), "%C", quote(command)).Replace(w))
+		}
+		return argv
+	}}, nil
+}
+
+// timeout returns how long agents may take to start.
+func (l *Launch) timeout() time.Duration { return cmp.Or(l.Timeout, DefaultStartTime) }
+
+// sshScript executes $0 if there is such a program, or else $1 from PATH, with the argument $2.
+const sshScript = `if [ -x "$0" ]; then exec "$0" "$2"; fi; ` +
+	`if command -v "$1" >/dev/null 2>&1; then exec "$1" "$2"; fi; ` +
+	`echo "there is no $0 here, and no $1 in PATH" >&2; exit 127`
+
+// agent returns the command that a host is to execute.
+func (l *Launch) agent() (command []string, err error) {
+	path := l.Agent
+	if path == "" {
+		path, err = os.Executable()
+	}
+	return []string{path, agentName}, err
+}
+
+// checkHosts refuses hosts that cannot be, and what cannot be done with several.
+func (s *Spec) checkHosts() error {
+	if s.Hosts == nil {
+		return nil
+	}
+	n, err := placement(s.HostOf).check()
+	switch {
+	case err != nil:
+		return failure(statusUsage, "%v", err)
+	case len(s.HostOf) != s.N || n != len(s.Hosts):
+		return failure(statusUsage, "%d ranks on %d hosts, but %d are placed on %d", s.N, len(s.Hosts), len(s.HostOf), n)
+	case s.Mode != Processes:
+		return failure(statusUsage, "ranks that share a process cannot be on other hosts")
+	case s.started():
+		return failure(statusUsage, "the ranks are started by %s, which is to be told of their hosts by its own options", s.starterName())
+	}
+	for i, name := range s.Hosts {
+		if name == "" || strings.HasPrefix(name, "-") || strings.ContainsAny(name, " \t\n'\"\\$`;&|<>()") {
+			return failure(statusUsage, "%q is no name of a host", name)
+		}
+		if slices.Contains(s.Hosts[:i], name) {
+			return failure(statusUsage, "host %s is named twice", name)
+		}
+	}
+	return nil
+}
+
+// commands returns for each host the command that starts its agent.
+func (s *Spec) commands() (argvs [][]string, err error) {
+	l, err := s.Launch.launcher(len(s.Hosts))
+	if err != nil {
+		return nil, failure(statusUsage, "%v", err)
+	}
+	agent, err := s.Launch.agent()
+	if err != nil {
+		return nil, failure(statusSelf, "%v", err)
+	}
+	for _, host := range s.Hosts {
+		argvs = append(argvs, l.Command(host, agent))
+	}
+	path, err := exec.LookPath(argvs[0][0])
+	if err != nil {
+		why := "is it installed?"
+		if l.Missing != "" {
+			why = l.Missing
+		}
+		if errors.Is(err, exec.ErrNotFound) {
+			return nil, failure(statusSelf, "launcher %s: there is no program %s in PATH: %s", l.Name, argvs[0][0], why)
+		}
+		return nil, failure(statusSelf, "launcher %s: %v", l.Name, err)
+	}
+	for _, argv := range argvs {
+		argv[0] = path
+	}
+	return argvs, nil
+}

@@ -1,0 +1,244 @@
+package spawner
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aqueduct-go/aqueduct/internal/wire"
+)
+
+// maxTrunkFrame bounds the body of a frame of a trunk: the frame of a rank, and its head.
+const maxTrunkFrame = maxFrame + 64
+
+// pulse is how often each end of a trunk is heard at least, and beats how many may be missed before it counts as lost.
+const (
+	pulse = time.Second
+	beats = 8
+)
+
+// trunk is one end of the connection between a Job and the agent of a host: a stream of frames, each a word and
+// what belongs to it. Whatever is sent is queued: the one thing of unbounded size, output, has credit (see
+// outflow).
+type trunk struct {
+	rw    io.ReadWriteCloser
+	in    []byte // received and not yet returned
+	buf   []byte // what in is a part of
+	pulse time.Duration
+
+	mu      sync.Mutex
+	changed *sync.Cond // queue, writing, closed
+	queue   [][]byte
+	writing bool // some of what was queued is not written
+	held    bool // what is queued is not written, see pause
+	closed  bool // nothing is queued any more
+	started bool
+
+	sent, heard atomic.Bool // since the last beat
+	paused      atomic.Bool // the other end has said that it stops
+	lost        atomic.Bool // the other end was silent too long
+	group       sync.WaitGroup
+	quit        chan struct{} // closed when the trunk is
+}
+
+func newTrunk(rw io.ReadWriteCloser) *trunk {
+	t := &trunk{rw: rw, buf: make([]byte, 4096), pulse: pulse, quit: make(chan struct{})}
+	t.changed = sync.NewCond(&t.mu)
+	return t
+}
+
+// start begins to send what is queued, and beats. From then on the trunk is closed if the other end is silent.
+func (t *trunk) start() {
+	t.mu.Lock()
+	t.started = true
+	t.mu.Unlock()
+	t.group.Go(t.write)
+	t.group.Go(t.beat)
+}
+
+// send queues a frame of a word; body appends what belongs to it, unless it is nil. It does not block.
+func (t *trunk) send(w word, body func([]byte) []byte) {
+	frame := encode(w, body)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.closed {
+		t.queue = append(t.queue, frame)
+		t.changed.Broadcast()
+	}
+}
+
+// encode returns the frame of a word.
+func encode(w word, body func([]byte) []byte) []byte {
+	b, at := wire.BeginFrame(nil)
+	b = append(b, byte(w))
+	if body != nil {
+		b = body(b)
+	}
+	return wire.EndFrame(b, at)
+}
+
+// write writes what is queued until the trunk is closed and all is written.
+func (t *trunk) write() {
+	for {
+		t.mu.Lock()
+		t.writing = false
+		t.changed.Broadcast()
+		for (len(t.queue) == 0 || t.held) && !t.closed {
+			t.changed.Wait()
+		}
+		if len(t.queue) == 0 {
+			t.mu.Unlock()
+			t.rw.Close()
+			return
+		}
+		var out []byte
+		if out = t.queue[0]; len(t.queue) > 1 && len(out) < 4096 {
+			out = nil
+			for len(t.queue) > 0 && len(out)+len(t.queue[0]) <= 64<<10 {
+				out, t.queue = append(out, t.queue[0]...), t.queue[1:]
+			}
+		} else {
+			t.queue = t.queue[1:]
+		}
+		t.writing = true
+		t.mu.Unlock()
+		t.sent.Store(true)
+		if _, err := t.rw.Write(out); err != nil {
+			t.cut()
+		}
+	}
+}
+
+// pause has the other end not take silence for the end of this one. It returns when that is written, after all
+// that was queued. Nothing else is written before resume.
+func (t *trunk) pause() {
+	t.mu.Lock()
+	for (len(t.queue) > 0 || t.writing) && !t.closed {
+		t.changed.Wait()
+	}
+	t.held = true
+	t.mu.Unlock()
+	t.rw.Write(encode(wordPause, nil)) // an error shows when something is written again
+}
+
+// resume ends a pause.
+func (t *trunk) resume() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.held = false
+	t.changed.Broadcast()
+}
+
+// beat says something now and then and closes the trunk when the other end does not. It counts its own
+// beats, and not the time, so that a process that was stopped itself does not take the other for lost.
+func (t *trunk) beat() {
+	tick := time.NewTicker(t.pulse)
+	defer tick.Stop()
+	missed := 0
+	for {
+		select {
+		case <-t.quit:
+			return
+		case <-tick.C:
+		}
+		if !t.sent.Swap(false) {
+			t.send(wordBeat, nil)
+		}
+		if missed++; t.heard.Swap(false) || t.paused.Load() {
+			missed = 0
+		}
+		if missed >= beats {
+			t.lost.Store(true)
+			t.cut()
+		}
+	}
+}
+
+// close sends what is queued and then closes the trunk. It does not wait for that.
+func (t *trunk) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.closed {
+		t.closed = true
+		close(t.quit)
+		t.changed.Broadcast()
+	}
+	if !t.started {
+		t.rw.Close()
+	}
+}
+
+// cut closes the trunk at once.
+func (t *trunk) cut() {
+	t.mu.Lock()
+	t.queue = nil
+	t.mu.Unlock()
+	t.close()
+	t.rw.Close()
+}
+
+// receive returns the word of the next frame and what belongs to it, which is valid until the next call.
+func (t *trunk) receive() (word, *wire.Reader, error) {
+	for {
+		body, rest, err := wire.NextFrame(t.in, maxTrunkFrame)
+		switch {
+		case err == nil:
+			t.in = rest
+			r := wire.NewReader(body)
+			return word(r.Uint8()), r, nil
+		case !errors.Is(err, wire.ErrShort):
+			return 0, nil, err
+		}
+		if err := t.fill(); err != nil {
+			return 0, nil, err
+		}
+	}
+}
+
+// fill reads once, behind what is there.
+func (t *trunk) fill() error {
+	n := copy(t.buf, t.in)
+	if n == len(t.buf) {
+		t.buf = append(t.buf, make([]byte, len(t.buf))...)
+	}
+	got, err := t.rw.Read(t.buf[n:])
+	t.in = t.buf[:n+max(got, 0)]
+	if got > 0 {
+		t.heard.Store(true)
+		t.paused.Store(false)
+		return nil
+	}
+	if t.lost.Load() {
+		return fmt.Errorf("it has not been heard for %v", beats*t.pulse)
+	}
+	if err == nil {
+		err = io.ErrNoProgress
+	}
+	return err
+}
+
+// maxNoise is how much of what others say, such as banners and login scripts, may come before the greeting.
+const maxNoise = 64 << 10
+
+// await skips what comes before the text, and the text.
+func (t *trunk) await(text string) error {
+	for skipped := 0; ; {
+		if at := indexOf(t.in, text); at >= 0 {
+			t.in = t.in[at+len(text):]
+			return nil
+		}
+		if drop := len(t.in) - len(text); drop > 0 { // its beginning may be there
+			t.in = t.in[drop:]
+			skipped += drop
+		}
+		if skipped > maxNoise {
+			return fmt.Errorf("%d bytes came from there, and none of them from an agent", skipped)
+		}
+		if err := t.fill(); err != nil {
+			return err
+		}
+	}
+}
