@@ -32,6 +32,11 @@ type Driver struct {
 	// nil: there are none. Core and aqrun check by it what users say, before New.
 	Settings func(profile string) settings.Table
 
+	// PerHost, if not nil, returns how many ranks of consecutive numbers make a host of the job, by settings that have not
+	// been checked: in a modelled job those on a node of the machine, live those on a host that is pretended. 0: which
+	// ranks share a host the bootstrap says.
+	PerHost func(modelled bool, settings map[string]string) int
+
 	// Variants, if not nil, returns what Profiles and Models are to be, for a conduit of which
 	// several packages are variants. It is called when the driver is looked up.
 	Variants func() (profiles, models []string)

@@ -112,7 +112,7 @@ func label(r Rank) {
 // runGoroutine is the life of one rank.
 func (g *inProcess) runGoroutine(m *member, cfg *Config, body func(*Job) error, out **Job) {
 	label(m.rank)
-	j := newJob(m, cfg)
+	j := newJob(m, cfg, nil)
 	*out = j
 	j.exit, j.local = exitGoroutine, g.size > 1
 	watched := make(chan struct{})

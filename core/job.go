@@ -58,6 +58,7 @@ type Job struct {
 	failed  *Endpoint             // its conduit's Attach has returned an error
 	proc    *vtime.Proc           // nil live
 	local   bool                  // other ranks live in this process
+	placed  *placement            // where the ranks are; nil: the bootstrap says so
 
 	doing     atomic.Pointer[doing] // what it does for which it does not poll
 	returned  atomic.Bool           // its body has returned
@@ -67,9 +68,11 @@ type Job struct {
 	releasing sync.Mutex            // while the endpoint is released, or woken by who asks
 }
 
-// newJob joins the job that boot stands for.
-func newJob(boot Bootstrap, cfg *Config) *Job {
-	return &Job{boot: boot, cfg: cfg, profile: cfg.Profile, rank: boot.Rank(), size: boot.Size(), start: time.Now()}
+// newJob joins the job that boot stands for; proc is nil live.
+func newJob(boot Bootstrap, cfg *Config, proc *vtime.Proc) *Job {
+	j := &Job{boot: boot, cfg: cfg, profile: cfg.Profile, rank: boot.Rank(), size: boot.Size(), start: time.Now(), proc: proc}
+	j.placed = j.findPlacement()
+	return j
 }
 
 // Rank returns the caller's rank. A handler may call it.
@@ -78,16 +81,24 @@ func (j *Job) Rank() Rank { return j.rank }
 // Size returns the number of ranks, fixed for the life of the job. A handler may call it.
 func (j *Job) Size() int { return j.size }
 
-// Local returns the ranks on the caller's host, ascending, the caller included. The slice is
+// Local returns the ranks on the caller's host, as Host has it, ascending, the caller included. The slice is
 // not to be changed.
-func (j *Job) Local() []Rank { return j.boot.Local() }
+func (j *Job) Local() []Rank {
+	if p := j.placed; p != nil {
+		return p.local[p.host[j.rank]]
+	}
+	return j.boot.Local()
+}
 
-// Host returns the number of a rank's host, below Hosts: ranks with the same number are on one host
+// Host returns the number of a rank's host, which may be a modelled or a pretended one (Driver.PerHost), below Hosts: ranks with the same number are on one host
 // (GASNet's gasnet_nodeinfo_t.host), and hosts are numbered in the order of their lowest ranks. It
 // returns -1 for a rank that the job does not have. It may be called before Attach, and by a handler.
 func (j *Job) Host(rank Rank) int {
 	if uint(rank) >= uint(j.size) {
 		return -1
+	}
+	if p := j.placed; p != nil {
+		return p.host[rank]
 	}
 	return j.boot.Host(rank)
 }
@@ -97,7 +108,7 @@ func (j *Job) Host(rank Rank) int {
 func (j *Job) Hosts() int {
 	n := 0
 	for r := range Rank(j.size) {
-		n = max(n, j.boot.Host(r)+1)
+		n = max(n, j.Host(r)+1)
 	}
 	return n
 }
@@ -320,7 +331,7 @@ func Main(boot Bootstrap, cfg Config, body func(*Job) error) error {
 // that keep their main function; they end with Leave.
 func Join(boot Bootstrap, cfg Config) *Job {
 	cfg = cfg.withDefaults()
-	j := newJob(boot, &cfg)
+	j := newJob(boot, &cfg, nil)
 	j.exit = ExitOf(boot)
 	go j.watch(true)
 	return j

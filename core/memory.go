@@ -26,7 +26,7 @@ type look struct {
 
 // available returns what the host has left: one look for all ranks of a process.
 func (j *Job) available() (uint64, error) {
-	l := shared(j, "core available memory, "+j.step(), func() *look {
+	l := Shared(j, "core available memory, "+j.step(), func() *look {
 		n, err := available()
 		return &look{n, err}
 	})
@@ -155,7 +155,7 @@ func (j *Job) step() string {
 // a run that takes bearable time; so those need addresses only.
 func (j *Job) checkMemory(cards [][]byte) error {
 	local := j.boot.Local()
-	need := shared(j, "core needed memory, "+j.step(), func() *memory { return sum(cards, local) })
+	need := Shared(j, "core needed memory, "+j.step(), func() *memory { return sum(cards, local) })
 	have, err := j.available()
 	if err != nil {
 		return err

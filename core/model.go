@@ -67,9 +67,9 @@ func RunModel(n int, cfg Config, body func(*Job) error) error {
 func (m *modelRun) spawn(member *member, body func(*Job) error) {
 	member.proc = m.kernel.Spawn("rank "+itoa(int(member.rank)), func(p *vtime.Proc) {
 		label(member.rank)
-		j := newJob(member, &m.cfg)
+		j := newJob(member, &m.cfg, p)
 		m.jobs[member.rank] = j
-		j.proc, j.local = p, true
+		j.local = true
 		j.exit = func(int) {
 			for {
 				p.Park(0) // the kernel unwinds the coroutine here

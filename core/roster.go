@@ -98,7 +98,7 @@ func (ep *Endpoint) meet(need memory, given string, stated func() settings.Table
 		return stated().Disagree(j.cfg.Conduit, mine.settings, theirs, int(r))
 	}
 	key := fmt.Sprintf("core roster %x %x %q", mine.config, mine.group, mine.settings)
-	ep.roster = shared(j, key, func() *roster { return newRoster(cards, &mine, ep.group, disagree) })
+	ep.roster = Shared(j, key, func() *roster { return newRoster(cards, &mine, ep.group, disagree) })
 	if ep.fault != "" {
 		return fmt.Errorf("core: rank %d: %s", j.rank, ep.fault)
 	}
@@ -151,9 +151,9 @@ func newRoster(cards [][]byte, mine *card, group []Rank, disagree func(theirs st
 	return x
 }
 
-// shared returns what make returns: among the ranks of one process that give the same key,
+// Shared returns what make returns: among the ranks of one process that give the same key,
 // to the first of them. Nobody changes it.
-func shared[T any](j *Job, key string, make func() T) T {
+func Shared[T any](j *Job, key string, make func() T) T {
 	s, ok := j.boot.(ProcessSharer)
 	if !ok {
 		return make()

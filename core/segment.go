@@ -104,7 +104,7 @@ func (ep *Endpoint) meetSegments(need memory) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := shared(j, fmt.Sprintf("core segments %x", groupDigest(ep.group, j.size)), func() *segments { return newSegments(cards, ep.group) })
+	x := Shared(j, fmt.Sprintf("core segments %x", groupDigest(ep.group, j.size)), func() *segments { return newSegments(cards, ep.group) })
 	if x.fault != "" {
 		return nil, fmt.Errorf("core: rank %d: %s", j.rank, x.fault)
 	}

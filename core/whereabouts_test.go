@@ -38,7 +38,7 @@ func (aborted) Done() <-chan error { return nil }
 // TestStallWithoutSurvey: where nobody can ask the ranks, each tells what it waits for, once.
 func TestStallWithoutSurvey(t *testing.T) {
 	var said strings.Builder
-	j := newJob(aborted{Alone()}, &Config{Stall: time.Second, Log: slog.New(slog.NewTextHandler(&said, nil))})
+	j := newJob(aborted{Alone()}, &Config{Stall: time.Second, Log: slog.New(slog.NewTextHandler(&said, nil))}, nil)
 	for range 3 {
 		j.stalled(Wait{For: "x", Since: 2 * time.Second})
 	}
@@ -71,7 +71,7 @@ func TestLookAfter(t *testing.T) {
 		{Config{Stall: time.Hour, Debug: true}, []look{{0, 0}, {50 * time.Minute, 1}, {55 * time.Minute, 1}, {61 * time.Minute, 2}}}, // at Stall
 	} {
 		boot := &surveyed{Bootstrap: Alone()}
-		j := newJob(boot, &tc.cfg)
+		j := newJob(boot, &tc.cfg, nil)
 		leave := j.enter(attachCall, map[string]uint64{attachCall: 1})
 		for i, c := range tc.looks {
 			j.doing.Load().since = time.Now().Add(-c.ago)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/extended/coll"
 	"github.com/aqueduct-go/aqueduct/extended/engine"
 )
 
@@ -31,9 +32,18 @@ type barrier struct {
 
 // makeReady prepares for the first barrier; reach is as for Init. It returns the unexpected messages.
 func (b *barrier) makeReady(reach bool) (unexpected []*unexpected) {
-	b.Init(b.team.Size(), b.team.self, reach)
+	b.Init(b.team.Size(), b.team.self, reach, b.team.barrierHosts(reach))
 	unexpected, b.unexpected = b.unexpected, nil
 	return unexpected
+}
+
+// barrierHosts returns the hosts of the members if barriers are to be in two levels, by the job's choice or the table's.
+func (t *Team) barrierHosts(reach bool) *coll.Hosts {
+	choice, err := coll.Choose(&coll.Call{Op: coll.Barrier, N: t.Size(), Self: t.self, Reach: reach, Hosts: t.hosts}, t.ep.forced)
+	if err != nil || choice.Algorithm.Name != coll.TwoLevel {
+		return nil
+	}
+	return t.hosts
 }
 
 // Notify begins a barrier with a name (gasnet_barrier_notify); TryBarrier or WaitBarrier ends
@@ -60,7 +70,7 @@ func (t *Team) beginBarrier(c *Context, n engine.Name) error {
 func (t *Team) disseminate(c *core.Context) (did int) {
 	return t.barrier.Advance(func(to int, n engine.Notice) bool {
 		err := c.TryShort(t.members.At(to), handlerBarrier, uint32(t.id), uint32(t.id>>32), n.Epoch,
-			uint32(n.Round)<<8|uint32(n.Number), uint32(n.Name.Flags), uint32(n.Name.ID))
+			uint32(n.Number), uint32(n.Name.Flags), uint32(n.Name.ID))
 		if err != nil {
 			t.later(err)
 		}
@@ -72,7 +82,7 @@ func (t *Team) disseminate(c *core.Context) (did int) {
 // takes, of which nobody gets further.
 const maxUnexpectedNotices = 1 << 10
 
-// onBarrier handles [team, team, epoch, round and number in it, flags, id].
+// onBarrier handles [team, team, epoch, number, flags, id].
 func (t *Team) onBarrier(_ *core.Token, src core.Rank, args []uint32, _ []byte) error {
 	b := &t.barrier
 	if len(args) != 6 {
@@ -85,14 +95,8 @@ func (t *Team) onBarrier(_ *core.Token, src core.Rank, args []uint32, _ []byte) 
 		b.unexpected = append(b.unexpected, &unexpected{src, (*Team).onBarrier, slices.Clone(args), nil})
 		return nil
 	}
-	n := engine.Notice{
-		Epoch: args[2], Round: int(args[3] >> 8), Number: int(args[3] & 0xff),
-		Name: engine.Name{Flags: BarrierFlags(args[4]), ID: int32(args[5])},
-	}
-	if from := b.Sender(n); from < 0 || t.members.At(from) != src {
-		return fmt.Errorf("message %d of round %d is not for it to send", n.Number, n.Round)
-	}
-	goOn, err := b.Arrive(n)
+	n := engine.Notice{Epoch: args[2], Number: int(args[3]), Name: engine.Name{Flags: BarrierFlags(args[4]), ID: int32(args[5])}}
+	goOn, err := b.Arrive(t.members.RankOf(src), n)
 	if goOn {
 		t.ep.engage(t)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/extended/coll"
 	"github.com/aqueduct-go/aqueduct/extended/engine"
 	"github.com/aqueduct-go/aqueduct/extended/group"
 )
@@ -20,6 +21,7 @@ type Team struct {
 	id      uint64
 	members group.Group
 	self    int
+	hosts   *coll.Hosts   // of the members; nil: all share one, or none do
 	reach   bool          // every member reaches every member's segment
 	taken   engine.Extent // of shared scratch memory
 	freed   bool
@@ -82,9 +84,10 @@ func (c *Context) newTeam(id uint64, members group.Group) (*Team, error) {
 	t := &Team{ep: ep, id: id, members: members, self: -1, declined: engine.Signature{2: anyBytes}}
 	t.made.single = ep.single
 	t.self = t.RankOf(ep.Rank())
+	t.hosts = hostsOf(ep.core.Job(), t)
 	t.barrier.team, t.outlet.Team = t, t
 	t.engine.Init(engine.Config{
-		Members: members.Size(), Self: t.self, Part: ep.piece.coll, Debug: ep.debug, Team: t, Describe: describe,
+		Members: members.Size(), Self: t.self, Hosts: t.hosts, Part: ep.piece.coll, Debug: ep.debug, Team: t, Describe: describe,
 	}, &t.outlet)
 	err := c.Exclusively(func() {
 		ep.teams[id] = t
@@ -245,11 +248,6 @@ func (ep *Endpoint) Neighborhood() []core.Rank {
 // Collective over the world.
 func (ep *Endpoint) NeighborhoodTeam(c *Context) (*Team, error) {
 	return ep.world.Split(c, int(ep.Neighborhood()[0]), 0)
-}
-
-// HostTeam makes the team of the ranks on the caller's host. Collective over the world.
-func (ep *Endpoint) HostTeam(c *Context) (*Team, error) {
-	return ep.world.Split(c, int(ep.core.Job().Local()[0]), 0)
 }
 
 // Free ends the team: nothing of it may be under way, and no member uses it afterwards.

@@ -24,3 +24,6 @@ func (ep *Endpoint) Force(c *Context, f coll.Forced) error {
 func (t *Team) Choices(op coll.Op, bytes, elem int) []coll.Choice {
 	return t.engine.Choices(coll.Call{Op: op, Bytes: bytes, Elem: elem, Commutes: true})
 }
+
+// Kind returns the kind that the team is of in tables of algorithms. The same on all members. A handler may call it.
+func (t *Team) Kind() coll.Teams { return coll.TeamsOf(&coll.Call{Reach: t.reach, Hosts: t.hosts}) }

@@ -55,13 +55,9 @@ func (r *rank) measureOp(op coll.Op) error {
 
 // series returns the empty series of a choice.
 func (r *rank) series(op coll.Op, choice coll.Choice) *bench.Series {
-	reach := "no"
-	if r.team.Reach() {
-		reach = "yes"
-	}
 	s := &bench.Series{
 		Family: "Tune", Title: fmt.Sprintf("%v by %v", op, choice), Quantity: bench.Duration,
-		Params: r.Params(nameOf(op), bench.Param{Key: keyAlgorithm, Value: choice.String()}, bench.Param{Key: keyReach, Value: reach}),
+		Params: r.Params(nameOf(op), bench.Param{Key: keyAlgorithm, Value: choice.String()}, bench.Param{Key: keyTeams, Value: r.team.Kind().String()}),
 	}
 	if op == coll.Barrier {
 		s.Axis = bench.Ranks

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/aqueduct-go/aqueduct/bench"
@@ -28,17 +29,16 @@ func Ops() []string {
 
 func nameOf(op coll.Op) string { return strings.ToLower(op.String()) }
 
-// Keys of the parameters of a series; those of reach have the values yes and no.
+// Keys of the parameters of a series; the teams are named as in the table.
 const (
 	keyOp        = "op"
 	keyAlgorithm = "algorithm"
-	keyReach     = "reach"
+	keyTeams     = "teams"
 )
 
 // Tuner collects what jobs measured.
 type Tuner struct {
-	timings []coll.Timing
-	apart   bool // there were teams whose members do not reach each other's segments
+	timings map[string][]coll.Timing // by teams
 }
 
 // Run measures the plan with a job of n ranks, and calls report for each series as it is
@@ -63,14 +63,15 @@ func (t *Tuner) add(s *bench.Series, samples int) error {
 	if err != nil {
 		return fmt.Errorf("tune: a rank measured something unknown: %w", err)
 	}
-	if is[keyReach] != "yes" {
-		t.apart = true
+	if t.timings == nil {
+		t.timings = make(map[string][]coll.Timing)
 	}
+	teams := is[keyTeams]
 	for op, choice := range forced {
 		for i := range s.Results {
 			r := &s.Results[i]
 			if len(r.Samples) == samples {
-				t.timings = append(t.timings, coll.Timing{
+				t.timings[teams] = append(t.timings[teams], coll.Timing{
 					Op: op, N: r.Ranks, Bytes: r.Size, Choice: choice, Ns: bench.Median(r.Values(bench.NsPerOp)),
 				})
 			}
@@ -79,8 +80,16 @@ func (t *Tuner) add(s *bench.Series, samples int) error {
 	return nil
 }
 
-// Table returns a table changed by what was measured; see coll.Table.Tune.
-func (t *Tuner) Table(old *coll.Table) *coll.Table { return old.Tune(!t.apart, t.timings) }
+// Table returns a table changed by what was measured; see coll.Table.Tune. If teams without reach were among those measured,
+// what the others took is taken for theirs.
+func (t *Tuner) Table(old *coll.Table) *coll.Table {
+	of := func(teams coll.Teams) []coll.Timing { return t.timings[teams.String()] }
+	kind, timings := coll.ReachTeams, of(coll.ReachTeams)
+	if all := of(coll.AllTeams); len(all) > 0 {
+		kind, timings = coll.AllTeams, slices.Concat(all, timings)
+	}
+	return old.Tune(kind, timings).Tune(coll.HostsTeams, of(coll.HostsTeams))
+}
 
 // Read returns the table in a file, or the default one if there is no such file.
 func Read(path string) (*coll.Table, error) {

@@ -88,6 +88,7 @@ func driver(name string) core.Driver {
 	return core.Driver{
 		Name:    name,
 		Summary: "active messages over two-sided message passing",
+		PerHost: core.RankPerNode,
 		Variants: func() (profiles, models []string) {
 			for _, n := range networksOf(name) {
 				if n.Live {

@@ -36,6 +36,7 @@ func init() {
 			return err
 		},
 		Settings: func(profile string) settings.Table { return new(params).table(profile) },
+		PerHost:  perHost,
 		Check:    core.OneHost("myrinet"),
 		New: func(machine string) core.Conduit {
 			if machine == liveProfile {

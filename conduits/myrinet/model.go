@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/grim"
@@ -192,6 +193,18 @@ func tree(hosts int) (levels, arity int) {
 			}
 		}
 	}
+}
+
+// perHost is the driver's PerHost. Live, all ranks share a host, whatever NICs they have.
+func perHost(modelled bool, settings map[string]string) int {
+	n, err := strconv.Atoi(settings["per-host"])
+	switch {
+	case !modelled:
+		return 0
+	case err != nil:
+		return defaults.perHost
+	}
+	return n
 }
 
 // needed returns how many channels the ranks and the devices of a host have.

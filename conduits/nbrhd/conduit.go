@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unsafe"
 
@@ -36,6 +37,10 @@ func init() {
 		Settings: func(profile string) settings.Table {
 			p, _ := parse(profile) // it has been checked
 			return new(params).table(&p)
+		},
+		PerHost: func(_ bool, settings map[string]string) int {
+			block, _ := strconv.Atoi(settings["block"])
+			return block
 		},
 		New: func(profile string) core.Conduit {
 			p, _ := parse(profile) // it has been checked

@@ -51,6 +51,7 @@ func init() {
 			return err
 		},
 		Settings: func(profile string) settings.Table { return new(params).table(profile) },
+		PerHost:  core.RankPerNode,
 		Check:    core.OneHost("sci"),
 		New: func(profile string) core.Conduit {
 			switch profile {

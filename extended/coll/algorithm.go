@@ -182,17 +182,27 @@ func (b *Builder) Build(c *Call, choice Choice) error {
 	return nil
 }
 
-// Plan returns this member's schedule of a call, by the algorithm that is forced, if it
-// applies to the call, or else by the default table's. The other members come to the same.
+// Choose returns the algorithm that is forced for a call, if it applies to it, or else the default table's. All members
+// come to the same.
+func Choose(c *Call, forced Forced) (Choice, error) {
+	if choice, ok := forced[c.Op]; ok && choice.Algorithm.Applies(c) {
+		return choice, nil
+	}
+	choice, ok := Default().Choose(c)
+	if !ok {
+		return choice, fmt.Errorf("coll: no algorithm for %v", c.Op)
+	}
+	return choice, nil
+}
+
+// Plan returns this member's schedule of a call, by the algorithm of Choose. The other members come to the same.
 func Plan(c *Call, forced Forced) (*Schedule, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	choice, ok := forced[c.Op]
-	if !ok || !choice.Algorithm.Applies(c) {
-		if choice, ok = Default().Choose(c); !ok {
-			return nil, fmt.Errorf("coll: no algorithm for %v", c.Op)
-		}
+	choice, err := Choose(c, forced)
+	if err != nil {
+		return nil, err
 	}
 	return Build(c, choice)
 }

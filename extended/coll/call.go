@@ -75,14 +75,15 @@ func (o Op) reduces() bool {
 // time, for all members.
 type Call struct {
 	Op       Op
-	N, Self  int  // the team's size and this member's rank in it
-	Root     int  // 0 where there is none
-	Bytes    int  // of a member's block, or of the vector that is broadcast or reduced
-	Elem     int  // bytes of an element of a reduction; Bytes is a multiple of it
-	InPlace  bool // Src and Dst lie in the same memory; where one has N blocks, the other is this member's own
-	Commutes bool // the reduction's operator commutes
-	Reach    bool // every member can read every member's Shm
-	ShmLimit int  // bytes of Shm that each member may use
+	N, Self  int    // the team's size and this member's rank in it
+	Root     int    // 0 where there is none
+	Bytes    int    // of a member's block, or of the vector that is broadcast or reduced
+	Elem     int    // bytes of an element of a reduction; Bytes is a multiple of it
+	InPlace  bool   // Src and Dst lie in the same memory; where one has N blocks, the other is this member's own
+	Commutes bool   // the reduction's operator commutes
+	Reach    bool   // every member can read every member's Shm
+	ShmLimit int    // bytes of Shm that each member may use
+	Hosts    *Hosts // which members share a host; nil: all or none
 }
 
 // Equal reports whether two calls are equal, as == does, which takes several times as long: its fields are of
@@ -90,7 +91,7 @@ type Call struct {
 func (k *Call) Equal(o *Call) bool {
 	return k.Op == o.Op && k.Bytes == o.Bytes && k.Root == o.Root && k.Elem == o.Elem &&
 		k.InPlace == o.InPlace && k.Commutes == o.Commutes && k.Reach == o.Reach &&
-		k.N == o.N && k.Self == o.Self && k.ShmLimit == o.ShmLimit
+		k.N == o.N && k.Self == o.Self && k.ShmLimit == o.ShmLimit && k.Hosts == o.Hosts
 }
 
 // check says what is wrong with a call.
@@ -105,6 +106,8 @@ func (c *Call) check() error {
 		return bad("no root %d", c.Root)
 	case c.Bytes < 0 || c.Bytes > math.MaxInt/2/c.N:
 		return bad("cannot have %d bytes for each", c.Bytes)
+	case c.Hosts != nil && len(c.Hosts.of) != c.N:
+		return bad("the hosts are those of %d members", len(c.Hosts.of))
 	case c.Op.reduces() && (c.Elem <= 0 || c.Bytes%c.Elem != 0):
 		return bad("%d bytes are no whole number of elements of %d", c.Bytes, c.Elem)
 	case c.InPlace && (c.Op == AllToAll || c.Op == AllToAllV):

@@ -212,6 +212,25 @@ func params(a *coll.Algorithm, n int) []int {
 	return []int{0}
 }
 
+// placements are the hosts of n members that an algorithm is tested with: none, but for those in two levels.
+func placements(a *coll.Algorithm, n int) []*coll.Hosts {
+	if a.Name != coll.TwoLevel {
+		return []*coll.Hosts{nil}
+	}
+	r := rand.New(rand.NewPCG(uint64(n), 0))
+	chance := make([]int, n) // few hosts and many, members and leaders anywhere
+	for m := range chance {
+		chance[m] = r.IntN(1 + n/2)
+	}
+	all := []*coll.Hosts{
+		coll.NewHosts(n, func(m int) int { return b2i(m >= 5) + b2i(m >= 6) + b2i(m >= 9) }), // 5, 1, 3 and the rest
+		coll.NewHosts(n, func(m int) int { return (m + 1) / 2 }),                             // one, then two each
+		coll.NewHosts(n, func(m int) int { return m % 3 }),
+		coll.NewHosts(n, func(m int) int { return chance[m] }),
+	}
+	return slices.DeleteFunc(all, func(h *coll.Hosts) bool { return h == nil })
+}
+
 // TestAlgorithms runs every algorithm on every kind of call.
 func TestAlgorithms(t *testing.T) {
 	teams := []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 31, 32, 33}
@@ -225,14 +244,16 @@ func TestAlgorithms(t *testing.T) {
 				applied := 0
 				for _, n := range teams {
 					for _, c := range calls(op, n) {
-						if !a.Applies(&c) {
-							continue
-						}
-						applied++
-						for _, k := range params(a, n) {
-							check(t, c, coll.Choice{Algorithm: a, K: k}, false)
-							if op != coll.AllToAll && op != coll.Barrier {
-								check(t, c, coll.Choice{Algorithm: a, K: k}, true)
+						for _, c.Hosts = range placements(a, n) {
+							if !a.Applies(&c) {
+								continue
+							}
+							applied++
+							for _, k := range params(a, n) {
+								check(t, c, coll.Choice{Algorithm: a, K: k}, false)
+								if op != coll.AllToAll && op != coll.Barrier {
+									check(t, c, coll.Choice{Algorithm: a, K: k}, true)
+								}
 							}
 						}
 					}
@@ -251,7 +272,10 @@ func TestBarrierWaits(t *testing.T) {
 		for n := 2; n <= 17; n++ {
 			for _, k := range params(a, n) {
 				for late := range n {
-					c := coll.Call{Op: coll.Barrier, N: n}
+					c := coll.Call{Op: coll.Barrier, N: n, Hosts: coll.NewHosts(n, func(m int) int { return m * m % 3 })}
+					if !a.Applies(&c) {
+						continue
+					}
 					var members []colltest.Member
 					left := make([]int, n) // steps still to do
 					for c.Self = range n {
@@ -340,6 +364,8 @@ func TestCallEqual(t *testing.T) {
 			f.SetBool(true)
 		case reflect.Int:
 			f.SetInt(1)
+		case reflect.Pointer:
+			f.Set(reflect.New(f.Type().Elem()))
 		default:
 			f.SetUint(1)
 		}

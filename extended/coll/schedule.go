@@ -81,9 +81,10 @@ type Schedule struct {
 // Builder makes a schedule step by step and numbers the messages. The zero Builder is ready
 // for use.
 type Builder struct {
-	s    Schedule
-	sent counts // messages so far, by peer
-	got  counts
+	s      Schedule
+	sent   counts // messages so far, by peer
+	got    counts
+	within *frame // the part that is being appended; nil: the whole
 }
 
 // Reset makes the Builder begin anew, in the memory of the schedule that it made last, which
@@ -105,6 +106,7 @@ func (b *Builder) Send(peer int, span Span) {
 func (b *Builder) Signal(peer int) { b.send(peer, Span{}) }
 
 func (b *Builder) send(peer int, span Span) {
+	peer, span = b.within.peer(peer), b.within.of(span)
 	b.s.Steps = append(b.s.Steps, Step{Kind: Send, Peer: peer, Number: b.sent.next(peer), From: span})
 }
 
@@ -123,6 +125,7 @@ func (b *Builder) Recv(peer int, to Span) (msg int) {
 func (b *Builder) RecvSignal(peer int) (msg int) { return b.recv(peer, Span{}) }
 
 func (b *Builder) recv(peer int, to Span) (msg int) {
+	peer, to = b.within.peer(peer), b.within.of(to)
 	b.s.Recvs = append(b.s.Recvs, Recv{Peer: peer, Number: b.got.next(peer), To: to})
 	return len(b.s.Recvs) - 1
 }
@@ -146,7 +149,7 @@ func (b *Builder) TakeTemp(peer, n int) Span {
 
 // Copy appends a copy, unless it is empty or onto itself.
 func (b *Builder) Copy(to, from Span) {
-	if to.Len > 0 && to != from {
+	if to, from = b.within.of(to), b.within.of(from); to.Len > 0 && to != from {
 		b.s.Steps = append(b.s.Steps, Step{Kind: Copy, To: to, From: from})
 	}
 }
@@ -154,7 +157,7 @@ func (b *Builder) Copy(to, from Span) {
 // Combine appends to = to ⊕ from.
 func (b *Builder) Combine(to, from Span) {
 	if to.Len > 0 {
-		b.s.Steps = append(b.s.Steps, Step{Kind: Combine, To: to, From: from})
+		b.s.Steps = append(b.s.Steps, Step{Kind: Combine, To: b.within.of(to), From: b.within.of(from)})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,10 +15,34 @@ type Table struct{ lines []line }
 
 type line struct {
 	op      Op
-	reach   bool // only if all members reach each other's Shm
-	members int  // at most, 0 for any number
-	bytes   int  // at most, -1 for any number
+	teams   Teams
+	members int // at most, 0 for any number
+	bytes   int // at most, -1 for any number
 	choice  Choice
+}
+
+// Teams is a kind of teams that a table tells apart.
+type Teams uint8
+
+const (
+	AllTeams   Teams = iota
+	ReachTeams       // all members reach each other's Shm
+	HostsTeams       // not so, and some members share a host and others do not
+)
+
+var teamsNames = [...]string{"any", "reach", "hosts"}
+
+func (t Teams) String() string { return teamsNames[t] }
+
+// TeamsOf returns the kind of the team of a call, AllTeams if it is neither of the others.
+func TeamsOf(c *Call) Teams {
+	switch {
+	case c.Reach:
+		return ReachTeams
+	case c.Hosts != nil:
+		return HostsTeams
+	}
+	return AllTeams
 }
 
 //go:embed tune.txt
@@ -34,9 +59,9 @@ var Default = sync.OnceValue(func() *Table {
 
 // ParseTable reads a table: lines of
 //
-//	operation  reach|any  members  bytes  algorithm[:parameter]
+//	operation  any|reach|hosts  members  bytes  algorithm[:parameter]
 //
-// where members and bytes (Call.Bytes) are upper bounds or * for none, and # begins a
+// of which the second says for which Teams, members and bytes (Call.Bytes) are upper bounds or * for none, and # begins a
 // comment. A line whose algorithm does not apply to a call is passed over. The last line of
 // every operation must fit any call.
 func ParseTable(text string) (*Table, error) {
@@ -60,7 +85,7 @@ func ParseTable(text string) (*Table, error) {
 		if !ok {
 			return nil, fmt.Errorf("there is no line for %v", op)
 		}
-		if l.reach || l.members != 0 || l.bytes >= 0 || l.choice.Algorithm.ok != nil {
+		if l.teams != AllTeams || l.members != 0 || l.bytes >= 0 || l.choice.Algorithm.ok != nil {
 			return nil, fmt.Errorf("the last line for %v must be for any call, by an algorithm that always applies", op)
 		}
 	}
@@ -69,18 +94,16 @@ func ParseTable(text string) (*Table, error) {
 
 func parseLine(fields []string) (l line, err error) {
 	if len(fields) != 5 {
-		return l, fmt.Errorf("%d fields; want operation, reach|any, members, bytes, algorithm", len(fields))
+		return l, fmt.Errorf("%d fields; want operation, any|reach|hosts, members, bytes, algorithm", len(fields))
 	}
 	if l.op, err = ParseOp(fields[0]); err != nil {
 		return l, err
 	}
-	switch fields[1] {
-	case "reach":
-		l.reach = true
-	case "any":
-	default:
-		return l, fmt.Errorf("%q is neither reach nor any", fields[1])
+	i := slices.Index(teamsNames[:], fields[1])
+	if i < 0 {
+		return l, fmt.Errorf("%q is none of %v", fields[1], teamsNames)
 	}
+	l.teams = Teams(i)
 	if l.members, err = parseBound(fields[2], 1, 0); err != nil {
 		return l, fmt.Errorf("members: %w", err)
 	}
@@ -105,22 +128,19 @@ func parseBound(s string, least, none int) (int, error) {
 // String returns the table as ParseTable reads it.
 func (t *Table) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %-10s  %-5s  %7s  %8s  %s\n", "operation", "reach", "members", "bytes", "algorithm")
+	fmt.Fprintf(&b, "# %-10s  %-5s  %7s  %8s  %s\n", "operation", "teams", "members", "bytes", "algorithm")
 	for i, l := range t.lines {
 		if i > 0 && t.lines[i-1].op != l.op {
 			b.WriteByte('\n')
 		}
-		reach, members, bytes := "any", "*", "*"
-		if l.reach {
-			reach = "reach"
-		}
+		members, bytes := "*", "*"
 		if l.members > 0 {
 			members = strconv.Itoa(l.members)
 		}
 		if l.bytes >= 0 {
 			bytes = strconv.Itoa(l.bytes)
 		}
-		fmt.Fprintf(&b, "%-12s  %-5s  %7s  %8s  %v\n", strings.ToLower(l.op.String()), reach, members, bytes, l.choice)
+		fmt.Fprintf(&b, "%-12s  %-5s  %7s  %8s  %v\n", strings.ToLower(l.op.String()), l.teams, members, bytes, l.choice)
 	}
 	return b.String()
 }
@@ -128,9 +148,10 @@ func (t *Table) String() string {
 // Choose returns the algorithm for a call; false only for an operation that has none. All
 // members of a call come to the same.
 func (t *Table) Choose(c *Call) (Choice, bool) {
+	teams := TeamsOf(c)
 	for i := range t.lines {
 		l := &t.lines[i]
-		if l.op == c.Op && (c.Reach || !l.reach) && (l.members == 0 || c.N <= l.members) &&
+		if l.op == c.Op && (l.teams == AllTeams || l.teams == teams) && (l.members == 0 || c.N <= l.members) &&
 			(l.bytes < 0 || c.Bytes <= l.bytes) && l.choice.Algorithm.Applies(c) {
 			return l.choice, true
 		}

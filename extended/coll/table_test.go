@@ -12,8 +12,11 @@ func TestDefaultTable(t *testing.T) {
 	for op := coll.Barrier; op < coll.ScatterV; op++ {
 		for _, n := range []int{1, 2, 3, 4, 7, 8} {
 			for _, size := range []int{0, 8, 1 << 10, 24 << 10, 300<<10 + 8} {
-				for _, reach := range []bool{false, true} {
-					c := coll.Call{Op: op, N: n, Root: n / 2, Bytes: size, Elem: elem, Reach: reach, ShmLimit: 1 << 20}
+				for _, teams := range []coll.Teams{coll.AllTeams, coll.ReachTeams, coll.HostsTeams} {
+					c := coll.Call{Op: op, N: n, Root: n / 2, Bytes: size, Elem: elem, Reach: teams == coll.ReachTeams, ShmLimit: 1 << 20}
+					if teams == coll.HostsTeams {
+						c.Hosts = coll.NewHosts(n, func(m int) int { return m % 3 })
+					}
 					choice, ok := coll.Default().Choose(&c)
 					if !ok {
 						t.Fatalf("no choice for %+v", c)
@@ -45,7 +48,7 @@ func TestTableErrors(t *testing.T) {
 		{"barrier any *", "line 1: 3 fields"},
 		{"# a comment\nbarier any * * linear", `line 2: no operation "barier"; there are barrier, broadcast, reduce`},
 		{"scatterv any * * flat", "no operation"},
-		{"barrier some * * linear", "neither reach nor any"},
+		{"barrier some * * linear", "none of [any reach hosts]"},
 		{"barrier any 0 * linear", "members"},
 		{"barrier any * -1 linear", "bytes"},
 		{"barrier any * 99999999999999999999 linear", "bytes"},

@@ -73,19 +73,18 @@ func schedules(c *Call, choice Choice) []*Schedule {
 // reasons: less is no difference that a machine shows again.
 const near = 1.05
 
-// Tune returns this table changed by timings of commuting calls, which are of teams whose
-// members all reach each other's Shm, or of teams whose members do not. A timing stands for
-// teams of at most as many members, but more than the next smaller number that was timed, and
-// for sizes up to the geometric mean of its size and the next larger one. Other calls keep their
-// choices: of larger teams and sizes, of operations not timed, and, after timings without
-// reach, those of teams that have it. Timings with reach say enough of teams without,
-// because what is sent goes the same way in both.
+// Tune returns this table changed by timings of commuting calls, of teams of one kind; AllTeams are those of neither of
+// the other kinds. A timing stands for teams of at most as many members, but more than the next smaller number that was
+// timed, and for sizes up to the geometric mean of its size and the next larger one. Other calls keep their choices: of
+// larger teams and sizes, of operations not timed, and, after timings of AllTeams, of teams with reach. Timings with reach
+// say enough of teams without, because what is sent goes the same way in both. Lines for teams of several hosts are changed
+// by timings of such alone.
 //
 // Of choices within 5 % of the fastest one is preferred: the choice of the next smaller size;
 // else, with reach, the choice of calls without; else the present one; else the first of
 // Algorithms. A line whose algorithm does not apply to
 // all calls that it fits is followed by one whose does.
-func (t *Table) Tune(reach bool, timings []Timing) *Table {
+func (t *Table) Tune(teams Teams, timings []Timing) *Table {
 	tuned := new(Table)
 	for op := Barrier; op < ScatterV; op++ {
 		old := &Table{slices.DeleteFunc(slices.Clone(t.lines), func(l line) bool { return l.op != op })}
@@ -95,20 +94,23 @@ func (t *Table) Tune(reach bool, timings []Timing) *Table {
 			continue
 		}
 		var lines []line
-		if !reach {
-			for _, l := range old.lines {
-				l.reach = true
+		for _, l := range old.lines {
+			switch {
+			case teams != HostsTeams && l.teams == HostsTeams:
+				lines = append(lines, l)
+			case teams == AllTeams:
+				l.teams = ReachTeams
 				lines = append(lines, l)
 			}
 		}
-		lines = append(lines, old.tune(reach, of)...)
+		lines = append(lines, old.tune(teams, of)...)
 		tuned.lines = append(tuned.lines, simplify(append(lines, old.lines...))...)
 	}
 	return tuned
 }
 
 // tune returns the lines of one operation that timings make, smaller teams and sizes first.
-func (t *Table) tune(reach bool, timings []Timing) (lines []line) {
+func (t *Table) tune(teams Teams, timings []Timing) (lines []line) {
 	slices.SortStableFunc(timings, func(a, b Timing) int {
 		return cmp.Or(cmp.Compare(a.N, b.N), cmp.Compare(a.Bytes, b.Bytes), compare(a.Choice, b.Choice))
 	})
@@ -128,14 +130,20 @@ func (t *Table) tune(reach bool, timings []Timing) (lines []line) {
 		if i > 0 && timings[i-1].N != first.N {
 			with, without = nil, nil
 		}
-		without = t.choose(timings[i:j], false, without)
-		if reach {
-			with = t.choose(timings[i:j], true, slices.Concat(with, without))
-		}
-		if reach && !slices.Equal(with, without) {
-			l.reach = true
+		if teams == HostsTeams {
+			with = t.choose(timings[i:j], HostsTeams, with)
+			l.teams = HostsTeams
 			lines = l.by(lines, with)
-			l.reach = false
+			continue
+		}
+		without = t.choose(timings[i:j], AllTeams, without)
+		if teams == ReachTeams {
+			with = t.choose(timings[i:j], ReachTeams, slices.Concat(with, without))
+		}
+		if teams == ReachTeams && !slices.Equal(with, without) {
+			l.teams = ReachTeams
+			lines = l.by(lines, with)
+			l.teams = AllTeams
 		}
 		lines = l.by(lines, without)
 	}
@@ -159,12 +167,15 @@ func compare(a, b Choice) int {
 
 // choose returns the best of the timings of one kind of call, and, unless that applies to
 // all calls that they stand for, the best that does.
-func (t *Table) choose(timings []Timing, reach bool, preferred []Choice) (best []Choice) {
+func (t *Table) choose(timings []Timing, teams Teams, preferred []Choice) (best []Choice) {
 	first := &timings[0]
-	easy := Call{Op: first.Op, N: first.N, Bytes: first.Bytes, Elem: 1, Commutes: true, Reach: reach, ShmLimit: math.MaxInt}
+	easy := Call{Op: first.Op, N: first.N, Bytes: first.Bytes, Elem: 1, Commutes: true, Reach: teams == ReachTeams, ShmLimit: math.MaxInt}
 	hard := easy
 	if hard.Commutes = false; hard.N > 2 {
 		hard.N = 3 // no power of two
+	}
+	if teams == HostsTeams {
+		easy.Hosts, hard.Hosts = pairs(easy.N), alternate(hard.N)
 	}
 	for _, c := range []Call{easy, hard} {
 		if len(best) > 0 && best[0].Algorithm.Applies(&c) {
@@ -176,6 +187,10 @@ func (t *Table) choose(timings []Timing, reach bool, preferred []Choice) (best [
 	}
 	return best
 }
+
+// pairs and alternate return hosts of n members: whose members are consecutive, and are not. nil: there are none of n.
+func pairs(n int) *Hosts     { return NewHosts(n, func(m int) int { return m / 2 }) }
+func alternate(n int) *Hosts { return NewHosts(n, func(m int) int { return m % 2 }) }
 
 // fastest returns the fastest choice that applies to a call, or one that is preferred to it.
 func (t *Table) fastest(timings []Timing, c *Call, preferred []Choice) (Choice, bool) {
@@ -246,11 +261,18 @@ func probes(lines []line) (calls []Call) {
 	}
 	for _, n := range slices.Compact(members) {
 		for _, size := range slices.Compact(bytes) {
-			for kind := range 4 {
-				calls = append(calls, Call{
+			for kind := range 8 {
+				c := Call{
 					Op: lines[0].op, N: n, Bytes: size, Elem: 1, ShmLimit: math.MaxInt,
-					Reach: kind&1 != 0, Commutes: kind&2 != 0,
-				})
+					Reach: kind>>1 == 1, Commutes: kind&1 != 0,
+				}
+				switch kind >> 1 {
+				case 2:
+					c.Hosts = pairs(n)
+				case 3:
+					c.Hosts = alternate(n)
+				}
+				calls = append(calls, c)
 			}
 		}
 	}
@@ -262,7 +284,8 @@ const legend = `# Which algorithm carries out which collective call: that of the
 # members and bytes are upper bounds (bytes of a member's block, or of the vector that is
 # broadcast or reduced), * for none. A line whose algorithm does not apply to a call is
 # passed over: ring where the operator does not commute, doubling of AllGather in a team of
-# no power of two. Lines for reach are for teams that share memory.
+# no power of two. Lines for reach are for teams that share memory, lines for hosts for teams
+# that do not, some of whose members share a host and others do not.
 #
 `
 

@@ -60,12 +60,13 @@ func linesOf(tab *coll.Table, op string) string {
 func TestTune(t *testing.T) {
 	for _, x := range []struct {
 		name, old, want string
-		apart           bool // without reach
+		teams           coll.Teams
 		cells           []cell
 	}{
 		{
-			name: "thresholds lie between the sizes, and what lies beyond them stays",
-			old:  "broadcast any * * chain:65536\n",
+			name:  "thresholds lie between the sizes, and what lies beyond them stays",
+			teams: coll.ReachTeams,
+			old:   "broadcast any * * chain:65536\n",
 			cells: []cell{
 				{"broadcast", 4, 8, map[string]float64{"flat": 10, "knomial:2": 20, "chain": 90}},
 				{"broadcast", 4, 32, map[string]float64{"flat": 10, "knomial:2": 20, "chain": 90}},
@@ -76,8 +77,9 @@ func TestTune(t *testing.T) {
 				"broadcast any * * chain:65536\n",
 		},
 		{
-			name: "reach has lines of its own only where it chooses otherwise",
-			old:  "broadcast any * * flat\n",
+			name:  "reach has lines of its own only where it chooses otherwise",
+			teams: coll.ReachTeams,
+			old:   "broadcast any * * flat\n",
 			cells: []cell{
 				{"broadcast", 4, 8, map[string]float64{"knomial:2": 10, "direct": 20}},
 				{"broadcast", 4, 32, map[string]float64{"knomial:2": 50, "direct": 20}},
@@ -89,19 +91,20 @@ func TestTune(t *testing.T) {
 				"broadcast any * * flat\n",
 		},
 		{
-			name: "timings without reach say nothing of teams that have it",
-			old:  "broadcast reach * * direct:65536\nbroadcast any * * flat\n",
+			name:  "timings without reach say nothing of teams that have it",
+			teams: coll.AllTeams,
+			old:   "broadcast reach * * direct:65536\nbroadcast any * * flat\n",
 			cells: []cell{
 				{"broadcast", 4, 8, map[string]float64{"knomial:2": 10, "flat": 20}},
 			},
-			apart: true,
 			want: "broadcast reach * * direct:65536\n" +
 				"broadcast any 4 8 knomial:2\n" +
 				"broadcast any * * flat\n",
 		},
 		{
-			name: "within 5 % the present choice, then that of the size before",
-			old:  "broadcast any * * chain:65536\n",
+			name:  "within 5 % the present choice, then that of the size before",
+			teams: coll.ReachTeams,
+			old:   "broadcast any * * chain:65536\n",
 			cells: []cell{
 				{"broadcast", 4, 8, map[string]float64{"flat": 100, "chain": 105}},
 				{"broadcast", 4, 32, map[string]float64{"flat": 100, "chain": 106, "knomial:4": 99}},
@@ -112,16 +115,18 @@ func TestTune(t *testing.T) {
 				"broadcast any * * chain:65536\n",
 		},
 		{
-			name: "an algorithm that does not apply to all calls is followed by one that does",
-			old:  "allreduce any * * doubling\n",
+			name:  "an algorithm that does not apply to all calls is followed by one that does",
+			teams: coll.ReachTeams,
+			old:   "allreduce any * * doubling\n",
 			cells: []cell{
 				{"allreduce", 3, 8, map[string]float64{"ring": 10, "flat": 30, "halving": 20}},
 			},
 			want: "allreduce any 3 8 ring\nallreduce any 3 8 halving\nallreduce any * * doubling\n",
 		},
 		{
-			name: "and so is one for powers of two, but in teams of two",
-			old:  "allgather any * * ring\n",
+			name:  "and so is one for powers of two, but in teams of two",
+			teams: coll.ReachTeams,
+			old:   "allgather any * * ring\n",
 			cells: []cell{
 				{"allgather", 2, 8, map[string]float64{"doubling": 10, "flat": 30, "bruck": 20}},
 				{"allgather", 8, 8, map[string]float64{"doubling": 10, "flat": 30, "bruck": 20}},
@@ -129,13 +134,31 @@ func TestTune(t *testing.T) {
 			want: "allgather any 8 8 doubling\nallgather any 8 8 bruck\nallgather any * * ring\n",
 		},
 		{
-			name: "a barrier has no size",
-			old:  "barrier any * * dissemination:2\n",
+			name:  "a barrier has no size",
+			teams: coll.ReachTeams,
+			old:   "barrier any * * dissemination:2\n",
 			cells: []cell{
 				{"barrier", 8, 0, map[string]float64{"dissemination:2": 30, "dissemination:8": 20, "linear": 50}},
 				{"barrier", 2, 0, map[string]float64{"dissemination:2": 20, "dissemination:8": 20, "linear": 10}},
 			},
 			want: "barrier any 2 * linear\nbarrier any 8 * dissemination:8\nbarrier any * * dissemination:2\n",
+		},
+		{
+			name:  "timings of teams of several hosts say nothing of others",
+			teams: coll.HostsTeams,
+			old:   "allreduce any * * doubling\n",
+			cells: []cell{
+				{"allreduce", 4, 8, map[string]float64{"two-level": 10, "doubling": 30, "halving": 20}},
+				{"allreduce", 4, 32, map[string]float64{"two-level": 40, "doubling": 30, "halving": 35}},
+			},
+			want: "allreduce hosts 4 16 two-level\nallreduce hosts 4 16 halving\nallreduce any * * doubling\n",
+		},
+		{
+			name:  "and are not overruled by those of others",
+			teams: coll.ReachTeams,
+			old:   "allreduce hosts * * two-level\nallreduce any * * doubling\n",
+			cells: []cell{{"allreduce", 4, 8, map[string]float64{"doubling": 30, "halving": 20}}},
+			want:  "allreduce hosts * * two-level\nallreduce any 4 8 halving\nallreduce any * * doubling\n",
 		},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -147,7 +170,7 @@ func TestTune(t *testing.T) {
 				}
 			}
 			op := x.cells[0].op
-			tuned := table(t, op, x.old).Tune(!x.apart, timings)
+			tuned := table(t, op, x.old).Tune(x.teams, timings)
 			if diff := cmp.Diff(x.want, linesOf(tuned, op)); diff != "" {
 				t.Error(diff)
 			}
@@ -155,7 +178,7 @@ func TestTune(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tuned.File(), again.Tune(!x.apart, timings).File()); diff != "" {
+			if diff := cmp.Diff(tuned.File(), again.Tune(x.teams, timings).File()); diff != "" {
 				t.Errorf("tuned again by the same timings: %s", diff)
 			}
 			for o := coll.Barrier; o < coll.ScatterV; o++ {
@@ -190,6 +213,7 @@ func TestChoices(t *testing.T) {
 		{coll.Call{Op: coll.Scatter, N: 4, Bytes: 1 << 20}, "flat knomial:2 knomial:4"},
 		{coll.Call{Op: coll.AllGather, N: 3, Bytes: 8}, "flat ring bruck"},
 		{coll.Call{Op: coll.Reduce, N: 2, Bytes: 64, Elem: 8, Commutes: true, Reach: true, ShmLimit: 1 << 20}, "knomial:2 scatter direct:16384"},
+		{coll.Call{Op: coll.Scan, N: 4, Bytes: 8, Elem: 8, Hosts: coll.NewHosts(4, func(m int) int { return m / 2 })}, "two-level flat chain doubling"},
 		{coll.Call{Op: coll.ScatterV, N: 3}, ""},
 	} {
 		var names []string

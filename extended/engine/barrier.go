@@ -3,7 +3,9 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"math/bits"
+	"slices"
+
+	"github.com/aqueduct-go/aqueduct/extended/coll"
 )
 
 // ErrMismatch is the outcome of a barrier whose members disagreed on its name. The barrier
@@ -40,70 +42,81 @@ func (a Name) merge(b Name) Name {
 	return Name{Flags: Mismatch}
 }
 
-// Barrier is a team's split-phase barrier: a dissemination (Hensgen, Finkel, Manber 1988) of
-// some radix k. In round r a member tells those j·k^r places on, 0 < j < k, what it knows and
-// waits for those as many places back. A member that is ahead is so by one barrier at most,
-// so two sets of arrivals suffice.
+// Barrier is a team's split-phase barrier. It carries out a barrier's schedule (package coll) with a name in every signal:
+// a member tells what it knows of those it has heard of.
 type Barrier struct {
-	members  int
-	self     int
-	radix    int
-	step     []int // by round: radix^r
-	whole    []uint32
+	ready    bool
+	moves    []move
+	hears    []hearing
 	epoch    uint32
 	notified bool
-	round    int           // rounds before it are over
-	sent     int           // messages of it that have been sent
-	own      Name          // as notified
-	known    Name          // of all members heard of in rounds that are over
-	last     Name          // of the barrier before
-	arrived  [2][]arrivals // by round
+	done     int  // moves that are over
+	own      Name // as notified
+	known    Name // of all members heard of
+	last     Name // of the barrier before
 }
 
-// arrivals are what has come in a round: bit j-1 is set by the message from j·k^r places
-// back.
-type arrivals struct {
-	from uint32
-	told Name // together
+// move is a step of a barrier: a notice to a member, or a wait for one.
+type move struct {
+	to     int32 // -1: wait
+	number int32 // of the notice among those to the member; of a wait, the index of what is waited for
+}
+
+// hearing is a notice that comes in every barrier. A member that is ahead is so by one barrier at most, since it takes
+// all to end one, so there is room for those of two.
+type hearing struct {
+	from, number int32
+	here         [2]bool // by the low bit of the epoch
+	told         [2]Name
 }
 
 // Notice is a message of a barrier.
 type Notice struct {
 	Epoch  uint32 // the barrier's number
-	Round  int
-	Number int  // of the message in the round
-	Name   Name // of all whom the sender has heard of
+	Number int    // of the notice, among those of the sender to this receiver in the barrier
+	Name   Name   // of all whom the sender has heard of
 }
 
-// Radices of barriers: where a message is a few stores, several a round are better than more
+// Radices of disseminations: where a message is a few stores, several a round are better than more
 // rounds; elsewhere every message has its cost.
 const (
 	radixReach = 4
 	radixOther = 2
 )
 
-// Init prepares for the first barrier of a team. reach says that members reach each other's memory.
-func (b *Barrier) Init(members, self int, reach bool) {
-	b.members, b.self, b.radix = members, self, radixOther
-	if reach {
-		b.radix = max(2, min(members, radixReach))
+// Init prepares for the first barrier of a team. reach says that members reach each other's memory. If hosts is not nil,
+// barriers are in two levels, else disseminations (Hensgen, Finkel, Manber 1988).
+func (b *Barrier) Init(members, self int, reach bool, hosts *coll.Hosts) {
+	text := fmt.Sprintf("dissemination:%d", radixOther)
+	switch {
+	case hosts != nil:
+		text = coll.TwoLevel
+	case reach:
+		text = fmt.Sprintf("dissemination:%d", max(2, min(members, radixReach)))
 	}
-	for step := 1; step < members; step *= b.radix {
-		b.step = append(b.step, step)
-		var whole uint32
-		for j := 1; j < b.radix && j*step < members; j++ {
-			whole |= 1 << (j - 1)
+	forced, err := coll.ParseForced(coll.Barrier.String() + "=" + text)
+	if err != nil {
+		panic(err) // both are barriers
+	}
+	s, err := coll.Build(&coll.Call{Op: coll.Barrier, N: members, Self: self, Hosts: hosts}, forced[coll.Barrier])
+	if err != nil {
+		panic(err) // both do for any team, as its hosts are the team's
+	}
+	for _, r := range s.Recvs {
+		b.hears = append(b.hears, hearing{from: int32(r.Peer), number: int32(r.Number)})
+	}
+	for _, x := range s.Steps {
+		if x.Kind == coll.Send {
+			b.moves = append(b.moves, move{int32(x.Peer), int32(x.Number)})
+		} else {
+			b.moves = append(b.moves, move{-1, int32(x.Msg)})
 		}
-		b.whole = append(b.whole, whole)
 	}
-	for set := range b.arrived {
-		b.arrived[set] = make([]arrivals, len(b.step))
-	}
-	b.last = Name{Flags: Mismatch}
+	b.ready, b.last = true, Name{Flags: Mismatch}
 }
 
 // Ready reports whether Init was called.
-func (b *Barrier) Ready() bool { return b.radix != 0 }
+func (b *Barrier) Ready() bool { return b.ready }
 
 // Epoch returns how many barriers were begun.
 func (b *Barrier) Epoch() uint32 { return b.epoch }
@@ -112,13 +125,13 @@ func (b *Barrier) Epoch() uint32 { return b.epoch }
 func (b *Barrier) Notified() bool { return b.notified }
 
 // Done reports whether all members have notified.
-func (b *Barrier) Done() bool { return b.round == len(b.step) }
+func (b *Barrier) Done() bool { return b.done == len(b.moves) }
 
 // Begin begins the next barrier; Advance is to be called then.
 func (b *Barrier) Begin(n Name) {
 	b.notified, b.own, b.known = true, n, n
 	b.epoch++
-	b.round, b.sent = 0, 0
+	b.done = 0
 }
 
 // Advance sends what is due, until that reports that there is no room: then it is to be called again. It returns
@@ -127,66 +140,55 @@ func (b *Barrier) Advance(send func(to int, n Notice) bool) (did int) {
 	if !b.notified {
 		return 0
 	}
-	for !b.Done() {
-		for b.whole[b.round]>>b.sent != 0 {
-			to := b.self + (b.sent+1)*b.step[b.round] // whole has this less than members from self
-			if to >= b.members {
-				to -= b.members
-			}
-			if !send(to, Notice{b.epoch, b.round, b.sent, b.known}) {
-				return did
-			}
-			b.sent++
-			did++
-		}
-		if !b.take() {
+	for {
+		did += b.take()
+		if !b.sends() {
 			return did
 		}
+		m := b.moves[b.done]
+		if !send(int(m.to), Notice{b.epoch, int(m.number), b.known}) {
+			return did
+		}
+		b.done++
 		did++
 	}
-	return did
 }
 
-// take ends the present round if everything has been sent and has arrived.
-func (b *Barrier) take() bool {
-	a := &b.arrived[b.epoch&1][b.round]
-	if a.from != b.whole[b.round] || b.sent != bits.OnesCount32(a.from) {
-		return false
+// sends reports whether a notice is due.
+func (b *Barrier) sends() bool { return !b.Done() && b.moves[b.done].to >= 0 }
+
+// take takes what is waited for and has come, and returns how many notices these are.
+func (b *Barrier) take() (n int) {
+	set := b.epoch & 1
+	for ; !b.Done() && b.moves[b.done].to < 0; n++ {
+		h := &b.hears[b.moves[b.done].number]
+		if !h.here[set] {
+			return n
+		}
+		h.here[set] = false
+		b.known = b.known.merge(h.told[set])
+		b.done++
 	}
-	b.known = b.known.merge(a.told)
-	*a = arrivals{}
-	b.round++
-	b.sent = 0
-	return true
+	return n
 }
 
-// Sender returns the member that sends such a notice to this one, -1 if none does.
-func (b *Barrier) Sender(n Notice) int {
-	if n.Round >= len(b.step) || b.whole[n.Round]>>n.Number&1 == 0 {
-		return -1
+// Arrive takes a notice that has come from a member, and reports whether Advance is to be called. The error says what is
+// wrong with the notice.
+func (b *Barrier) Arrive(from int, n Notice) (goOn bool, err error) {
+	i := slices.IndexFunc(b.hears, func(h hearing) bool { return int(h.from) == from && int(h.number) == n.Number })
+	if i < 0 {
+		return false, fmt.Errorf("notice %d is not for member %d to send", n.Number, from)
 	}
-	from := b.self - (n.Number+1)*b.step[n.Round]
-	if from < 0 {
-		from += b.members
-	}
-	return from
-}
-
-// Arrive takes a notice that has come from its Sender, and reports whether Advance is to be called. The error says
-// what is wrong with the notice.
-func (b *Barrier) Arrive(n Notice) (goOn bool, err error) {
-	a := &b.arrived[n.Epoch&1][n.Round]
-	if ahead := n.Epoch - b.epoch; ahead > 1 || ahead == 0 && (!b.notified || n.Round < b.round) || a.from>>n.Number&1 != 0 {
+	h, set := &b.hears[i], n.Epoch&1
+	if ahead := n.Epoch - b.epoch; ahead > 1 || ahead == 0 && (!b.notified || b.heard(i)) || h.here[set] {
 		return false, fmt.Errorf("it is in barrier %d, this rank in %d", n.Epoch, b.epoch)
 	}
-	if a.from == 0 {
-		a.told = n.Name
-	} else {
-		a.told = a.told.merge(n.Name)
-	}
-	a.from |= 1 << n.Number
-	return n.Epoch == b.epoch && n.Round == b.round && b.take() && !b.Done(), nil
+	h.here[set], h.told[set] = true, n.Name
+	return n.Epoch == b.epoch && b.take() > 0 && b.sends(), nil
 }
+
+// heard reports whether this barrier has waited for a notice already.
+func (b *Barrier) heard(i int) bool { return slices.Contains(b.moves[:b.done], move{-1, int32(i)}) }
 
 // Finish ends a barrier that is done. It compares the name given at the end, by the rules that GASNet's releases
 // follow since 1.20.

@@ -10,6 +10,7 @@ import (
 type Config struct {
 	Members  int                    // of the team
 	Self     int                    // this one
+	Hosts    *coll.Hosts            // of the members
 	Part     int                    // bytes of the largest part of a message, up to MaxPart
 	Debug    bool                   // members tell each other what their calls are, and meet in each
 	Team     fmt.Stringer           // names the team in errors

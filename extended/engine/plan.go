@@ -73,10 +73,10 @@ type plans struct {
 // plansWeight bounds what is kept: a program that makes ever new calls starts anew.
 const plansWeight = 1 << 20
 
-// Plan returns the plan of a call, of which the caller sets neither N, Self, Reach nor ShmLimit. forced are
+// Plan returns the plan of a call, of which the caller sets neither N, Self, Reach, ShmLimit nor Hosts. forced are
 // algorithms that overrule the table.
 func (s *Engine) Plan(k coll.Call, forced coll.Forced) (*Plan, error) {
-	k.N, k.Self, k.Reach, k.ShmLimit = s.Members, s.Self, s.space.Size > 0, s.space.Size/2
+	s.complete(&k)
 	c := &s.plans
 	if c.newest != nil && c.last.Equal(&k) {
 		return c.newest, nil
@@ -98,9 +98,14 @@ func (s *Engine) Plan(k coll.Call, forced coll.Forced) (*Plan, error) {
 	return p, nil
 }
 
+// complete sets what a call has of the team.
+func (s *Engine) complete(k *coll.Call) {
+	k.N, k.Self, k.Hosts, k.Reach, k.ShmLimit = s.Members, s.Self, s.Hosts, s.space.Size > 0, s.space.Size/2
+}
+
 // Choices returns what can carry out a call of which the caller sets as for Plan.
 func (s *Engine) Choices(k coll.Call) []coll.Choice {
-	k.N, k.Reach, k.ShmLimit = s.Members, s.space.Size > 0, s.space.Size/2
+	s.complete(&k)
 	return coll.Choices(&k)
 }
 

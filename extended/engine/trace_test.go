@@ -16,7 +16,8 @@ import (
 // Traces lie in testdata. A line that begins in the first column is a command; those below it, which are
 // indented, are what the engines did because of it. A command is one of
 //
-//	team N [debug] [shared BYTES] [reach]   makes a team, and a barrier
+//	team N [debug] [shared BYTES] [reach]   makes a team, and a barrier; with hosts M it is on M hosts, to which
+//	       [hosts M]                        members go in turn
 //	force CHOICE                            has an algorithm used
 //	part BYTES                              sets the largest part, before team
 //	begin MEMBER OP BYTES [ROOT]            has a member begin a collective call
@@ -25,6 +26,7 @@ import (
 //	deliver FROM TO                         delivers the oldest message under way between two
 //	swap FROM TO                            has the two oldest change places
 //	corrupt FROM TO FIELD VALUE             changes the oldest
+//	repeat FROM TO                          sends the oldest once more
 //	credit FROM TO WINDOW BYTES             delivers credit that was never used
 //	notify MEMBER ID|anonymous|mismatch     has it begin a barrier
 //	finish MEMBER ID|anonymous|mismatch     has it end the barrier
@@ -69,7 +71,7 @@ func (m message) String() string {
 		}
 		return text
 	case m.notice != nil:
-		return fmt.Sprintf("barrier %d round %d message %d, %s", m.notice.Epoch, m.notice.Round, m.notice.Number, nameText(m.notice.Name))
+		return fmt.Sprintf("barrier %d message %d, %s", m.notice.Epoch, m.notice.Number, nameText(m.notice.Name))
 	}
 	return fmt.Sprintf("credit of %d, window %d", m.credit[1], m.credit[0])
 }
@@ -150,6 +152,7 @@ func (t title) String() string { return string(t) }
 // team makes the members.
 func (s *script) team(n int, more []string) {
 	debug, reach, shared := false, false, 0
+	var hosts *coll.Hosts
 	for i, w := range more {
 		switch w {
 		case "debug":
@@ -158,16 +161,19 @@ func (s *script) team(n int, more []string) {
 			reach = true
 		case "shared":
 			shared, _ = strconv.Atoi(more[i+1])
+		case "hosts":
+			count, _ := strconv.Atoi(more[i+1])
+			hosts = coll.NewHosts(n, func(m int) int { return m % count })
 		}
 	}
 	s.wires, s.members = make(map[[2]int][]message), nil
 	for i := range n {
 		m := &member{s: s, self: i, room: -1, shared: make([]byte, shared+128)}
 		m.Engine.Init(engine.Config{
-			Members: n, Self: i, Part: s.part, Debug: debug, Team: title("the team"),
+			Members: n, Self: i, Hosts: hosts, Part: s.part, Debug: debug, Team: title("the team"),
 			Describe: func(x engine.Signature) string { return fmt.Sprintf("%v of %d bytes", coll.Op(x[0]), x[2]) },
 		}, m)
-		m.Barrier.Init(n, i, reach)
+		m.Barrier.Init(n, i, reach, hosts)
 		if shared > 0 {
 			m.Share(128, shared)
 		}
@@ -231,12 +237,8 @@ func (s *script) deliver(from, to int) bool {
 			m.ReturnCredit(from, x.part.Window, back)
 		}
 	case x.notice != nil:
-		if sender := m.Barrier.Sender(*x.notice); sender != from {
-			s.say("%d: member %d, not %d, sends such a notice", to, sender, from)
-			return true
-		}
 		var goOn bool
-		if goOn, err = m.Barrier.Arrive(*x.notice); goOn {
+		if goOn, err = m.Barrier.Arrive(from, *x.notice); goOn {
 			m.Engage()
 		}
 		if m.Done() {
@@ -325,6 +327,9 @@ func (s *script) command(line string) error {
 		case "total":
 			p.Total = v
 		}
+	case "repeat":
+		key := [2]int{num(1), num(2)}
+		s.wires[key] = append(s.wires[key], s.wires[key][0])
 	case "credit":
 		if err := s.members[num(2)].Credit(num(1), uint32(num(3)), uint32(num(4))); err != nil {
 			s.say("%s refuses what %s sends: %v", w[2], w[1], err)

@@ -6,6 +6,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/coretest"
 	"github.com/aqueduct-go/aqueduct/extended"
+	"github.com/aqueduct-go/aqueduct/extended/coll"
 )
 
 var teamCases = []coretest.Case{{
@@ -29,10 +30,90 @@ var teamCases = []coretest.Case{{
 	Rule:  "teams of teams translate ranks, and rows and columns of a grid communicate independently",
 	Ranks: []int{6}, Body: teamGrid,
 }, {
+	Name:  "team/hosts",
+	Rule:  "a team knows which members share a host; where some do and others do not, only leaders send to other hosts",
+	Ranks: []int{1, 3, 4, 5}, Config: teamHostsConfig, Body: teamHosts,
+}, {
 	Name:  "team/misuse",
 	Rule:  "a freed team, no team, and bad lists are refused with an error",
 	Ranks: []int{2}, Config: lenient, Body: teamMisuse,
 }}
+
+// teamHostsConfig leaves the calls to the library's algorithms, which send no more than they need to.
+func teamHostsConfig(cfg *core.Config) {
+	cfg.NoNative, cfg.Debug = true, false
+	cfg.Collectives = "barrier=two-level,allreduce=two-level,broadcast=two-level"
+}
+
+func teamHosts(t *coretest.T) error {
+	ep, err := attach(t)
+	if err != nil {
+		return err
+	}
+	c := &ep.Context
+	backwards, err := ep.World().Split(c, 0, -int(t.Rank()))
+	if err != nil {
+		return err
+	}
+	for _, team := range []*extended.Team{ep.World(), backwards} {
+		var local []int
+		for i := range team.Size() {
+			if team.Host(i) != t.Host(team.Jobrank(i)) {
+				t.Errorf("%v: member %d is on host %d, in the job on %d", team, i, team.Host(i), t.Host(team.Jobrank(i)))
+			}
+			if team.Host(i) == team.Host(team.Rank()) {
+				local = append(local, i)
+			}
+		}
+		if got := team.Local(); !slices.Equal(got, local) || team.Host(-1) != -1 || team.Host(team.Size()) != -1 {
+			t.Errorf("%v: %v share its host, want %v", team, got, local)
+		}
+		node, err := team.SplitHosts(c, 0)
+		if err != nil {
+			return err
+		}
+		if node.Size() != len(local) || node.RankOf(t.Rank()) != slices.Index(local, team.Rank()) {
+			t.Errorf("%v: the team of its host has %v, want %v of it", team, node.Members(), local)
+		}
+		if err := quietToFar(t, c, team, local[0] == team.Rank()); err != nil {
+			return err
+		}
+	}
+	return t.Err()
+}
+
+// quietToFar wants nothing sent to other hosts in collective calls by who is no leader.
+func quietToFar(t *coretest.T, c *extended.Context, team *extended.Team, leader bool) error {
+	if err := team.Barrier(c); err != nil { // nothing of before is still to be sent
+		return err
+	}
+	sent := func() (n int) {
+		for i := range team.Size() {
+			if team.Host(i) != team.Host(team.Rank()) {
+				n += int(team.Endpoint().Core().Counts(team.Jobrank(i)).Requests)
+			}
+		}
+		return n
+	}
+	before := sent()
+	for range 10 {
+		if err := team.Barrier(c); err != nil {
+			return err
+		}
+		if got, err := sumOf(c, team, 1); err != nil || got != uint64(team.Size()) {
+			t.Errorf("%v: the sum is %d, %v", team, got, err)
+		}
+		word := make([]byte, 8)
+		if err := team.Broadcast(c, 0, word, word); err != nil {
+			return err
+		}
+	}
+	far := team.Kind() == coll.HostsTeams
+	if n := sent() - before; far && leader != (n > 0) {
+		t.Errorf("%v: leader %v has sent %d messages to other hosts", team, leader, n)
+	}
+	return nil
+}
 
 // lenient switches debug mode off, where misuse would end the job.
 func lenient(cfg *core.Config) { cfg.Debug = false }

@@ -34,6 +34,7 @@ func register(name, summary, machine string, table func(*params) settings.Table,
 			_, err := load(path)
 			return err
 		},
+		PerHost:  core.RankPerNode,
 		Settings: func(string) settings.Table { return table(new(params)) },
 		New: func(machine string) core.Conduit {
 			return &conduit{name: name, load: load, table: table, machine: machine}
