@@ -53,7 +53,9 @@ func TestDevices(t *testing.T) {
 			cfg.Log = slog.New(&log)
 			run := core.RunModel
 			if where == "live" {
-				run = func(n int, cfg core.Config, body func(*core.Job) error) error { return core.RunGoroutines(n, cfg, body) }
+				run = func(n int, cfg core.Config, body func(*core.Job) error) error {
+					return core.RunGoroutines(n, cfg, body)
+				}
 			}
 			if err := run(ranks, cfg, func(j *core.Job) error {
 				told := 0
