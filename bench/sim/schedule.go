@@ -13,7 +13,7 @@ import (
 
 // Schedule is a collective call that is run on a cost model.
 type Schedule struct {
-	Call    coll.Call // N does not count
+	Call    coll.Call // as for cost.On
 	Choice  coll.Choice
 	Profile cost.Profile
 	Ranks   []int
@@ -29,12 +29,11 @@ func (s *Schedule) Run() (*bench.Series, error) {
 		Params: []bench.Param{{Key: "op", Value: strings.ToLower(s.Call.Op.String())}, {Key: "algorithm", Value: s.Choice.String()}},
 	}
 	for _, n := range s.Ranks {
-		s.Call.N = n
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
 		start := time.Now()
-		run := &cost.Simulation{Ranks: n, Schedules: cost.Collective(s.Call, s.Choice), Model: s.Profile.Model(n), InOrder: s.InOrder}
+		run := &cost.Simulation{Ranks: n, Schedules: cost.Collective(cost.On(s.Profile, s.Call, n), s.Choice), Model: s.Profile.Model(n), InOrder: s.InOrder}
 		r, err := run.Run()
 		if err != nil {
 			return nil, err

@@ -61,36 +61,49 @@ func twoLevelsOfBlocks(c *Call) bool { return c.Hosts != nil && c.Hosts.inOrder 
 
 // level is one of two levels of a call: the members of this one's host, or the leaders of all hosts.
 type level struct {
-	c       *Call
-	b       *Builder
-	members []int // by number in the level: the member of the call
-	self    int   // this one's number; -1: it is not in the level
+	c    *Call
+	b    *Builder
+	n    int           // members of the level
+	at   func(int) int // by number in the level: the member of the call
+	self int           // this one's number; -1: it is not in the level
 }
 
 // hostLevel returns the level of this member's host.
 func (c *Call) hostLevel(b *Builder) *level {
 	members := c.Hosts.members[c.Hosts.of[c.Self]]
-	return &level{c, b, members, slices.Index(members, c.Self)}
+	self, _ := slices.BinarySearch(members, c.Self)
+	return &level{c, b, len(members), func(i int) int { return members[i] }, self}
 }
 
-// leaderLevel returns the level of the leaders: top of its own host, the lowest member of every other.
-func (c *Call) leaderLevel(b *Builder, top int) *level {
-	leaders := make([]int, c.Hosts.Count())
-	for i, members := range c.Hosts.members {
-		leaders[i] = members[0]
+// leaderLevel returns the level of the leaders, of which choose names one of a host's members.
+func (c *Call) leaderLevel(b *Builder, choose func(members []int) int) *level {
+	l := &level{c, b, c.Hosts.Count(), func(host int) int { return choose(c.Hosts.members[host]) }, -1}
+	if l.leader() == c.Self {
+		l.self = int(c.Hosts.of[c.Self])
 	}
-	leaders[c.Hosts.of[top]] = top
-	return &level{c, b, leaders, slices.Index(leaders, c.Self)}
+	return l
+}
+
+// lowest and highest name a leader.
+func lowest(members []int) int  { return members[0] }
+func highest(members []int) int { return members[len(members)-1] }
+
+// rootOrLowest names the root, if it is on the host, as the leader.
+func (c *Call) rootOrLowest(members []int) int {
+	if c.Hosts.of[members[0]] == c.Hosts.of[c.Root] {
+		return c.Root
+	}
+	return members[0]
 }
 
 // leader returns the leader of this member's host, of the level of leaders.
-func (l *level) leader() int { return l.members[l.c.Hosts.of[l.c.Self]] }
+func (l *level) leader() int { return l.at(int(l.c.Hosts.of[l.c.Self])) }
 
 // alone reports whether the level has one member.
-func (l *level) alone() bool { return len(l.members) == 1 }
+func (l *level) alone() bool { return l.n == 1 }
 
 // do carries out an operation among the level's members, by the default table's algorithm. Vectors or blocks have the
-// length of from; root is the member of the call that is its root. to and from are what Dst and Src stand for there; if
+// length of from; root is the number in the level of who is its root. to and from are what Dst and Src stand for there; if
 // they are equal, or the caller's own in a call in place, the operation is in place. Who is not in the level, or alone
 // there, does nothing.
 func (l *level) do(op Op, root int, to, from Span) {
@@ -98,21 +111,27 @@ func (l *level) do(op Op, root int, to, from Span) {
 		return
 	}
 	c := *l.c
-	c.Op, c.N, c.Self, c.Root, c.Bytes = op, len(l.members), l.self, 0, from.Len
+	c.Op, c.N, c.Self, c.Root, c.Bytes = op, l.n, l.self, root, from.Len
 	c.Hosts, c.Reach, c.ShmLimit = nil, false, 0
-	if op.Rooted() {
-		c.Root = slices.Index(l.members, root)
-	}
 	c.InPlace = to == from || l.c.InPlace && to.Buf == Dst && from.Buf == Src
 	choice, _ := Default().Choose(&c) // the last line of every operation fits any call
-	l.b.within = &frame{l.members, to, from}
+	l.b.within = &frame{l.at, to, from}
 	choice.Algorithm.build(&c, choice.K, l.b)
 	l.b.within = nil
 }
 
+// number returns the number in the level of a host of one of its members.
+func (l *level) number(member int) int {
+	i, _ := slices.BinarySearch(l.c.Hosts.members[l.c.Hosts.of[member]], member)
+	return i
+}
+
+// host returns the number of a member's host, which is that of its leader among the leaders.
+func (c *Call) host(member int) int { return int(c.Hosts.of[member]) }
+
 // frame says what the peers and the buffers of an operation stand for that is a part of another one.
 type frame struct {
-	members  []int // by peer
+	member   func(peer int) int
 	dst, src Span
 }
 
@@ -132,5 +151,5 @@ func (f *frame) peer(i int) int {
 	if f == nil {
 		return i
 	}
-	return f.members[i]
+	return f.member(i)
 }

@@ -29,17 +29,17 @@ const nodeRadix = 16
 // twoLevelBarrier has the members of a host report to its leader, which releases them when the leaders have met.
 func twoLevelBarrier(c *Call, _ int, b *Builder) {
 	host := c.hostLevel(b)
-	parent, _, children := knomial(host.self, len(host.members), nodeRadix)
+	parent, _, children := knomial(host.self, host.n, nodeRadix)
 	for _, child := range children {
-		b.Await(b.RecvSignal(host.members[child.rank]))
+		b.Await(b.RecvSignal(host.at(child.rank)))
 	}
 	if parent >= 0 {
-		b.Signal(host.members[parent])
-		b.Await(b.RecvSignal(host.members[parent]))
+		b.Signal(host.at(parent))
+		b.Await(b.RecvSignal(host.at(parent)))
 	}
-	c.leaderLevel(b, 0).do(Barrier, 0, Span{}, Span{})
+	c.leaderLevel(b, lowest).do(Barrier, 0, Span{}, Span{})
 	for _, child := range slices.Backward(children) {
-		b.Signal(host.members[child.rank])
+		b.Signal(host.at(child.rank))
 	}
 }
 
@@ -49,9 +49,10 @@ func twoLevelBroadcast(c *Call, _ int, b *Builder) {
 	if c.isRoot() {
 		at = c.all(Src)
 	}
-	leaders := c.leaderLevel(b, c.Root)
-	leaders.do(Broadcast, c.Root, at, at)
-	c.hostLevel(b).do(Broadcast, leaders.leader(), at, at)
+	leaders := c.leaderLevel(b, c.rootOrLowest)
+	leaders.do(Broadcast, c.host(c.Root), at, at)
+	host := c.hostLevel(b)
+	host.do(Broadcast, host.number(leaders.leader()), at, at)
 	if c.isRoot() {
 		c.keep(b, c.all(Dst), c.all(Src))
 	}
@@ -59,15 +60,15 @@ func twoLevelBroadcast(c *Call, _ int, b *Builder) {
 
 // twoLevelReduce combines what a host's members have at its leader, and what the leaders have at the root.
 func twoLevelReduce(c *Call, _ int, b *Builder) {
-	leaders := c.leaderLevel(b, c.Root)
-	leaders.do(Reduce, c.Root, c.all(Dst), reduceHost(c, b, leaders.leader()))
+	leaders := c.leaderLevel(b, c.rootOrLowest)
+	leaders.do(Reduce, c.host(c.Root), c.all(Dst), reduceHost(c, b, leaders.leader()))
 }
 
 // twoLevelAllReduce combines what a host's members have at its leader, which passes on what the leaders reduce to all.
 func twoLevelAllReduce(c *Call, _ int, b *Builder) {
-	leaders := c.leaderLevel(b, 0)
+	leaders := c.leaderLevel(b, lowest)
 	leaders.do(AllReduce, 0, c.all(Dst), reduceHost(c, b, leaders.leader()))
-	c.hostLevel(b).do(Broadcast, leaders.leader(), c.all(Dst), c.all(Dst))
+	c.hostLevel(b).do(Broadcast, 0, c.all(Dst), c.all(Dst))
 }
 
 // reduceHost combines what a host's members have at its leader, and returns where it lies there.
@@ -80,7 +81,7 @@ func reduceHost(c *Call, b *Builder, leader int) Span {
 	if c.Op == Reduce && !c.isRoot() && c.Self == leader {
 		room = b.Temp(c.Bytes)
 	}
-	host.do(Reduce, leader, room, c.all(Src))
+	host.do(Reduce, host.number(leader), room, c.all(Src))
 	return room
 }
 
@@ -103,11 +104,12 @@ func (c *Call) each(buf Buf, host int, bundle Span, f func(block, part Span)) {
 
 // twoLevelScatter has the root send each leader the blocks of its host in one message, which it scatters.
 func twoLevelScatter(c *Call, _ int, b *Builder) {
-	leaders, host := c.leaderLevel(b, c.Root), c.hostLevel(b)
+	leaders, host := c.leaderLevel(b, c.rootOrLowest), c.hostLevel(b)
 	mine := c.all(Src) // who is no leader has none
 	switch {
 	case c.isRoot():
-		for h, leader := range leaders.members {
+		for h := range leaders.n {
+			leader := leaders.at(h)
 			at, packed := c.bundle(b, Src, h)
 			if packed {
 				c.each(Src, h, at, func(block, part Span) { b.Copy(part, block) })
@@ -122,19 +124,19 @@ func twoLevelScatter(c *Call, _ int, b *Builder) {
 		b.Take(c.Root, c.all(Dst))
 		return
 	case leaders.self >= 0:
-		mine = b.Temp(len(host.members) * c.Bytes)
+		mine = b.Temp(host.n * c.Bytes)
 		b.Take(c.Root, mine)
 	}
 	if host.alone() {
 		c.keep(b, c.all(Dst), mine)
 		return
 	}
-	host.do(Scatter, leaders.leader(), c.all(Dst), mine.Part(0, c.Bytes))
+	host.do(Scatter, host.number(leaders.leader()), c.all(Dst), mine.Part(0, c.Bytes))
 }
 
 // twoLevelGather has every leader gather the blocks of its host and send them to the root in one message.
 func twoLevelGather(c *Call, _ int, b *Builder) {
-	leaders, host := c.leaderLevel(b, c.Root), c.hostLevel(b)
+	leaders, host := c.leaderLevel(b, c.rootOrLowest), c.hostLevel(b)
 	if !c.isRoot() {
 		mine := gatherHost(c, b, host, leaders.leader(), Span{})
 		if leaders.self >= 0 {
@@ -142,7 +144,8 @@ func twoLevelGather(c *Call, _ int, b *Builder) {
 		}
 		return
 	}
-	for h, leader := range leaders.members {
+	for h := range leaders.n {
+		leader := leaders.at(h)
 		at, packed := c.bundle(b, Dst, h)
 		if leader == c.Root {
 			gatherHost(c, b, host, leader, at)
@@ -164,20 +167,20 @@ func gatherHost(c *Call, b *Builder, host *level, leader int, room Span) Span {
 	case host.alone():
 		c.keep(b, room, c.all(Src))
 	case c.Self == leader && room.Len == 0:
-		room = b.Temp(len(host.members) * c.Bytes)
+		room = b.Temp(host.n * c.Bytes)
 	}
-	host.do(Gather, leader, room, c.all(Src))
+	host.do(Gather, host.number(leader), room, c.all(Src))
 	return room
 }
 
 // twoLevelAllGather has every leader gather the blocks of its host, the leaders exchange these as in Bruck's algorithm,
 // and each pass on all.
 func twoLevelAllGather(c *Call, _ int, b *Builder) {
-	leaders, host := c.leaderLevel(b, 0), c.hostLevel(b)
+	leaders, host := c.leaderLevel(b, lowest), c.hostLevel(b)
 	whole := Span{Buf: Dst, Len: c.N * c.Bytes}
 	if leaders.self < 0 {
 		gatherHost(c, b, host, leaders.leader(), Span{})
-		host.do(Broadcast, leaders.leader(), whole, whole)
+		host.do(Broadcast, 0, whole, whole)
 		return
 	}
 	n := c.Hosts.Count()
@@ -193,26 +196,20 @@ func twoLevelAllGather(c *Call, _ int, b *Builder) {
 	}
 	for d := 1; d < n; d *= 2 {
 		m := min(d, n-d)
-		b.Send(leaders.members[around(n-d)], all.Part(0, begin[m]))
-		b.Take(leaders.members[around(d)], all.Part(begin[d], begin[d+m]-begin[d]))
+		b.Send(leaders.at(around(n-d)), all.Part(0, begin[m]))
+		b.Take(leaders.at(around(d)), all.Part(begin[d], begin[d+m]-begin[d]))
 	}
 	for i := range n {
 		c.each(Dst, around(i), all.Part(begin[i], begin[i+1]-begin[i]), b.Copy)
 	}
-	host.do(Broadcast, c.Self, whole, whole)
+	host.do(Broadcast, 0, whole, whole)
 }
 
 // twoLevelScan scans within each host, of whose members the last has then what all have together; the last ones scan
 // that, and pass it on, to be combined with what each member has. It is for hosts of consecutive members.
 func twoLevelScan(c *Call, _ int, b *Builder) {
 	host := c.hostLevel(b)
-	last := &level{c: c, b: b, self: -1}
-	for h, members := range c.Hosts.members {
-		last.members = append(last.members, members[len(members)-1])
-		if last.members[h] == c.Self {
-			last.self = h
-		}
-	}
+	last := c.leaderLevel(b, highest)
 	total, mine := c.all(Src), c.all(Dst)
 	switch {
 	case host.alone():
@@ -236,7 +233,7 @@ func twoLevelScan(c *Call, _ int, b *Builder) {
 		}
 		return
 	}
-	host.do(Broadcast, last.leader(), before, before)
+	host.do(Broadcast, host.n-1, before, before)
 	if c.Op == Scan || host.self > 0 {
 		b.Combine(before, mine)
 	}

@@ -8,12 +8,17 @@ type Point struct {
 	Result
 }
 
-// Growth runs a call, whose N does not count, for each number of ranks.
+// On returns the call as ranks of a machine make it.
+func On(p Profile, c coll.Call, ranks int) coll.Call {
+	c.N, c.Hosts = ranks, hostsOf(p, ranks)
+	return c
+}
+
+// Growth runs a call as On has it for each number of ranks.
 func Growth(c coll.Call, choice coll.Choice, p Profile, ranks []int) ([]Point, error) {
 	var points []Point
 	for _, n := range ranks {
-		c.N = n
-		r, err := (&Simulation{Ranks: n, Schedules: Collective(c, choice), Model: p.Model(n)}).Run()
+		r, err := (&Simulation{Ranks: n, Schedules: Collective(On(p, c, n), choice), Model: p.Model(n)}).Run()
 		if err != nil {
 			return nil, err
 		}

@@ -113,18 +113,31 @@ func (p LogGP) String() string {
 
 const loggpPrefix = "loggp:"
 
-// ParseProfile reads a cost model. There is one kind, LogGP:
+// ParseProfile reads a cost model. There are two kinds: LogGP, and Cluster, of hosts with so many ranks and two of the
+// former, within a host and between hosts:
 //
 //	loggp:L=1us,o=300ns,g=200ns,G=0.8ns
+//	cluster:8/loggp:L=100ns,o=50ns/loggp:L=1us,o=300ns
 //
-// with the parameters L, os and or (o: both), gs and gr (g: both), scan, and, per byte, G,
+// LogGP is given by the parameters L, os and or (o: both), gs and gr (g: both), scan, and, per byte, G,
 // copy and combine; see LogGP. What is not given is 0. Units are ps, ns, us, ms and s.
 func ParseProfile(text string) (Profile, error) {
+	if list, ok := strings.CutPrefix(text, clusterPrefix); ok {
+		return parseCluster(list)
+	}
+	p, err := parseLogGP(text)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// parseLogGP reads a LogGP.
+func parseLogGP(text string) (p LogGP, err error) {
 	list, ok := strings.CutPrefix(text, loggpPrefix)
 	if !ok {
-		return nil, fmt.Errorf("cost: no model %q; want %sL=1us,o=300ns,…", text, loggpPrefix)
+		return p, fmt.Errorf("cost: no model %q; want %sL=1us,o=300ns,… or %sRANKS/NEAR/FAR", text, loggpPrefix, clusterPrefix)
 	}
-	var p LogGP
 	seen := map[string]bool{}
 	for part := range strings.SplitSeq(list, ",") {
 		if part == "" && list == "" {
@@ -133,15 +146,15 @@ func ParseProfile(text string) (Profile, error) {
 		name, value, _ := strings.Cut(part, "=")
 		ps, err := parseTime(value)
 		if err != nil {
-			return nil, fmt.Errorf("cost: parameter %q of %q: %w", name, text, err)
+			return p, fmt.Errorf("cost: parameter %q of %q: %w", name, text, err)
 		}
 		for _, name := range both(name) {
 			if seen[name] {
-				return nil, fmt.Errorf("cost: %s is given twice in %q", name, text)
+				return p, fmt.Errorf("cost: %s is given twice in %q", name, text)
 			}
 			seen[name] = true
 			if err := p.set(name, ps); err != nil {
-				return nil, err
+				return p, err
 			}
 		}
 	}
