@@ -101,7 +101,7 @@
 // # The end
 //
 // [Kernel.Run] returns when every body has returned. It ends early when nothing
-// is left to happen but procs are parked (a [DeadlockError] names each and what
+// is left to happen but procs are parked, or nothing that wakes one (a [DeadlockError] names each and what
 // it waits for), when a body or an event panics (a [PanicError]), when all procs
 // that have not ended were lost ([Proc.Lose]), or when something calls
 // [Kernel.Unwind]. Then all coroutines are unwound, one after

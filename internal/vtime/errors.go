@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// DeadlockError says that procs wait although nothing is left to happen.
+// DeadlockError says that procs wait although nothing is left to happen, or nothing that ends their waits: a livelock.
 type DeadlockError struct {
-	At    Time   // of the last thing that happened
-	Waits []Wait // one for every proc that has not ended, in the order of Spawn
+	At     Time   // of the last thing that happened
+	Waits  []Wait // one for every proc that has not ended, in the order of Spawn
+	Events uint64 // of a livelock: that have happened since a proc was woken; 0: nothing is left to happen
 }
 
 // Wait is one proc's part in a deadlock.
@@ -38,7 +39,11 @@ const (
 // the same in one line.
 func (e *DeadlockError) Error() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "vtime: deadlock at %v: nothing is left to happen, but procs wait (%d):", e.At, len(e.Waits))
+	if e.Events == 0 {
+		fmt.Fprintf(&text, "vtime: deadlock at %v: nothing is left to happen, but procs wait (%d):", e.At, len(e.Waits))
+	} else {
+		fmt.Fprintf(&text, "vtime: livelock at %v: the last %d events have woken no proc, and these wait (%d):", e.At, e.Events, len(e.Waits))
+	}
 	kinds := e.kinds()
 	for _, k := range kinds[:min(mostKinds, len(kinds))] {
 		text.WriteString("\n  " + k.String())

@@ -20,6 +20,10 @@ type Kernel struct {
 	exited  bool // a body or an event called Goexit
 
 	watch watchdog
+
+	woken  uint64 // events until a proc was woken last
+	look   uint64 // at how many events to look for a livelock
+	looked Time   // at the last look
 }
 
 // New returns a kernel at time 0. The seed decides all that is random in it.

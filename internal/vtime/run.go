@@ -23,7 +23,7 @@ func (k *Kernel) Spawn(name string, body func(*Proc)) *Proc {
 // at its own time, or, in a kernel without procs, when no event is left;
 // events that are still to come then do not fire. It returns the cause given
 // to Unwind, a *PanicError if a body or an event panicked, or a *DeadlockError
-// if no event was left while procs were parked. In every case all procs have
+// if no event was left while procs were parked, or events went on and on that woke none. In every case all procs have
 // ended and their deferred calls have run. If a body or an event calls
 // runtime.Goexit, as a test's FailNow does, Run passes it on to its caller.
 // A kernel runs once.
@@ -62,6 +62,7 @@ func (k *Kernel) Run() error {
 // back when none is.
 func (k *Kernel) loop() {
 	k.unended = len(k.procs)
+	k.look = livelockEvents
 	k.trails = make([]trail, len(k.procs)+1)
 	k.main.trail = &k.trails[len(k.procs)]
 	k.main.begin()
@@ -87,6 +88,12 @@ func (k *Kernel) due() (next *Proc) {
 			k.answer()
 			continue
 		}
+		if k.fired >= k.look {
+			if e := k.livelock(); e != nil {
+				k.end(e)
+				continue
+			}
+		}
 		e := k.queue.entries.pop()
 		k.foresee()
 		if e.key&wakeup != 0 {
@@ -96,6 +103,7 @@ func (k *Kernel) due() (next *Proc) {
 			}
 			k.now = e.at
 			k.fired++
+			k.woken = k.fired
 			if k.trace != nil {
 				k.traced(k.trace.wake(e.at, p))
 			}
