@@ -37,6 +37,11 @@ type Driver struct {
 	// ranks share a host the bootstrap says.
 	PerHost func(modelled bool, settings map[string]string) int
 
+	// Fits, if not nil, returns nil if a job of so many ranks can have these settings under a profile or model, all of which have been checked one by
+	// one: an error says which cannot go together, or with that many ranks, and what to do. It may read files that settings name, and blocks for no others. Aqrun asks
+	// before it starts ranks. Attach finds out again, as a program may be started otherwise.
+	Fits func(profile string, ranks int, values map[string]string) error
+
 	// Variants, if not nil, returns what Profiles and Models are to be, for a conduit of which
 	// several packages are variants. It is called when the driver is looked up.
 	Variants func() (profiles, models []string)

@@ -397,6 +397,15 @@ func TestMisuse(t *testing.T) {
 		{"-n 2 --conduit udp --set window=3 true", `udp: setting window="3": want a power of two, 1 to 131072`},
 		{"-n 2 --conduit nbrhd --set far.window=3 true", `nbrhd: setting far.window="3": want a power of two, 1 to 131072`},
 		{"-n 2 --model sci --set publish=fence true", `sci: setting publish="fence": modelled machines know no fences`},
+		{"-n 4 --model myrinet --set channels=100 true", "see settings channels, queue, pool and unlimited-sram"},
+		{"-n 4 --conduit myrinet --set queue=64MB true", "see settings channels, queue, pool and unlimited-sram"},
+		{"-n 4 --conduit myrinet --set queue=100 true", "give settings queue and receive"},
+		{"-n 4 --conduit myrinet --goroutines --set per-host=2 --set channels=1 true", "need as many channels"},
+		{"-n 4 --model myrinet --set unplug=h9@1ms true", "no such host; there are h0 to h3"},
+		{"-n 4 --model myrinet --set errors=5 --set time-outs=off true", "leave out time-outs=off"},
+		{"-n 99 --model myrinet/grim-lanai4 --set topology=../../conduits/myrinet/testdata/ring.topology true", "hosts; 99 ranks, 1 on a host, need 99"},
+		{"-n 4 --conduit nbrhd --profile sci+myrinet --set far.queue=64MB true", "nbrhd: the far conduit: "},
+		{"-n 4 --conduit sci --set hosts=testdata/three-hosts true", "it has 3 hosts, and the job has 4 ranks"},
 		{"-n 2 --conduit loopback --goroutines --set depht=3 true", `loopback: setting depht="3": unknown; there are depth,`},
 	} {
 		status, out, errs := output(t, "", strings.Fields(c.args)...)

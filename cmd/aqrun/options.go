@@ -373,6 +373,11 @@ func (o *options) checkConduit() error {
 	if err := d.Table(profile).Read(d.Name, o.settings()); err != nil {
 		return err
 	}
+	if d.Fits != nil {
+		if err := d.Fits(profile, o.n, o.settings()); err != nil {
+			return err
+		}
+	}
 	if o.wdir != "" {
 		if err := o.anchor(&d, profile); err != nil {
 			return err

@@ -38,6 +38,7 @@ func init() {
 		Settings: func(profile string) settings.Table { return new(params).table(profile) },
 		PerHost:  perHost,
 		Check:    core.OneHost("myrinet"),
+		Fits:     fits,
 		New: func(machine string) core.Conduit {
 			if machine == liveProfile {
 				return newLive()
@@ -100,8 +101,8 @@ func (c *conduit) Attach(a *core.Attachment) (err error) {
 	if err = c.site.open(c, a.Group); err != nil {
 		return err
 	}
-	if c.mostMedium() < least {
-		return fmt.Errorf("myrinet: a Medium would have up to %d B, and limits of %d B are the least: give settings queue and receive %d B", max(0, c.mostMedium()), least, least+mostHead+grim.HeaderSize)
+	if err := enough(c.mostMedium()); err != nil {
+		return err
 	}
 	server := a.Group[0]
 	c.endpoint.SetServer(c.site.endpoint(server))

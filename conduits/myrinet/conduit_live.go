@@ -96,8 +96,8 @@ func (c *live) Attach(a *core.Attachment) (err error) {
 		return err
 	}
 	c.most = min(c.most, busRing/2-2*recordHead, int(c.site.profile.GRIM.Receive)-grim.HeaderSize)
-	if c.most-mostHead < least {
-		return fmt.Errorf("myrinet: a Medium would have up to %d B, and limits of %d B are the least: give settings queue and receive %d B", max(0, c.most-mostHead), least, least+mostHead+grim.HeaderSize)
+	if err := enough(c.most - mostHead); err != nil {
+		return err
 	}
 	for _, ring := range c.in.rings(c.joint) {
 		c.outlets = append(c.outlets, outlet{sender: sender{ring: link.Producer(ring)}})

@@ -42,6 +42,7 @@ func init() {
 			block, _ := strconv.Atoi(settings["block"])
 			return block
 		},
+		Fits: fits,
 		New: func(profile string) core.Conduit {
 			p, _ := parse(profile) // it has been checked
 			c := &conduit{epoll: -1}

@@ -1,6 +1,7 @@
 package nbrhd
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -31,4 +32,22 @@ func parseParams(names *pair, values map[string]string) (p params, parts [2]map[
 		parts[i] = settings.Part(side, values)
 	}
 	return p, parts, p.table(names).Read("nbrhd", values)
+}
+
+// fits is core.Driver.Fits: each of the two conduits is told of the whole job.
+func fits(profile string, ranks int, values map[string]string) error {
+	names, err := parse(profile)
+	if err != nil {
+		return err
+	}
+	for i, side := range sides {
+		n := &names[i]
+		if n.driver.Fits == nil {
+			continue
+		}
+		if err := n.driver.Fits(n.profile, ranks, settings.Part(side, values)); err != nil {
+			return fmt.Errorf("nbrhd: the %s conduit: %w", side, err)
+		}
+	}
+	return nil
 }

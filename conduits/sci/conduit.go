@@ -53,6 +53,13 @@ func init() {
 		Settings: func(profile string) settings.Table { return new(params).table(profile) },
 		PerHost:  core.RankPerNode,
 		Check:    core.OneHost("sci"),
+		Fits: func(profile string, ranks int, values map[string]string) error {
+			p, err := parseParams(profile, values)
+			if err == nil {
+				_, err = p.hosts(ranks)
+			}
+			return err
+		},
 		New: func(profile string) core.Conduit {
 			switch profile {
 			case "live":
