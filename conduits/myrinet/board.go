@@ -123,11 +123,13 @@ func (c *live) exchange(a *core.Attachment) (boards []*board, err error) {
 		return boards, nil
 	}
 	share := a.Boot.(core.DescriptorSharer)
-	regions, err := c.shareFD(share, mine.FD())
+	regions, err := share.ShareFD(mine.FD())
+	defer closeAll(regions)
 	if err != nil {
 		return nil, err
 	}
-	bells, err := c.shareFD(share, c.wake)
+	bells, err := share.ShareFD(c.wake)
+	defer closeAll(bells)
 	if err != nil {
 		return nil, err
 	}
@@ -141,6 +143,7 @@ func (c *live) exchange(a *core.Attachment) (boards []*board, err error) {
 		}
 		c.maps = append(c.maps, m)
 		boards[r] = c.lay(m.Bytes(), bells[r])
+		c.fds, bells[r] = append(c.fds, bells[r]), -1
 	}
 	return boards, nil
 }
@@ -158,15 +161,13 @@ func (c *live) needs(group []core.Rank) (needs []core.Rank) {
 	return needs
 }
 
-// shareFD gives a descriptor to all ranks, and returns theirs, which are closed with c.
-func (c *live) shareFD(share core.DescriptorSharer, fd int) ([]int, error) {
-	fds, err := share.ShareFD(fd)
+// closeAll closes descriptors of other ranks, of which there may be none: -1. Memory that is mapped needs its descriptor no more.
+func closeAll(fds []int) {
 	for _, fd := range fds {
 		if fd >= 0 {
-			c.fds = append(c.fds, fd)
+			unix.Close(fd) // nothing was written by it
 		}
 	}
-	return fds, err
 }
 
 // bells are those of the ranks of a process. The last rank that closes closes all: the cards of others may ring until they end.

@@ -30,7 +30,7 @@ type live struct {
 	with  *card  // likewise, unless that is in the same process
 	slot  *slot  // of with
 	maps  []*shm.Region
-	fds   []int
+	fds   []int  // bells of others
 	wake  int    // bell
 	bells *bells // of the process, if ranks share it
 	most  int    // the largest payload of a message
@@ -262,7 +262,8 @@ func (c *live) AttachSegment(a *core.Attachment) (segment []byte, err error) {
 		if c.region != nil {
 			fd = c.region.FD()
 		}
-		fds, err := c.shareFD(a.Boot.(core.DescriptorSharer), fd)
+		fds, err := a.Boot.(core.DescriptorSharer).ShareFD(fd)
+		defer closeAll(fds)
 		if err != nil {
 			return nil, err
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	coretest.RankMain(spawner.Connect, deaths...)
+	coretest.RankMain(spawner.Connect, append(deaths, descriptors)...)
 	os.Exit(m.Run())
 }
 
