@@ -70,7 +70,8 @@ func (d *device) take(_ *grim.Endpoint, m *grim.Message) vtime.Time {
 	case deviceHas:
 		d.fill(d.taken)
 		if place := d.memory[d.taken%deviceWindow*deviceBlock:][:deviceBlock]; int(m.Args[0]) != d.taken || !bytes.Equal(place, d.block) {
-			d.fail(fmt.Errorf("myrinet: the device of endpoint %d: endpoint %d tells of block %d, and %d was due; or its bytes are wrong", d.endpoint.ID(), m.Source, m.Args[0], d.taken))
+			d.fail(fmt.Errorf("myrinet: endpoint %d tells a device of block %d, and %d was due; or its bytes are not those that were sent", m.Source, m.Args[0], d.taken))
+			return 0
 		}
 		d.taken++
 		d.tell(m.Source, deviceAnswers, uint32(d.at>>32), uint32(d.at))
@@ -86,7 +87,7 @@ func (d *device) take(_ *grim.Endpoint, m *grim.Message) vtime.Time {
 		}
 		return 0
 	}
-	d.fail(fmt.Errorf("myrinet: the device of endpoint %d: a message %d from endpoint %d, which no device sends", d.endpoint.ID(), m.Handler, m.Source))
+	d.fail(fmt.Errorf("myrinet: a message %d from endpoint %d to a device, which no device sends", m.Handler, m.Source))
 	return 0
 }
 

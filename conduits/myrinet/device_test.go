@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet"
+	"github.com/aqueduct-go/aqueduct/conduits/myrinet/grim"
 	"github.com/aqueduct-go/aqueduct/core"
 )
 
@@ -77,6 +80,19 @@ func TestDevices(t *testing.T) {
 			if held := log.taken >= 3*rounds; held != (sequencing == "per-ni") {
 				t.Errorf("%s, %s: the devices have taken %d blocks while the ranks have asked %d questions", where, sequencing, log.taken, rounds)
 			}
+		}
+	}
+}
+
+// TestDevicesFail has a device end the job for what no device sends: a block that is not the next one, bytes that are not the block's, and another message.
+func TestDevicesFail(t *testing.T) {
+	for want, m := range map[string]grim.Message{
+		"endpoint 3 tells a device of block 7, and 0 was due": {Source: 3, Handler: 2, Args: [4]uint32{7}},
+		"bytes are not those that were sent":                  {Source: 3, Handler: 2},
+		"a message 9 from endpoint 3":                         {Source: 3, Handler: 9},
+	} {
+		if err := myrinet.DeviceFails(&m); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }

@@ -85,3 +85,10 @@ func Asleep(r core.Rank) bool {
 	i := slices.IndexFunc(counted.ranks, func(c *live) bool { return c.rank == r })
 	return shm.Load32(counted.ranks[i].in.asleep) != 0
 }
+
+// DeviceFails returns the failure of a device without a block in its memory that takes a message.
+func DeviceFails(m *grim.Message) (failure error) {
+	d := &device{memory: make([]byte, deviceBlock), block: make([]byte, deviceBlock), fail: func(err error) { failure = err }}
+	d.take(nil, m)
+	return failure
+}

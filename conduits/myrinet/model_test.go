@@ -147,6 +147,36 @@ func TestOneSidedOwn(t *testing.T) {
 	}
 }
 
+// TestInterrupts has a rank compute while its NIC fetches into memory that it does not know yet: the interrupt takes the rank's time, by whichever channel the get has left.
+func TestInterrupts(t *testing.T) {
+	var took [2]core.Time
+	for i, setting := range []string{"one-sided=own", "one-sided=shared"} {
+		err := core.RunModel(2, with("", setting), func(j *core.Job) error {
+			ep, err := attach(j, new(int))
+			if err != nil || j.Rank() == 1 {
+				return errors.Join(err, ep.Barrier())
+			}
+			began := j.Now()
+			var done core.Completion
+			if _, err := ep.GetNative(make([]byte, 100), 1, 0, &done); err != nil {
+				return err
+			}
+			j.Compute(time.Millisecond)
+			if err := ep.WaitSilent(func() bool { return done.Pending() == 0 }); err != nil {
+				return err
+			}
+			took[i] = j.Now() - began
+			return ep.Barrier()
+		})
+		if err != nil {
+			t.Errorf("%s: %v", setting, err)
+		}
+	}
+	if took[0] != took[1] {
+		t.Errorf("a get takes %v of the rank's time by a channel of its own, %v by that of messages", took[0], took[1])
+	}
+}
+
 // TestFullControls has ranks send to all, themselves too, and a hot spot, by NICs with one entry for control messages: the NACKs that are owed keep none of them from
 // taking in what others wait for.
 func TestFullControls(t *testing.T) {
