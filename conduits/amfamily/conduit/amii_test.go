@@ -2,7 +2,6 @@ package conduit_test
 
 import (
 	"bytes"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -150,8 +149,7 @@ func TestLongs(t *testing.T) {
 	}
 }
 
-// TestSleep has a message to a rank that sleeps take an interrupt and a wake-up more than one to a rank that polls, and neither if the rank
-// computes.
+// TestSleep has a message to a rank that sleeps take an interrupt and a wake-up more than one to a rank that polls.
 func TestSleep(t *testing.T) {
 	t.Parallel()
 	const us = core.Time(1e6)
@@ -165,34 +163,6 @@ func TestSleep(t *testing.T) {
 	}
 	if more := half(t, sleeping(t, slower), 0) - sleeps; more < 19*us || more > 21*us {
 		t.Errorf("with interrupts and wake-ups that take 20 µs more half a round trip between ranks that sleep takes %v more", more)
-	}
-	took := func(cfg core.Config) (took core.Time) {
-		if err := core.RunModel(2, cfg, func(j *core.Job) error {
-			var answers, told int
-			ep, err := j.Attach(handlers(&answers, &told))
-			if err != nil {
-				return err
-			}
-			begin := j.Now()
-			if j.Rank() == 0 {
-				return errors.Join(ep.RequestShort(1, onTell), ep.WaitUntil(func() bool { return told == 1 }))
-			}
-			if err := ep.Poll(); err != nil { // in vain: and yet it does not sleep then
-				return err
-			}
-			j.Compute(time.Millisecond)
-			if err := ep.WaitUntil(func() bool { return told == 1 }); err != nil {
-				return err
-			}
-			took = j.Now() - begin
-			return ep.RequestShort(0, onTell)
-		}); err != nil {
-			t.Fatal(err)
-		}
-		return took
-	}
-	if a, b := took(on(t, "amii", "")), took(sleeping(t, "")); a != b {
-		t.Errorf("a message for a rank that computes takes %v if its waits poll and %v if they sleep", a, b)
 	}
 }
 

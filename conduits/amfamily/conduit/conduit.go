@@ -5,7 +5,9 @@
 // reply is the system's reply. The system's four words carry the header and the first three words of what core's message
 // has besides its payload: a Long's offset, then the arguments. The payload is the message's data, and what words are left
 // follow it (wire.go). Nothing is split: the largest Medium, and the largest Long, is what one message of the system
-// carries among so many ranks, less the largest number of such words. A Long's payload is copied to its place by the processor.
+// carries among so many ranks, less the largest number of such words. A Long's payload is copied to its place by the processor,
+// but where the system puts it there ([amfamily.Placer]): then the Long is a message of that kind, with the header, offset and
+// arguments as they are, and has the length that the system allows.
 //
 // What a system must offer is [amfamily.Claimer]: room is claimed before a message is sent, only a poll runs handlers, and
 // a request is taken only when its reply has room, by the system's own rule. What a rank sends to itself stays in its memory.

@@ -1,7 +1,8 @@
 // Package netdma joins a NIC with a LANai to its port of a fabric: the two DMA engines between network and SRAM, as control
 // programs use them. The receive engine takes a packet in if it has been programmed for one, else the packet waits in the
-// network; the send engine has one packet at a time. What a program does with packets is its own business. It gets them whole: a program that looks at the first bytes
-// of a packet while the rest comes, as those do that send packets in transit on (gm, grim), has a reception of its own.
+// network; the send engine has one packet at a time. What a program does with packets is its own business. It gets them whole: a
+// program that looks at the first bytes of a packet while the rest comes, as those do that send packets in transit on (gm, grim),
+// has a reception of its own.
 package netdma
 
 import (
