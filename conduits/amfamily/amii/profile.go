@@ -30,7 +30,7 @@ type Profile struct {
 		Window     int           `machine:"window"`     // packets to an endpoint that are not acknowledged; a power of two
 		Medium     machine.Bytes `machine:"medium"`     // payload of a packet that is no fragment, at most
 		Fragment   machine.Bytes `machine:"fragment"`   // payload of a fragment of bulk, at most
-		Staging    int           `machine:"staging"`    // places for a fragment in the host's memory, each way
+		Staging    int           `machine:"staging"`    // places in the host's memory: for fragments that come, and as many for messages that leave
 		Bulk       machine.Bytes `machine:"bulk"`       // payload of a message, at most
 		Buffers    int           `machine:"buffers"`    // of packets in the SRAM, each way
 		Weight     int           `machine:"weight"`     // packets of an endpoint in its turn
