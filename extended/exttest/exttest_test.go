@@ -2,6 +2,8 @@ package exttest_test
 
 import (
 	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/core"
@@ -30,7 +32,7 @@ func TestMain(m *testing.M) {
 // packages below this one run it over other networks.
 func TestExtended(t *testing.T) {
 	live, model := coretest.Goroutines, coretest.Model
-	coretest.Suite(t, exttest.Cases(), []coretest.Kind{
+	kinds := []coretest.Kind{
 		{Name: "sci/processes/reach", Launcher: spawntest.Processes, Config: core.Config{Conduit: "sci"}},
 		{Name: "sci/processes/messages", Launcher: spawntest.Processes, Config: core.Config{Conduit: "sci", NoReach: true, Threads: core.Single}},
 		{Name: "sci/goroutines/reach", Launcher: live, Config: core.Config{Conduit: "sci", Threads: core.Single, Debug: true}},
@@ -51,7 +53,18 @@ func TestExtended(t *testing.T) {
 		{Name: "sci/checked", Launcher: live, Config: core.Config{Conduit: "checked-sci"}, Factors: "sci goroutines reach"},
 		{Name: "loopback/native/checked", Launcher: live, Config: core.Config{Conduit: "checked-loopback", Profile: "native"}, Factors: "loopback goroutines native"},
 		{Name: "loopback/native/adverse", Launcher: live, Config: core.Config{Conduit: "adverse-loopback", Profile: "native"}, Factors: "loopback goroutines native"},
-	}...)
+	}
+	// There are more kinds than paths. Of those that have something between job and network, or little room, what takes
+	// long belongs to the rest: algorithms of collectives, which know no network, and a great many transfers.
+	long := func(c *coretest.Case) bool {
+		return coretest.Groups("forced")(c) || slices.Contains([]string{"allocation/large", "vis/put", "vis/get"}, c.Name)
+	}
+	for i := range kinds {
+		if k := &kinds[i]; slices.Contains(strings.Split(k.Name, "/"), "narrow") || strings.HasSuffix(k.Name, "/checked") || strings.HasSuffix(k.Name, "/adverse") || strings.HasSuffix(k.Name, "/single") {
+			k.Rest = long
+		}
+	}
+	coretest.Suite(t, exttest.Cases(), kinds...)
 }
 
 // native is a configuration over a network with operations of its own.

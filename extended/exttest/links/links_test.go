@@ -109,14 +109,32 @@ func config(settings ...string) core.Config {
 	return c
 }
 
+// far returns the cases that run with several ranks, with the least number of several and the largest: what is between
+// links tell as little from these as one rank, which uses none.
+func far(cases []*coretest.Case) []*coretest.Case {
+	var all []*coretest.Case
+	for _, c := range cases {
+		several := slices.DeleteFunc(slices.Clone(c.Ranks), func(n int) bool { return n == 1 })
+		if len(several) == 0 {
+			continue
+		}
+		c := *c
+		c.Ranks = slices.Compact([]int{slices.Min(several), slices.Max(several)})
+		all = append(all, &c)
+	}
+	return all
+}
+
 // bad is what links do that are in a bad state.
 const bad = "loss=10%,dup=5%,reorder=10%,hold=200us,corrupt=2%,truncate=1%"
 
-// TestConformance runs the suite over good links and bad ones.
+// TestConformance runs the suite over good links and bad ones. The tests of this package are beside each other, for
+// some wait until a peer counts as lost.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	clean, good := network(t, "")
 	faulty, poor := network(t, bad)
-	coretest.Suite(t, coretest.Cases(),
+	coretest.Suite(t, far(coretest.Cases()),
 		coretest.Kind{Name: "clean", Launcher: good, Config: config("security", "none", "insecure", "yes"), Factors: "links"},
 		coretest.Kind{Name: "bad", Launcher: poor, Config: config(), Factors: "links"})
 	travelled(t, clean)
@@ -132,6 +150,7 @@ var some = []string{
 
 // TestExtended runs some of the extended suite over bad links.
 func TestExtended(t *testing.T) {
+	t.Parallel()
 	tun, l := network(t, bad)
 	cfg := config("security", "encrypt")
 	var cases []*coretest.Case
@@ -143,7 +162,7 @@ func TestExtended(t *testing.T) {
 	if len(cases) != len(some) {
 		t.Fatalf("there are only %d cases of %q", len(cases), some)
 	}
-	coretest.Suite(t, cases, coretest.Kind{Launcher: l, Config: cfg})
+	coretest.Suite(t, far(cases), coretest.Kind{Launcher: l, Config: cfg})
 	travelled(t, tun)
 }
 

@@ -75,6 +75,7 @@ func pattern(n int, i uint32) []byte {
 
 // TestBlackHole sends packets that the devices take and the links do not.
 func TestBlackHole(t *testing.T) {
+	t.Parallel()
 	for _, security := range []string{"auth", "encrypt"} {
 		t.Run(security, func(t *testing.T) {
 			tun, l := network(t, "mtu=1000")
@@ -177,6 +178,7 @@ func ruin(t *testing.T, tun *tunnel.Tunnel, cfg core.Config, do func(*spawner.Jo
 
 // TestKilled loses a rank in another namespace: whoever starts it sees it at once.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	tun, _ := network(t, "")
 	status, out := ruin(t, tun, config(), func(j *spawner.Job) {
 		if err := j.Kill(1); err != nil {
@@ -190,6 +192,7 @@ func TestKilled(t *testing.T) {
 
 // TestCut cuts the link between two ranks for good. Both live, and the third reaches them.
 func TestCut(t *testing.T) {
+	t.Parallel()
 	tun, _ := network(t, "")
 	status, out := ruin(t, tun, config(), func(*spawner.Job) {
 		for _, way := range [][2]int{{0, 2}, {2, 0}} {

@@ -26,11 +26,13 @@ func init() {
 
 // TestExtended runs the suite over networks of this process and over the modelled ScaMPI.
 func TestExtended(t *testing.T) {
+	// Algorithms of collectives know no network, and a quarter of a million messages take long: one kind has them, and the rest.
+	long := func(c *coretest.Case) bool { return coretest.Groups("forced")(c) || c.Name == "event/many" }
 	coretest.Suite(t, exttest.Cases(), []coretest.Kind{
 		{Name: "goroutines", Launcher: coretest.Goroutines, Config: core.Config{Conduit: overTest, Profile: "unruly"}, Factors: "live"},
-		{Name: "packed", Launcher: coretest.Goroutines, Factors: "live",
+		{Name: "packed", Launcher: coretest.Goroutines, Factors: "live", Rest: long,
 			Config: core.Config{Conduit: overTest, Profile: "unruly", Threads: core.Single, Settings: map[string]string{"pack": "all"}}},
-		{Name: "model", Launcher: coretest.Model, Config: core.Config{Conduit: overTest, Profile: "model", Debug: true}, Factors: "model"},
+		{Name: "model", Launcher: coretest.Model, Config: core.Config{Conduit: overTest, Profile: "model", Debug: true}, Factors: "model", Rest: long},
 		{Name: "scampi", Launcher: coretest.Model, Config: core.Config{Conduit: "mpi", Profile: "scampi", Debug: true}, Factors: "model",
 			// ScaMPI is modelled burst by burst. A quarter of a million messages take it long, and so
 			// do all algorithms of collectives, which know no network. For the race detector there is

@@ -25,7 +25,8 @@ func TestExtended(t *testing.T) {
 		return coretest.Kind{Name: name, Launcher: l, Config: cfg, Factors: factors,
 			Rest: func(c *coretest.Case) bool {
 				few := (name == "goroutines/in-transit" || name == "goroutines/devices") && !coretest.Groups("put", "get", "native", "barrier", "collective", "vis")(c)
-				return few || c.Name == "event/many" // which has a quarter of a million messages
+				// event/many has a quarter of a million messages, and forced/* are algorithms, which know no network.
+				return few || c.Name == "event/many" || coretest.Groups("forced")(c)
 			}}
 	}
 	coretest.Suite(t, exttest.Cases(),

@@ -3,7 +3,7 @@ package udp_test
 
 import (
 	"os"
-	"strings"
+	"slices"
 	"testing"
 
 	_ "github.com/aqueduct-go/aqueduct/conduits/udp"
@@ -24,11 +24,16 @@ func TestMain(m *testing.M) {
 func TestExtended(t *testing.T) {
 	coretest.Suite(t, exttest.Cases(), []coretest.Kind{
 		{Name: "processes", Launcher: spawntest.Processes, Config: core.Config{Conduit: "udp"}, Factors: "udp",
-			// All algorithms of collectives, which know no network: once is enough.
-			Only: func(c *coretest.Case) bool { return !strings.HasPrefix(c.Name, "forced/") }},
+			// All algorithms of collectives, which know no network: there are enough of them in the rest.
+			Only: func(c *coretest.Case) bool { return !coretest.Groups("forced")(c) }},
 		{Name: "small", Launcher: coretest.Goroutines, Factors: "udp",
 			// 65,535 operations are more than any depth: once is enough, and four at a time take half a minute.
-			Only: func(c *coretest.Case) bool { return c.Name != "event/many" }, Config: core.Config{
+			Only: func(c *coretest.Case) bool { return c.Name != "event/many" },
+			// What is large goes in a thousand pieces here, each sealed. Collectives know no network.
+			Rest: func(c *coretest.Case) bool {
+				return coretest.Groups("forced")(c) || slices.Contains([]string{"allocation/large", "put/large", "memset/sizes"}, c.Name)
+			},
+			Config: core.Config{
 				Conduit: "udp", Threads: core.Single, Debug: true,
 				Settings: map[string]string{"security": "encrypt", "gso": "off", "gro": "off", "datagram": "1472", "depth": "4", "window": "8"},
 			}},

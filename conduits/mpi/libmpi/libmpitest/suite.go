@@ -16,8 +16,9 @@ type Setting struct {
 }
 
 // Suite runs cases over both libraries with the settings, with 2 and 4 ranks if a case is for these,
-// else with the least number that it is for. A library that is not there is skipped. What debug checks find is found
-// before a library is called: for all but the first library that is there these cases belong to the rest. One job runs at a
+// else with the least number that it is for. A library that is not there is skipped. What debug checks, and those of the
+// Extended API, find is found before a library is called: for all but the first library that is there these cases belong to
+// the rest. MPICH is the first, whose launcher starts a job in half the time. One job runs at a
 // time: in calls that wait for all ranks, as those that make communicators and windows, MPICH does not
 // give the CPU away, so that jobs beside each other take each other's time.
 func Suite(t *testing.T, cases []*coretest.Case, settings ...Setting) {
@@ -29,7 +30,7 @@ func Suite(t *testing.T, cases []*coretest.Case, settings ...Setting) {
 	}
 	var kinds []coretest.Kind
 	var rest func(*coretest.Case) bool // of the first library none
-	for _, library := range Libraries {
+	for _, library := range slices.Backward(Libraries) {
 		if lack(library) != nil {
 			t.Run(library, func(t *testing.T) { Launcher(t, library) }) // says so
 			continue
@@ -41,7 +42,7 @@ func Suite(t *testing.T, cases []*coretest.Case, settings ...Setting) {
 				Name: library + "/" + s.Name, Launcher: l, Config: s.Config, Only: s.Only, Rest: rest, Factors: library,
 			})
 		}
-		rest = coretest.Groups("debug")
+		rest = coretest.Groups("debug", "disagreement", "hang")
 	}
 	coretest.Suite(t, few, kinds...)
 }
