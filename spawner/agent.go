@@ -29,7 +29,7 @@ const agentGreeting = "\nAQUEDUCT agent 1\n"
 func init() {
 	if len(os.Args) == 2 && os.Args[1] == agentName {
 		signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE) // a Job that is gone is an error of the next write
-		err := serve(duplex{os.Stdin, os.Stdout})
+		err := serve(&pipePair{pollable(0), pollable(1)})
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "aqueduct: agent: %v\n", err)
 			syscall.Exit(1)
@@ -38,10 +38,10 @@ func init() {
 	}
 }
 
-// duplex is a stream of two pipes.
-type duplex struct {
-	io.Reader
-	io.WriteCloser
+// pollable returns a descriptor as a file whose reads and writes end when it is closed.
+func pollable(fd int) *os.File {
+	unix.SetNonblock(fd, true) // an error means a file that never blocks
+	return os.NewFile(uintptr(fd), "trunk")
 }
 
 // introduction is what an agent says of itself and of where it is.

@@ -49,7 +49,7 @@ func newCarrier(argv []string) (c *carrier, rw io.ReadWriteCloser, theirs []*os.
 	return c, &pipePair{ends[2], ends[1]}, []*os.File{ends[0], ends[3], ends[5]}, nil
 }
 
-// pipePair is the Job's ends of a carrier's pipes.
+// pipePair is a stream of two pipes, one for each direction.
 type pipePair struct{ in, out *os.File }
 
 func (p *pipePair) Read(b []byte) (int, error)  { return p.in.Read(b) }
@@ -109,8 +109,9 @@ func (c *carrier) report(said func(line string)) {
 	c.said = said
 }
 
-// explain adds to the error of a trunk what the process that carried it has said and how it ended, if it has.
-func (c *carrier) explain(err error) error {
+// fail ends the process, whose trunk has failed, and returns the error with what it has said and how it ended, if it
+// has by itself.
+func (c *carrier) fail(err error) error {
 	end := ""
 	select {
 	case <-c.ended:
@@ -119,6 +120,7 @@ func (c *carrier) explain(err error) error {
 			end = fmt.Sprintf("; %s: %v", c.cmd.Args[0], c.err)
 		}
 	case <-time.After(strayTime):
+		c.cmd.Process.Kill()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -88,7 +88,7 @@ func (j *Job) meet(ctx context.Context) error {
 			err = context.Cause(ctx)
 		}
 		if err != nil {
-			return h.carry.explain(err)
+			return h.carry.fail(err)
 		}
 		h.carry.report(func(line string) { j.post(func() { j.out.report("host %s: %s", h.name, line) }) })
 		j.group.Go(h.listen)
@@ -181,6 +181,9 @@ const dismissTime = killTime + time.Second
 
 // dismiss lets the agents go, when the job is over or could not begin, and waits for what has connected them.
 func (j *Job) dismiss() {
+	if j.hired == nil {
+		return
+	}
 	for _, h := range j.far {
 		h.trunk.close()
 		h.input.close()
@@ -200,9 +203,8 @@ func (j *Job) dismiss() {
 			}
 		}
 	}
-	if j.hired != nil {
-		close(j.hired)
-	}
+	close(j.hired)
+	j.hired = nil
 	for _, h := range j.far {
 		if h.carry.cmd.Process != nil {
 			<-h.carry.ended

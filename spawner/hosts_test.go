@@ -1,15 +1,206 @@
 package spawner_test
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/spawner"
+	"golang.org/x/sys/unix"
 )
+
+// Launchers of tests. Each executes the agent on this host.
+func init() {
+	through := func(name, script string) {
+		spawner.RegisterLauncher(spawner.Launcher{Name: name, Command: func(host string, command []string) []string {
+			return append([]string{"sh", "-c", script, host}, command...)
+		}})
+	}
+	through("shielded", `"$@"; exit $?`)
+	through("noisy", `echo Welcome to $0; head -c 60000 /dev/zero; exec "$@"`)
+	through("flooded", `head -c 200000 /dev/zero; exec "$@"`)
+	through("silent", `test $0 = host0 && exec "$@"; echo still looking for $0 >&2; exec sleep 1000`)
+	through("broken", `test $0 = host0 && exec "$@"; echo no way to $0 >&2; exit 255`)
+	through("talkative", `(read gate < $GATE; echo the lights flicker >&2) & exec "$@"`)
+	spawner.RegisterLauncher(spawner.Launcher{Name: "missing", Missing: "grow one", Command: func(string, []string) []string {
+		return []string{"no-such-launcher-here"}
+	}})
+}
+
+// by has a launcher start the agents.
+func by(launcher string) func(*spawner.Spec) {
+	return func(s *spawner.Spec) { s.Launch.Launcher = launcher }
+}
+
+// agentOf returns the agent that has started a rank.
+func agentOf(t *testing.T, j *testJob, rank core.Rank) int {
+	t.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", j.Pid(rank)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var state string
+	var parent int
+	if _, err := fmt.Sscanf(string(stat[bytes.LastIndexByte(stat, ')')+1:]), "%s %d", &state, &parent); err != nil {
+		t.Fatal(err)
+	}
+	return parent
+}
+
+// ranksOf returns descriptors of the processes of a job's ranks.
+func ranksOf(t *testing.T, j *testJob, n int) map[string][]int {
+	fds := make(map[string][]int)
+	for r := range n {
+		fds["rank"] = append(fds["rank"], processFD(t, j.Pid(core.Rank(r))))
+	}
+	return fds
+}
+
+func TestAgentIsKilled(t *testing.T) {
+	j := start(t, "wait", 4, over(2))
+	j.out.await("ready", 4)
+	left := ranksOf(t, j, 4)
+	unix.Kill(agentOf(t, j, 1), unix.SIGKILL)
+	j.finish(137)
+	j.reported("host host1 is lost: its agent is gone")
+	checkEnd(t, left)
+}
+
+// An agent that says nothing any more is lost, as one is behind a network that is.
+func TestAgentIsSilent(t *testing.T) {
+	defer spawner.SetPulse(50 * time.Millisecond)()
+	j := start(t, "wait", 4, over(2))
+	j.out.await("ready", 4)
+	left := ranksOf(t, j, 4)
+	unix.Kill(agentOf(t, j, 1), unix.SIGSTOP)
+	j.finish(137)
+	j.reported("host host1 is lost: it has not been heard for 400ms")
+	checkEnd(t, left)
+}
+
+// Ranks end when their agent does not hear of the job any more, be it that the launcher is killed, or
+// that nothing comes from it.
+func TestAgentIsAlone(t *testing.T) {
+	t.Setenv(hostsEnv, "2")
+	for name, sig := range map[string]unix.Signal{"killed": unix.SIGKILL, "stopped": unix.SIGSTOP} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("LAUNCHER", "shielded")
+			t.Setenv("PULSE", "50ms")
+			cmd, fds := launcher(t, "", 2)
+			cmd.Process.Signal(sig)
+			checkEnd(t, fds)
+		})
+	}
+}
+
+// A launcher that says that it stops is not taken for lost.
+func TestPause(t *testing.T) {
+	defer spawner.SetPulse(20 * time.Millisecond)()
+	j := start(t, "signals", 2, over(2))
+	j.out.await("ready", 2)
+	left := ranksOf(t, j, 2)
+	j.Pause()
+	for _, fd := range left["rank"] {
+		if endsWithin(fd, 400) {
+			t.Error("a rank has ended in a pause")
+		}
+	}
+	j.Resume()
+	j.Signal(unix.SIGUSR2)
+	j.finish(0)
+}
+
+func TestNoiseBeforeTheAgent(t *testing.T) {
+	start(t, "collectives", 3, over(2), by("noisy")).finish(0)
+}
+
+func TestLauncherSaysSomethingLater(t *testing.T) {
+	gate := filepath.Join(t.TempDir(), "gate")
+	if err := unix.Mkfifo(gate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GATE", gate)
+	j := start(t, "signals", 1, over(1), by("talkative"))
+	j.out.await("ready", 1)
+	if err := os.WriteFile(gate, []byte("open\n"), 0); err != nil {
+		t.Fatal(err)
+	}
+	j.err.await("aqueduct: host host0: the lights flicker", 1)
+	j.Signal(unix.SIGUSR2)
+	j.finish(0)
+}
+
+func TestStartFailuresOfHosts(t *testing.T) {
+	leakCheck(t)
+	dir := t.TempDir()
+	for _, c := range []struct {
+		name   string
+		edit   func(*spawner.Spec)
+		status int
+		says   string
+	}{
+		{"no program", func(s *spawner.Spec) { s.Prog = "no-such-program-here" }, 127, "host host0: program no-such-program-here not found in PATH"},
+		{"no permission", func(s *spawner.Spec) { s.Prog = dir }, 126, "host host1: program " + dir + " cannot be executed"},
+		{"no directory", func(s *spawner.Spec) { s.Dir = dir + "/none" }, 125, "host host1: working directory: stat " + dir + "/none"},
+		{"no launcher", by("missing"), 125, "there is no program no-such-launcher-here in PATH: grow one"},
+		{"unknown launcher", by("telepathy"), 2, `there is no launcher "telepathy"; known: local, ssh, `},
+		{"template without command", by("mycmd %H"), 2, "has %C"},
+		{"quoted template", by("my 'cmd' %C"), 2, "cannot be quoted"},
+		{"broken", by("broken"), 125, "host host1: its agent is gone; "},
+		{"what it says", by("broken"), 125, "exit status 255; it said: no way to host1"},
+		{"flooded", by("flooded"), 125, "bytes came from there, and none of them from an agent"},
+		{"silent", func(s *spawner.Spec) { s.Launch.Launcher, s.Launch.Timeout = "silent", 300*time.Millisecond }, 125, "host host1: its agent has not answered within 300ms; it said: still looking for host1"},
+		{"unplaced", func(s *spawner.Spec) { s.HostOf = s.HostOf[:1] }, 2, "placed"},
+		{"misnumbered", func(s *spawner.Spec) { s.HostOf = []int{1, 0} }, 2, "in the order of their lowest ranks"},
+		{"twice", func(s *spawner.Spec) { s.Hosts[1] = s.Hosts[0] }, 2, "host host0 is named twice"},
+		{"an option", func(s *spawner.Spec) { s.Hosts[1] = "-oProxyCommand=x" }, 2, "is no name of a host"},
+		{"goroutines", func(s *spawner.Spec) { s.Mode = spawner.Goroutines }, 2, "share a process"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			spec := spawner.Spec{N: 2, Prog: "true"}
+			over(2)(&spec)
+			c.edit(&spec)
+			_, err := spawner.Start(context.Background(), spec)
+			if err == nil || core.StatusOf(err) != c.status || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("error %v with status %d; want %d and %q", err, core.StatusOf(err), c.status, c.says)
+			}
+		})
+	}
+}
+
+// A job can be given up while its agents start.
+func TestStartIsCancelled(t *testing.T) {
+	leakCheck(t)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(fmt.Errorf("enough"))
+	spec := spawner.Spec{N: 2, Prog: "true"}
+	over(2)(&spec)
+	by("silent")(&spec)
+	if _, err := spawner.Start(ctx, spec); err == nil || !strings.Contains(err.Error(), "host host1: enough") {
+		t.Errorf("Start: %v", err)
+	}
+}
+
+// Files of the output lie where the launcher is.
+func TestOutputDirOverHosts(t *testing.T) {
+	dir := t.TempDir()
+	start(t, "", 2, shell(`echo $AQUEDUCT_RANK; printf %s "end of $AQUEDUCT_RANK"`), over(2), func(s *spawner.Spec) {
+		s.OutputDir, s.TagOutput = dir, true
+	}).finish(0)
+	for r := range 2 {
+		if got, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("rank.%d.out", r))); err != nil || string(got) != fmt.Sprintf("%d\nend of %[1]d", r) {
+			t.Errorf("output of rank %d: %q, %v", r, got, err)
+		}
+	}
+}
 
 // hostsEnv has the ranks of all jobs of a test live on so many hosts.
 const hostsEnv = "SPAWNER_TEST_HOSTS"
@@ -51,7 +242,8 @@ func TestTheSameOverHosts(t *testing.T) {
 
 // anywhere are the tests of what does not depend on where ranks are.
 var anywhere = []string{
-	"TestCollectives", "TestLargeExchange", "TestClosedCalls", "TestRankDiesInItsHandshake",
+	"TestCollectives", "TestShareFD", "TestShareFDBeyondTheLimitOfOpenFiles", "TestNothingSurvivesTheLauncher", "TestNothingSurvivesARank", "TestLongTempDir",
+	"TestLargeExchange", "TestClosedCalls", "TestRankDiesInItsHandshake",
 	"TestEnvironmentOfRanks", "TestEndings", "TestEndReleasesEverything", "TestProgramThatNeverJoins", "TestFirstFailingRankWins",
 	"TestRankThatNeverJoinedIsEnded", "TestGraceThenKill", "TestKill", "TestTimeoutDumpsGoroutines",
 	"TestTimeoutOfProgramThatDoesNotDump", "TestSignalsArePassedOn", "TestInterruptDecidesTheStatus", "TestSecondInterruptKills",

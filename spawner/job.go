@@ -163,6 +163,9 @@ func (j *Job) run(ctx context.Context, started <-chan bool) {
 	for alive && j.running+j.linked > 0 {
 		(<-j.events)()
 	}
+	if !alive {
+		j.dismiss()
+	}
 	if j.spec.started() && j.verdict.ending {
 		sweep(EnvJob + "=" + j.here.procs.job) // what the starter has left behind
 	}

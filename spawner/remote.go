@@ -130,7 +130,7 @@ func (h *remote) listen() {
 	if h.done {
 		return
 	}
-	err = h.carry.explain(err)
+	err = h.carry.fail(err)
 	h.answer(answer{err: err}) // whoever asks, now or later, says so
 	if !h.asking.Load() {
 		h.post(func() { h.tell.lost(h, err) })

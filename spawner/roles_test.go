@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/spawner"
@@ -142,6 +143,10 @@ func roleShare() {
 		check(err)
 		check(boot.Barrier())
 		for r, fd := range fds {
+			if boot.Host(core.Rank(r)) != boot.Host(boot.Rank()) {
+				assert(fd == -1, "descriptor %d of rank %d, who is on another host", fd, r)
+				continue
+			}
 			buf := make([]byte, 64)
 			k, err := unix.Pread(fd, buf, 0)
 			check(err)
@@ -542,6 +547,13 @@ func roleLauncher() {
 	spec := spawner.Spec{N: 3, Prog: exe, Env: []string{roleEnv + "=" + os.Getenv("JOB")}, Stdout: os.Stdout, Stderr: os.Stderr}
 	if wrap := os.Getenv("WRAP"); wrap != "" {
 		spec.Prefix = []string{"sh", "-c", wrap}
+	}
+	spread(&spec)
+	if pulse, err := time.ParseDuration(os.Getenv("PULSE")); err == nil {
+		spawner.SetPulse(pulse)
+	}
+	if by := os.Getenv("LAUNCHER"); by != "" {
+		spec.Launch.Launcher = by
 	}
 	job, err := spawner.Start(context.Background(), spec)
 	check(err)

@@ -14,11 +14,11 @@ import (
 // maxTrunkFrame bounds the body of a frame of a trunk: the frame of a rank, and its head.
 const maxTrunkFrame = maxFrame + 64
 
-// pulse is how often each end of a trunk is heard at least, and beats how many may be missed before it counts as lost.
-const (
-	pulse = time.Second
-	beats = 8
-)
+// pulse is how often each end of a trunk is heard at least.
+var pulse = time.Second
+
+// beats is how many may be missed before the other end counts as lost.
+const beats = 8
 
 // trunk is one end of the connection between a Job and the agent of a host: a stream of frames, each a word and
 // what belongs to it. Whatever is sent is queued: the one thing of unbounded size, output, has credit (see
