@@ -27,7 +27,10 @@ const agentGreeting = "\nAQUEDUCT agent 1\n"
 
 // An agent gets no further than this. Its Job is at the other end of its standard input and output.
 func init() {
-	if len(os.Args) == 2 && os.Args[1] == agentName {
+	if len(os.Args) >= 2 && len(os.Args) <= 3 && os.Args[1] == agentName {
+		if len(os.Args) == 3 && strings.HasPrefix(filepath.Base(os.Args[2]), pushDir) {
+			os.RemoveAll(os.Args[2]) // this program runs on without its name
+		}
 		signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE) // a Job that is gone is an error of the next write
 		err := serve(&pipePair{pollable(0), pollable(1)})
 		if err != nil {

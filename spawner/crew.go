@@ -39,6 +39,13 @@ func (j *Job) hire() error {
 			loop: j.loop, name: j.spec.Hosts[i], ranks: placement(j.spec.HostOf).on(i), tell: j,
 			carry: c, trunk: newTrunk(rw), answers: make(chan answer, 1), input: newCredit(),
 		}
+		if j.spec.Launch.Push {
+			agent, err := j.spec.Launch.agent()
+			if err != nil {
+				return err
+			}
+			h.push = agent[0]
+		}
 		j.far, j.hosts, carriers = append(j.far, h), append(j.hosts, h), append(carriers, c)
 		if err := h.collect(j.out); err != nil {
 			return err

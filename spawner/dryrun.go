@@ -3,10 +3,12 @@ package spawner
 import (
 	"fmt"
 	"io"
+	"path/filepath"
+	"slices"
 	"strings"
 )
 
-// Describe writes what Start would execute: per process one line that a shell would take,
+// Describe writes what Start would execute: with hosts what starts the agent of each, and per process one line that a shell would take,
 // with the settings on top of the launcher's own environment. What only a running launcher
 // has is shown as a placeholder; the secret is masked. It fails where Start would refuse
 // the Spec, with the same error.
@@ -14,7 +16,13 @@ func Describe(w io.Writer, spec Spec) error {
 	if err := spec.check(); err != nil {
 		return err
 	}
-	_, argv, err := spec.resolve()
+	argv := slices.Concat(spec.Prefix, []string{spec.Prog}, spec.Args)
+	var err error
+	if spec.Hosts != nil {
+		err = spec.describeAgents(w)
+	} else {
+		_, argv, err = spec.resolve()
+	}
 	if err != nil {
 		return err
 	}
@@ -22,13 +30,23 @@ func Describe(w io.Writer, spec Spec) error {
 		argv = spec.withScratch(argv, "DIR")
 	}
 	var cpus []int
-	if spec.Bind == BindCore {
+	if spec.Bind == BindCore && spec.Hosts == nil {
 		if cpus, err = allowedCPUs(); err != nil {
 			return failure(statusSelf, "%v", err)
 		}
 	}
-	for rank := range spec.processes() {
+	processes := spec.processes()
+	if spec.Hosts != nil {
+		processes = spec.N
+		if spec.Dir, err = filepath.Abs(spec.Dir); err != nil {
+			return failure(statusSelf, "%v", err)
+		}
+	}
+	for rank := range processes {
 		line := ""
+		if spec.Hosts != nil {
+			line = fmt.Sprintf("# on %s: ", spec.Hosts[spec.HostOf[rank]])
+		}
 		if spec.Dir != "" {
 			line += "cd " + quote([]string{spec.Dir}) + " && "
 		}
@@ -43,6 +61,20 @@ func Describe(w io.Writer, spec Spec) error {
 			line += fmt.Sprintf("taskset -c %d ", cpus[rank%len(cpus)])
 		}
 		if _, err := fmt.Fprintln(w, line+quote(spec.forRank(argv, rank))); err != nil {
+			return failure(statusSelf, "%v", err)
+		}
+	}
+	return nil
+}
+
+// describeAgents writes what would start the agents, a line for each host.
+func (s *Spec) describeAgents(w io.Writer) error {
+	argvs, err := s.commands()
+	if err != nil {
+		return err
+	}
+	for _, argv := range argvs {
+		if _, err := fmt.Fprintln(w, quote(argv)); err != nil {
 			return failure(statusSelf, "%v", err)
 		}
 	}

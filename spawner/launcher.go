@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,9 @@ type Launch struct {
 	// Agent is the path of this program on the hosts; "": that of this process. Where ssh finds none there, it
 	// takes the program of that name in the host's PATH.
 	Agent string
+	// Push has this program copied to the hosts in place of Agent, into a fresh directory that is removed as soon as the
+	// agent runs. Only ssh can do that.
+	Push bool
 	// Timeout is how long all agents together may take to start. 0: DefaultStartTime.
 	Timeout time.Duration
 }
@@ -35,6 +39,10 @@ type Launcher struct {
 	// Command returns the argument list of the process on this host that does it. The first word is looked up
 	// in PATH. command is for the far host to execute: an absolute path and an argument.
 	Command func(host string, command []string) []string
+	// Push returns in the same way what copies so many bytes from its standard input, once it has said
+	// "AQUEDUCT push" on a line of its own, to a file of that name in a fresh directory, and executes it there with the arguments
+	// "aqueduct-agent" and the directory. nil: it cannot.
+	Push func(host, name string, size int64) []string
 	// Missing says how to get the program that Command names first.
 	Missing string
 }
@@ -48,11 +56,30 @@ var launchers = []Launcher{
 		Name: "ssh", About: "the program ssh, with the user's configuration; hosts must let in without a password",
 		Command: func(host string, command []string) []string {
 			name := command[0][strings.LastIndexByte(command[0], '/')+1:]
-			return []string{"ssh", "-T", "-o", "BatchMode=yes", "--", host, "exec " + quote([]string{"sh", "-c", sshScript, command[0], name, command[1]})}
+			return ssh(host, sshScript, command[0], name, command[1])
+		},
+		Push: func(host, name string, size int64) []string {
+			return ssh(host, pushScript, name, strconv.FormatInt(size, 10), agentName)
 		},
 		Missing: "install OpenSSH's client (on Debian: apt-get install openssh-client)",
 	},
 }
+
+// ssh returns the command that has a host execute a script of sh.
+func ssh(host, script string, args ...string) []string {
+	return []string{"ssh", "-T", "-o", "BatchMode=yes", "--", host, "exec " + quote(slices.Concat([]string{"sh", "-c", script}, args))}
+}
+
+// pushReady is what comes from a host before what is pushed there.
+const pushReady = "\nAQUEDUCT push\n"
+
+// pushDir begins the name of the directory where that lies.
+const pushDir = "aqueduct-push-"
+
+// pushScript makes the first $1 bytes of its input a program $0 and executes that with the argument $2.
+const pushScript = `d=$(mktemp -d "${TMPDIR:-/tmp}/` + pushDir + `XXXXXX") || exit 1; ` +
+	`trap 'rm -rf "$d"' EXIT; trap 'exit 1' HUP INT TERM; ` +
+	`printf "\nAQUEDUCT push\n"; head -c "$1" >"$d/$0" && chmod 700 "$d/$0" && exec "$d/$0" "$2" "$d"`
 
 // RegisterLauncher makes a launcher known by its name. It is called before Start, as by an init function. A
 // name that is taken is a panic.
@@ -155,8 +182,23 @@ func (s *Spec) commands() (argvs [][]string, err error) {
 	if err != nil {
 		return nil, failure(statusSelf, "%v", err)
 	}
+	var pushed int64
+	if s.Launch.Push {
+		info, err := os.Stat(agent[0])
+		switch {
+		case l.Push == nil:
+			return nil, failure(statusUsage, "launcher %s cannot push programs; copy %s to the hosts", l.Name, agent[0])
+		case err != nil:
+			return nil, failure(statusSelf, "pushing this program: %v", err)
+		}
+		pushed = info.Size()
+	}
 	for _, host := range s.Hosts {
-		argvs = append(argvs, l.Command(host, agent))
+		if s.Launch.Push {
+			argvs = append(argvs, l.Push(host, filepath.Base(agent[0]), pushed))
+		} else {
+			argvs = append(argvs, l.Command(host, agent))
+		}
 	}
 	path, err := exec.LookPath(argvs[0][0])
 	if err != nil {

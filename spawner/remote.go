@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -20,6 +22,7 @@ type remote struct {
 	ranks []int
 	tell  jobEvents
 	carry *carrier // the process that connects the trunk
+	push  string   // the program that is to be the agent, if the host is to get it
 	trunk *trunk
 	me    introduction
 	build string // of the program, where the agent has found it
@@ -47,6 +50,11 @@ type answer struct {
 
 // meet waits for the agent and learns who it is.
 func (h *remote) meet(pulse time.Duration) error {
+	if h.push != "" {
+		if err := h.pushProgram(); err != nil {
+			return err
+		}
+	}
 	if err := h.trunk.await(agentGreeting); err != nil {
 		return err
 	}
@@ -61,6 +69,20 @@ func (h *remote) meet(pulse time.Duration) error {
 	h.trunk.send(wordBegin, func(b []byte) []byte { return wire.AppendUint64(b, uint64(pulse)) })
 	h.trunk.start()
 	return nil
+}
+
+// pushProgram sends the program that is to be the agent.
+func (h *remote) pushProgram() error {
+	f, err := os.Open(h.push)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := h.trunk.await(pushReady); err != nil {
+		return err
+	}
+	_, err = io.Copy(h.trunk.rw, f)
+	return err
 }
 
 // ask returns the agent's answer to what it has been told.
@@ -277,13 +299,9 @@ func (h *remote) collect(o *output) error {
 
 // task returns what the agent of a host is to do.
 func (s *Spec) task(host int, job string) (*task, error) {
-	dir := s.Dir
-	if dir == "" || !strings.HasPrefix(dir, "/") {
-		here, err := os.Getwd()
-		if err != nil {
-			return nil, fmt.Errorf("the working directory of the ranks: %w", err)
-		}
-		dir = strings.TrimSuffix(here+"/"+dir, "/")
+	dir, err := filepath.Abs(s.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("the working directory of the ranks: %w", err)
 	}
 	var passed []string
 	for _, setting := range mergeEnv(os.Environ()) { // which leaves out who this process is itself

@@ -1,6 +1,7 @@
-// Aqrun starts the ranks of an Aqueduct job on this host and ends with the job's status.
+// Aqrun starts the ranks of an Aqueduct job, on this host or several, and ends with the job's status.
 //
 //	aqrun -n 4 ./hello
+//	aqrun -n 4 --host a:2,b:2 ./hello
 //	aqrun -n 4 --model loopback ./hello
 //	aqrun --model list
 //	aqrun conduits [NAME[/PROFILE]]
@@ -78,9 +79,12 @@ func launch(spec spawner.Spec, stderr io.Writer) int {
 		}
 	}
 
-	job, err := spawner.Start(context.Background(), spec)
+	job, err := begin(spec, sigs)
 	if err != nil {
 		return report(stderr, err)
+	}
+	if spec.Hosts != nil {
+		go pause(job)
 	}
 	go func() {
 		for s := range sigs {
@@ -89,6 +93,52 @@ func launch(spec spawner.Spec, stderr io.Writer) int {
 	}()
 	status, _ := job.Wait() // the job has said why
 	return status
+}
+
+// begin starts the job. Where agents on other hosts have to be started first, a signal to end gives that up.
+func begin(spec spawner.Spec, sigs chan os.Signal) (*spawner.Job, error) {
+	if spec.Hosts == nil {
+		return spawner.Start(context.Background(), spec)
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	started, watched := make(chan bool), make(chan syscall.Signal, 1)
+	go func() {
+		defer close(watched)
+		for {
+			select {
+			case <-started:
+				return
+			case s := <-sigs:
+				if s == unix.SIGINT || s == unix.SIGTERM {
+					watched <- s.(syscall.Signal)
+					cancel(fmt.Errorf("given up after %s", unix.SignalName(s.(syscall.Signal))))
+					return
+				}
+			}
+		}
+	}()
+	job, err := spawner.Start(ctx, spec)
+	close(started)
+	if sig := <-watched; sig != 0 && err != nil {
+		err = &core.ExitError{Status: 128 + int(sig), Reason: err.Error()}
+	}
+	return job, err
+}
+
+// pause has the agents of the job's hosts know when the user stops aqrun, as by Ctrl-Z: they would take it for lost.
+func pause(job *spawner.Job) {
+	if signal.Ignored(unix.SIGTSTP) {
+		return
+	}
+	stops, goesOn := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	signal.Notify(stops, unix.SIGTSTP)
+	signal.Notify(goesOn, unix.SIGCONT)
+	for range stops {
+		job.Pause()
+		unix.Kill(os.Getpid(), unix.SIGSTOP)
+		<-goesOn
+		job.Resume()
+	}
 }
 
 // say writes the text, and returns the exit status.

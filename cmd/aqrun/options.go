@@ -20,8 +20,8 @@ import (
 const usageText = `Usage: aqrun -n RANKS [option...] [--] PROGRAM [argument...]
        aqrun conduits [NAME[/PROFILE]]
 
-Starts PROGRAM as a job of RANKS ranks on this host and exits with the job's status. What
-follows PROGRAM is passed on untouched.
+Starts PROGRAM as a job of RANKS ranks, on this host or those named, and exits with the job's
+status. What follows PROGRAM is passed on untouched.
 
 The job:
   -n, --np N            number of ranks
@@ -43,6 +43,22 @@ The job:
       --bind-to WHAT    none (default), or core: rank i on the i-th CPU
       --launch-prefix CMD  start rank i through CMD, words separated by blanks, such as
                         'ip netns exec node{rank}'; {rank} becomes i
+
+Hosts:
+      --host LIST       live on these: a,b or a:2,node[01-16]:4, with the number of slots, by
+                        default 1; without -n there is a rank on each slot
+      --hostfile FILE   live on those of FILE, lines as a, a:2 or a slots=2
+  -N, --nodes N         use the first N hosts, a rank on each at least
+      --ppn N           N ranks on each host
+      --map-by WHAT     take slots by slot (default: all of a host, then the next) or by node
+      --rank-by WHAT    number ranks by slot or by node; default as --map-by
+      --oversubscribe   more ranks than slots
+      --launcher NAME   reach hosts by ssh (default), by local, which pretends, or by a command:
+                        'mycmd %H %C'; %H becomes the host, %C the agent's command, %N how
+                        many hosts there are
+      --agent PATH      where aqrun is on the hosts; default: where it is here, or in their PATH
+      --push            copy aqrun to the hosts for the time of the job
+      --start-timeout TIME  how long agents may take to start (default 1m)
 
 With --model:
       --seed N          seed of all that is random (default 0)
@@ -97,6 +113,7 @@ type options struct {
 	report                    bool
 	env                       []string
 	wdir, bind, outputDir     string
+	where                     where
 	launchPrefix              string
 	tag, verbose              bool
 	timeout, grace            duration
@@ -116,6 +133,7 @@ func (o *options) flags() *pflag.FlagSet {
 	fs.SetInterspersed(false)
 	fs.Usage = func() {}
 	fs.VarP((*count)(&o.n), "np", "n", "")
+	o.where.flags(fs)
 	fs.StringVar(&o.conduit, "conduit", "", "")
 	fs.StringVar(&o.profile, "profile", "", "")
 	o.over = make(map[string]*string)
@@ -164,6 +182,10 @@ func parse(args []string) (*options, error) {
 	if err := o.takeOver(); err != nil {
 		return nil, err
 	}
+	var err error
+	if o.n, err = o.where.place(fs, o.n); err != nil {
+		return nil, err
+	}
 	if err := o.check(fs); err != nil {
 		return nil, err
 	}
@@ -201,6 +223,8 @@ func (o *options) check(fs *pflag.FlagSet) error {
 		return errors.New("--tag-output and --output-dir need a process per rank; with --goroutines or --model the ranks share one")
 	case inProcess && o.launchPrefix != "":
 		return errors.New("--launch-prefix needs a process per rank; with --goroutines or --model the ranks share one")
+	case inProcess && o.where.placement != nil:
+		return errors.New("ranks on several hosts are processes; with --goroutines or --model they share one: leave --host and --hostfile out")
 	case fs.Changed("launch-prefix") && len(strings.Fields(o.launchPrefix)) == 0:
 		return errors.New("--launch-prefix needs a value")
 	case strings.ContainsAny(o.launchPrefix, `'"\`):
@@ -428,6 +452,9 @@ func (o *options) findStarter(l *core.Launcher, profile string) (err error) {
 	if o.goroutines {
 		return fmt.Errorf("conduit %s needs a process per rank; with --goroutines the ranks share one", l.Conduit)
 	}
+	if o.where.placement != nil {
+		return fmt.Errorf("conduit %s: its ranks are started by %s, on this host alone: leave --host and --hostfile out", l.Conduit, l.Name)
+	}
 	if o.tag || o.outputDir != "" || o.launchPrefix != "" {
 		return fmt.Errorf("--tag-output, --output-dir and --launch-prefix need ranks that aqrun starts itself; those of conduit %s are started by %s: "+
 			"let the program print its rank, or start it by %[2]s itself, with %s", l.Conduit, l.Name, l.Output)
@@ -462,6 +489,7 @@ func (o *options) spec() spawner.Spec {
 			s.Profile = o.machine
 		}
 	}
+	o.where.spec(&s)
 	s.Env = append(s.Env, o.further()...)
 	if s.Grace == 0 {
 		s.Grace = -1 // none at all
