@@ -7,4 +7,4 @@ if [ "$(id -u)" != 0 ]; then
 	echo "make test-system needs root: sudo make test-system" >&2
 	exit 1
 fi
-AQ_REQUIRE="${AQ_REQUIRE:+$AQ_REQUIRE,}needs root" "${GO:-go}" run ./scripts/testsum ./spawner/... ./conduits/udp/... ./extended/exttest/links ./cmd/aqimpair
+AQ_REQUIRE="${AQ_REQUIRE:+$AQ_REQUIRE,}needs root" "${GO:-go}" run ./scripts/testsum ./spawner/... ./cmd/aqrun ./conduits/udp/... ./extended/exttest/links ./cmd/aqimpair

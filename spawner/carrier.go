@@ -17,8 +17,9 @@ import (
 // and output are the trunk. It is in a session of its own, so that signals of a terminal do not reach it.
 type carrier struct {
 	cmd   *exec.Cmd
-	ended chan struct{} // closed when it has, and what it said is read
+	ended chan struct{} // closed when it has
 	err   error         // how, once it has
+	quiet chan struct{} // closed when all that it said is read
 
 	mu   sync.Mutex
 	last string            // what it said last on standard error
@@ -44,7 +45,7 @@ func newCarrier(argv []string) (c *carrier, rw io.ReadWriteCloser, theirs []*os.
 	// It dies with this process, so that no ssh waits for a network that is gone.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Env = mergeEnv(os.Environ())
-	c = &carrier{cmd: cmd, ended: make(chan struct{})}
+	c = &carrier{cmd: cmd, ended: make(chan struct{}), quiet: make(chan struct{})}
 	go c.listen(ends[4])
 	return c, &pipePair{ends[2], ends[1]}, []*os.File{ends[0], ends[3], ends[5]}, nil
 }
@@ -59,6 +60,7 @@ func (p *pipePair) Close() error { return errors.Join(p.out.Close(), p.in.Close(
 
 // listen reads what the process says on standard error.
 func (c *carrier) listen(from *os.File) {
+	defer close(c.quiet)
 	defer from.Close()
 	for lines := bufio.NewReaderSize(from, saidLength); ; {
 		line, _, err := lines.ReadLine()
@@ -110,16 +112,24 @@ func (c *carrier) report(said func(line string)) {
 }
 
 // fail ends the process, whose trunk has failed, and returns the error with what it has said and how it ended, if it
-// has by itself.
-func (c *carrier) fail(err error) error {
-	end := ""
+// does so by itself; one whose other end is silent does not.
+func (c *carrier) fail(err error, silent bool) error {
+	limit, end := time.NewTimer(strayTime), ""
+	defer limit.Stop()
+	if silent {
+		limit.Reset(0)
+	}
 	select {
 	case <-c.ended:
+		select {
+		case <-c.quiet:
+		case <-limit.C:
+		}
 		end = "; " + c.cmd.Args[0] + " ended well"
 		if c.err != nil {
 			end = fmt.Sprintf("; %s: %v", c.cmd.Args[0], c.err)
 		}
-	case <-time.After(strayTime):
+	case <-limit.C:
 		c.cmd.Process.Kill()
 	}
 	c.mu.Lock()

@@ -95,7 +95,7 @@ func (j *Job) meet(ctx context.Context) error {
 			err = context.Cause(ctx)
 		}
 		if err != nil {
-			return h.carry.fail(err)
+			return h.carry.fail(err, ctx.Err() != nil)
 		}
 		h.carry.report(func(line string) { j.post(func() { j.out.report("host %s: %s", h.name, line) }) })
 		j.group.Go(h.listen)

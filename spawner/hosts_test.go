@@ -82,7 +82,7 @@ func TestAgentIsSilent(t *testing.T) {
 	left := ranksOf(t, j, 4)
 	unix.Kill(agentOf(t, j, 1), unix.SIGSTOP)
 	j.finish(137)
-	j.reported("host host1 is lost: it has not been heard for 400ms")
+	j.reported("host host1 is lost: it has not been heard for 300ms")
 	checkEnd(t, left)
 }
 

@@ -152,7 +152,7 @@ func (h *remote) listen() {
 	if h.done {
 		return
 	}
-	err = h.carry.fail(err)
+	err = h.carry.fail(err, h.trunk.lost.Load())
 	h.answer(answer{err: err}) // whoever asks, now or later, says so
 	if !h.asking.Load() {
 		h.post(func() { h.tell.lost(h, err) })

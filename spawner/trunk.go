@@ -18,7 +18,9 @@ const maxTrunkFrame = maxFrame + 64
 var pulse = time.Second
 
 // beats is how many may be missed before the other end counts as lost.
-const beats = 8
+// That is 6 seconds, since a network that loses one direction only still lets some beats through in the first ones, and
+// jobs are to end within 10.
+const beats = 6
 
 // trunk is one end of the connection between a Job and the agent of a host: a stream of frames, each a word and
 // what belongs to it. Whatever is sent is queued: the one thing of unbounded size, output, has credit (see
