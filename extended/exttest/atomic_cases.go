@@ -16,6 +16,10 @@ import (
 )
 
 var atomicCases = []coretest.Case{{
+	Name:  "atomic/hosts",
+	Rule:  "atomics of a team whose members reach each other are done in place, without messages, also where the job has ranks that do not; those of all ranks count every one",
+	Ranks: []int{2, 4, 5}, Body: atomicHosts,
+}, {
 	Name:  "atomic/operations",
 	Rule:  "every operation on every type, fetching or not, blocking, with an event or implicit, whatever it orders, does what its definition says and touches nothing else",
 	Ranks: []int{1, 2, 3}, Body: atomicOperations,
@@ -471,6 +475,55 @@ func atomicMany(t *coretest.T) error {
 		}
 	}
 	return errorsOf(t, w.Barrier(c))
+}
+
+func atomicHosts(t *coretest.T) error {
+	ep, err := attach(t)
+	if err != nil {
+		return err
+	}
+	c, w := &ep.Context, ep.World()
+	near, err := ep.NeighborhoodTeam(c)
+	if err != nil {
+		return err
+	}
+	const rounds = 50
+	for _, team := range []*extended.Team{near, w} {
+		d, err := extended.NewAtomic[uint64](c, team, extended.FAdd|extended.Set|extended.Get)
+		if err != nil {
+			return err
+		}
+		if d.InPlace() != team.Reach() || team == near && ep.Core().Reaches() && !d.InPlace() {
+			t.Errorf("%v: atomics in place: %v, the members reach each other: %v", team, d.InPlace(), team.Reach())
+		}
+		if team.Rank() == 0 {
+			if err := d.Set(c, 0, 64, 0); err != nil {
+				return err
+			}
+		}
+		if err := team.Barrier(c); err != nil {
+			return err
+		}
+		before := requests(ep, team.Jobrank(0))
+		for range rounds {
+			if _, err := d.FetchAdd(c, 0, 64, 1); err != nil {
+				return err
+			}
+		}
+		if k := requests(ep, team.Jobrank(0)) - before; d.InPlace() && k > 0 {
+			t.Errorf("%v: %d messages for atomics in place", team, k)
+		}
+		if err := team.Barrier(c); err != nil {
+			return err
+		}
+		if got, err := d.Get(c, 0, 64); err != nil || got != uint64(rounds*team.Size()) {
+			t.Errorf("%v: %d members have added %d times, to %d: %v", team, team.Size(), rounds, got, err)
+		}
+		if err := d.Free(c); err != nil {
+			return err
+		}
+	}
+	return errorsOf(t, nil)
 }
 
 func atomicTeams(t *coretest.T) error {
