@@ -53,8 +53,8 @@ var rooms = []room{
 	// do not know what started the job. Their tests run real processes.
 	{"conduits/loopback", "core, and what several conduits share",
 		[]string{"core", "core/settings", "internal/..."}, []string{"core/coretest"}},
-	{"conduits/nbrhd", "it stands on any two, by their names",
-		[]string{"core", "core/settings"}, []string{"core/coretest", "spawner/...", "conduits/loopback", "conduits/sci", "conduits/udp"}},
+	{"conduits/nbrhd", "it stands on any two, by their names, once it has seen that memory can be shared",
+		[]string{"core", "core/settings", "internal/shm"}, []string{"core/coretest", "spawner/...", "conduits/loopback", "conduits/sci", "conduits/udp"}},
 	{"conduits/sci", "it stands on its adapter, places ranks on a modelled machine and charges that machine's software",
 		[]string{"core", "core/settings", "conduits/sci/sisci", "conduits/sci/hardware", "internal/..."}, []string{"core/coretest", "spawner/..."}},
 	{"conduits/sci/sisci", "the adapter stands on its hardware, which is modelled",

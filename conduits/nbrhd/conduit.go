@@ -67,7 +67,8 @@ var sides = [...]string{near: "near", far: "far"}
 type conduit struct {
 	names   pair
 	part    [2]core.Conduit
-	begun   int // parts whose Attach was called
+	near    []core.Rank // once it is confirmed; nil before
+	begun   int         // parts whose Attach was called
 	powers  [2]core.Powers
 	side    []uint8 // by rank: near or far
 	every   uint    // see farEvery
@@ -91,6 +92,9 @@ func (c *conduit) split(a *core.Attachment) (parts [2]core.Attachment, err error
 		_, here := slices.BinarySearch(local, r)
 		return !here || p.block > 0 && int(r)/p.block != int(self)/p.block
 	})
+	if c.near != nil {
+		parts[near].Group = c.near
+	}
 	for i := range parts {
 		parts[i].Settings = values[i]
 	}
@@ -102,6 +106,9 @@ func (c *conduit) Attach(a *core.Attachment) error {
 	parts, err := c.split(a)
 	if err != nil {
 		return err
+	}
+	if err := c.confirm(a, &parts[near]); err != nil {
+		return fmt.Errorf("nbrhd: rank %d: which ranks share its host: %w", a.Boot.Rank(), err)
 	}
 	c.side = slices.Repeat([]uint8{far}, a.Boot.Size())
 	for _, r := range parts[near].Group {
@@ -119,6 +126,30 @@ func (c *conduit) Attach(a *core.Attachment) error {
 		c.sleeper[i] = part.Sleeper()
 	}
 	return c.openEpoll()
+}
+
+// confirm narrows the group of the near part to the ranks that are near indeed, and tells people if there were to be
+// others.
+func (c *conduit) confirm(a *core.Attachment, part *core.Attachment) error {
+	p, _, err := parseParams(&c.names, a.Settings)
+	if err != nil {
+		return err
+	}
+	id := p.hostID
+	if id == "" {
+		if id, err = hostIdentity(); err != nil {
+			return err
+		}
+	}
+	near, why, err := confirm(a.Boot, part.Group, id)
+	if err != nil {
+		return err
+	}
+	if self := a.Boot.Rank(); why != "" && self == part.Group[0] {
+		a.Port.Log().Warn("nbrhd: ranks that the launcher has on one host do not share memory; they are far from each other", "ranks", part.Group, "because", why)
+	}
+	c.near, part.Group = near, near
+	return nil
 }
 
 // AttachSegment implements core.Conduit.

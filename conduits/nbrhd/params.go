@@ -13,12 +13,15 @@ type params struct {
 	// block, if not 0, makes hosts of one: ranks are near each other if their numbers divided by
 	// it are equal, and they are on one host indeed.
 	block int
+	// hostID, if not "", identifies the rank's host in place of what hostIdentity finds.
+	hostID string
 }
 
 // table returns the settings, bound to p, and those of the two conduits.
 func (p *params) table(names *pair) settings.Table {
 	t := settings.Table{
 		settings.Int("block", &p.block, 1, math.MaxInt, "ranks of a pretended host: two ranks of one host are near if their numbers divided by it are equal", settings.Is("none", 0)),
+		settings.Text("host-id", &p.hostID, "a name", "identifies the rank's host, in place of its boot and namespaces: ranks of one host with different ones are far").OwnPerRank(),
 	}
 	for i, side := range sides {
 		t = slices.Concat(t, names[i].driver.Table(names[i].profile).Prefixed(side))
