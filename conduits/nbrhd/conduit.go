@@ -7,8 +7,8 @@
 // of its peer, so whatever that keeps, such as an order of messages, holds for the pair. A rank has
 // one segment: the near conduit makes it, the far one takes it on.
 //
-// A poll looks at the far conduit every farEvery times only, because a look at a socket or into a
-// library takes many times as long as one at memory.
+// A poll looks at the far conduit only now and then, and the less the more near messages come, because a look at a socket
+// or into a library takes many times as long as one at memory.
 package nbrhd
 
 import (
@@ -71,8 +71,10 @@ type conduit struct {
 	begun   int         // parts whose Attach was called
 	powers  [2]core.Powers
 	side    []uint8 // by rank: near or far
-	every   uint    // see farEvery
+	alone   bool    // it has no neighbour
 	polls   uint    // since the far conduit was looked at
+	empty   uint    // of them, the latest that have found nothing near
+	until   uint    // so many of these make a poll look at the far conduit
 	sleeper [2]core.Sleeper
 	epoll   int // readable when one of the two sleepers' descriptors is; -1: one of them has none
 }
@@ -114,9 +116,8 @@ func (c *conduit) Attach(a *core.Attachment) error {
 	for _, r := range parts[near].Group {
 		c.side[r] = near
 	}
-	if c.every = farEvery; len(parts[near].Group) == 1 {
-		c.every = 1
-	}
+	c.alone = len(parts[near].Group) == 1
+	c.until = farEvery
 	for i, part := range c.part {
 		c.begun++
 		if err := part.Attach(&parts[i]); err != nil {

@@ -39,7 +39,7 @@ type sleeper conduit
 func (s *sleeper) Arm() (ready bool) {
 	a, b := s.sleeper[near].Arm(), s.sleeper[far].Arm()
 	if s.polls != 0 {
-		s.polls = s.every // the next poll looks
+		s.polls = farMost // the next poll looks
 		return true
 	}
 	return a || b
