@@ -33,6 +33,9 @@
 //	AQUEDUCT_NATIVE    on (default) or off: off does without the puts, gets, atomics
 //	                   and collective calls that a conduit's network carries out itself, for
 //	                   the same purpose
+//	AQUEDUCT_NEAR      auto (default), on or off: whether ranks of one host talk through memory in
+//	                   a job over a network, as conduit nbrhd has it. auto: in jobs of several
+//	                   hosts, so that a job of one over udp measures the network
 //	AQUEDUCT_COLLECTIVES  algorithms of collectives to be used where they apply, e.g.
 //	                   allreduce=ring,broadcast=knomial:4
 //	AQUEDUCT_THREADS   many (default) or single: see core.Threads

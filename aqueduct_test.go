@@ -177,6 +177,7 @@ func TestRefused(t *testing.T) {
 		{"good", "AQUEDUCT_THREADS=few", "want single or many"},
 		{"good", "AQUEDUCT_REACH=maybe", "want on or off"},
 		{"good", "AQUEDUCT_NATIVE=maybe", "want on or off"},
+		{"good", "AQUEDUCT_NEAR=maybe", "want one of [auto on off]"},
 		{"good", "AQUEDUCT_DEBUG=perhaps", "want 1 or 0"},
 		{"good", "AQUEDUCT_VERBOSE=perhaps", "want 1 or 0"},
 		{"good", "AQUEDUCT_SEED=-1", "want a whole number"},
@@ -235,7 +236,7 @@ func TestModes(t *testing.T) {
 		ranks int
 	}{
 		{"good", nil, 1},
-		{"good", []string{"AQUEDUCT_RANKS=1", "AQUEDUCT_REACH=off", "AQUEDUCT_NATIVE=off", "AQUEDUCT_GRACE=0s", "AQUEDUCT_STALL=1h"}, 1},
+		{"good", []string{"AQUEDUCT_RANKS=1", "AQUEDUCT_REACH=off", "AQUEDUCT_NATIVE=off", "AQUEDUCT_NEAR=on", "AQUEDUCT_GRACE=0s", "AQUEDUCT_STALL=1h"}, 1},
 		{"good", []string{"AQUEDUCT_MODE=goroutines", "AQUEDUCT_RANKS=4"}, 4},
 		{"good", []string{"AQUEDUCT_MODE=model", "AQUEDUCT_RANKS=5"}, 5},
 		{"prefers goroutines", nil, 3},

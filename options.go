@@ -190,6 +190,7 @@ var variables = []struct {
 	{"AQUEDUCT_SEGMENT", setSegment},
 	{"AQUEDUCT_REACH", setReach},
 	{"AQUEDUCT_NATIVE", setNative},
+	{"AQUEDUCT_NEAR", func(s *settings, v string) (err error) { s.cfg.Near, err = core.ParseNear(v); return err }},
 	{"AQUEDUCT_COLLECTIVES", func(s *settings, v string) error { s.cfg.Collectives = v; return nil }},
 	{"AQUEDUCT_THREADS", setThreads},
 	{"AQUEDUCT_DEBUG", setDebug},

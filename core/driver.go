@@ -42,6 +42,13 @@ type Driver struct {
 	// before it starts ranks. Attach finds out again, as a program may be started otherwise.
 	Fits func(profile string, ranks int, values map[string]string) error
 
+	// Network says that the conduit takes everything to a network, what goes between ranks of one host included, so that
+	// these had better talk through memory; see Near.
+	Network bool
+	// Join, if not nil, says that the conduit makes one of two, and returns its profile and its settings that make one of
+	// a conduit through memory, for near ranks, and the named one with a profile, which may be "", and settings.
+	Join func(far, profile string, settings map[string]string) (string, map[string]string)
+
 	// Variants, if not nil, returns what Profiles and Models are to be, for a conduit of which
 	// several packages are variants. It is called when the driver is looked up.
 	Variants func() (profiles, models []string)

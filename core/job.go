@@ -29,6 +29,7 @@ type Config struct {
 	SegmentWins bool              // a Segment that is not "" also wins over AttachSpec.Segment: it is the launcher's word
 	NoReach     bool              // have no direct reach of peers' segments, for tests and comparisons
 	NoNative    bool              // do without the one-sided and collective operations of the conduit's network, for tests and comparisons
+	Near        Near              // live, over a network: whether ranks of one host talk through memory
 	Collectives string            // algorithms of collectives to be used, for package extended; "": the tuned ones
 	Threads     Threads           // Many (the default) or Single
 	Debug       bool              // check what handlers and callers may do; misuse ends the job
@@ -70,6 +71,9 @@ type Job struct {
 
 // newJob joins the job that boot stands for; proc is nil live.
 func newJob(boot Bootstrap, cfg *Config, proc *vtime.Proc) *Job {
+	if proc == nil {
+		cfg = cfg.joined(boot)
+	}
 	j := &Job{boot: boot, cfg: cfg, profile: cfg.Profile, rank: boot.Rank(), size: boot.Size(), start: time.Now(), proc: proc}
 	j.placed = j.findPlacement()
 	return j

@@ -77,7 +77,7 @@ func (p *Plan) Params(op string, more ...bench.Param) []bench.Param {
 
 // config is the configuration of a job's ranks.
 func (p *Plan) config() core.Config {
-	c := core.Config{Conduit: p.Conduit, Profile: p.Profile, Settings: p.Settings, Threads: p.Threads, Segment: segment, Sleep: p.Idle}
+	c := core.Config{Conduit: p.Conduit, Profile: p.Profile, Settings: p.Settings, Threads: p.Threads, Segment: segment, Sleep: p.Idle, Near: core.NearOff}
 	if p.Modelled() {
 		c.Segment = "" // a model may limit segments, and takes memory only where it is touched
 	} else {

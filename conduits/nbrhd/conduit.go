@@ -38,6 +38,7 @@ func init() {
 			p, _ := parse(profile) // it has been checked
 			return new(params).table(&p)
 		},
+		Join: join,
 		PerHost: func(_ bool, settings map[string]string) int {
 			block, _ := strconv.Atoi(settings["block"])
 			return block
@@ -53,6 +54,19 @@ func init() {
 			return c
 		},
 	})
+}
+
+// join is the driver's Join: near ranks talk by sci.
+func join(conduit, profile string, settings map[string]string) (string, map[string]string) {
+	name := "sci+" + conduit
+	if profile != "" {
+		name += "/" + profile
+	}
+	prefixed := make(map[string]string, len(settings))
+	for key, value := range settings {
+		prefixed[sides[far]+"."+key] = value
+	}
+	return name, prefixed
 }
 
 // Which of the two conduits.

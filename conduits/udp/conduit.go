@@ -38,6 +38,7 @@ func init() {
 		Summary:  "Active Messages II over UDP sockets, for any IP network",
 		Profiles: []string{"default"},
 		Settings: func(string) settings.Table { return new(params).table() },
+		Network:  true,
 		New:      func(string) core.Conduit { return new(conduit) },
 	})
 }
