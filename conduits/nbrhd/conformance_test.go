@@ -2,6 +2,8 @@ package nbrhd_test
 
 import (
 	"os"
+	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/core"
@@ -38,4 +40,24 @@ func TestConformance(t *testing.T) {
 		kind("goroutines", coretest.Goroutines, core.Config{Profile: "sci/paper+loopback", Threads: core.Single, Sleep: 1, Settings: blocks("far.depth", "1")}, "goroutines single"),
 		kind("native", coretest.Goroutines, core.Config{Profile: "loopback/native+udp", Threads: core.Many, Settings: blocks("near.depth", "1", "far.datagram", "1400")}, "goroutines many"),
 		kind("reach", coretest.Goroutines, core.Config{Profile: "sci+loopback/native", Threads: core.Many, Sleep: 1, Settings: blocks("far.native-most", "1000")}, "reach"))
+}
+
+// TestSmallShm runs near and far ranks where /dev/shm has less room than one segment, as in containers: the conduits' memory
+// has no name there, so nothing of it is taken.
+func TestSmallShm(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	if out, err := exec.Command("unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", "/dev/shm").CombinedOutput(); err != nil {
+		t.Skipf("needs root that may mount: %s%v", out, err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const script = `mount -t tmpfs -o size=64k tmpfs /dev/shm && exec "$0" -test.v -test.run 'TestConformance/processes/segment/later$'`
+	out, err := exec.CommandContext(t.Context(), "unshare", "-m", "sh", "-c", script, exe).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestConformance/processes/segment/later") {
+		t.Errorf("%v\n%s", err, out)
+	}
 }
