@@ -83,6 +83,36 @@ func TestComputes(t *testing.T) {
 	}
 }
 
+// TestRests has a rank poll until the goroutine of its NIC has looked a dozen times whether it still does, and found each time that it does: such looks become rare.
+func TestRests(t *testing.T) {
+	const looks, short, longest = 12, 3, 4 * time.Millisecond // the first three come sooner
+	pair(t, "shared", func(j *core.Job) error {
+		ep, err := attach(j, new(int))
+		if err != nil || j.Rank() == 1 {
+			return errors.Join(err, ep.Barrier())
+		}
+		first := time.Now()
+		took, began, before := time.Duration(0), first, myrinet.CardCounts{}
+		for err == nil && time.Since(first) < 20*time.Second {
+			for range 1000 {
+				err = errors.Join(err, ep.Poll())
+			}
+			cards, _ := myrinet.Cards()
+			after := cards["h0"]
+			if took = time.Since(began); after.ByGoroutine > before.ByGoroutine || took > 20*looks*longest { // it has taken over, and may sleep until the doorbell rings
+				began, before = time.Now(), after
+				err = errors.Join(err, ep.RequestShort(1, ask, 1))
+			} else if after.Rested-before.Rested >= looks {
+				break
+			}
+		}
+		if least := (looks - short) * longest; took < least {
+			t.Errorf("the goroutine of a NIC that a rank drives has looked %d times in %v, which should take %v", looks, took, least)
+		}
+		return errors.Join(err, ep.Barrier())
+	})
+}
+
 // TestWakes has a rank ask another one each time that this says that it sleeps. Where ranks drive their NICs, it is the doorbell of the NIC that wakes it.
 func TestWakes(t *testing.T) {
 	const n = 200

@@ -39,11 +39,15 @@ type card struct {
 	over     chan struct{} // closed when the goroutine has ended; nil: it was not started
 
 	byRanks, byGoroutine uint64        // see cardCounts; who is in the loop counts
-	woken, rung          atomic.Uint64 // likewise
+	woken, rung, rested  atomic.Uint64 // likewise
 }
 
-// tick is how long the goroutine rests while ranks attend to the card. When they cease, what comes waits for two of them at most.
-const tick = 500 * time.Microsecond
+// tick is how long the goroutine rests while ranks attend to the card: twice as long each time that it sees that one still does, up to longTick, and tick again after none did. When they
+// cease, what comes waits for two rests at most.
+const (
+	tick     = 500 * time.Microsecond
+	longTick = 4 * time.Millisecond
+)
 
 // open gives a rank of the host its endpoints: that of messages, and one for each lane besides, of such channels.
 func (c *card) open(s *slot, channels []int, server grim.EndpointID) (err error) {
@@ -205,14 +209,17 @@ func (c *card) run() {
 		}
 		c.resting.Store(false)
 	}
-	attended := c.attended.Load()
+	attended, pause := c.attended.Load(), tick
 	for !c.stop.Load() {
 		if now := c.attended.Load(); now != attended {
 			attended = now
-			c.loop.Do(func() { c.until = c.loop.Now() + vtime.FromDuration(tick) })
-			rest(tick, false)
+			c.loop.Do(func() { c.until = c.loop.Now() + vtime.FromDuration(pause) })
+			rest(pause, false)
+			c.rested.Add(1)
+			pause = min(2*pause, longTick)
 			continue
 		}
+		pause = tick
 		if c.loop.TryDo(turn); did > 0 {
 			continue
 		}

@@ -16,6 +16,7 @@ type cardCounts struct {
 	ByGoroutine uint64 // and the goroutine
 	Woken       uint64 // sleeps of the goroutine that the doorbell has ended
 	Rung        uint64 // and sleeps of the host's first rank
+	Rested      uint64 // rests of the goroutine, after each of which it has looked whether ranks drive the card
 }
 
 // counts returns what the card has done so far. It blocks while somebody is in the loop.
@@ -23,7 +24,7 @@ func (c *card) counts() (n cardCounts) {
 	c.loop.Do(func() {
 		n = cardCounts{Link: c.port.Counts(), Firmware: c.host.Counts(), ByRanks: c.byRanks, ByGoroutine: c.byGoroutine}
 	})
-	n.Woken, n.Rung = c.woken.Load(), c.rung.Load()
+	n.Woken, n.Rung, n.Rested = c.woken.Load(), c.rung.Load(), c.rested.Load()
 	return n
 }
 
