@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -465,7 +466,11 @@ func TestCompiled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	lines, err := f.Section(".gopclntab").Data()
+	i := slices.IndexFunc(f.Sections, func(s *elf.Section) bool { return strings.HasSuffix(s.Name, ".gopclntab") })
+	if i < 0 || f.Section(".text") == nil {
+		t.Fatalf("%s has no table of functions", path)
+	}
+	lines, err := f.Sections[i].Data()
 	if err != nil {
 		t.Fatal(err)
 	}
