@@ -1,0 +1,206 @@
+package spawner
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"reflect"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/aqueduct-go/aqueduct/internal/wire"
+)
+
+// inMemory returns both ends of a trunk, which are closed with the test.
+func inMemory(t testing.TB) (a, b *trunk) {
+	x, y := net.Pipe()
+	a, b = newTrunk(x), newTrunk(y)
+	t.Cleanup(func() {
+		for _, end := range []*trunk{a, b} {
+			end.cut()
+			end.group.Wait()
+		}
+	})
+	return a, b
+}
+
+func TestTrunkKeepsOrder(t *testing.T) {
+	a, b := inMemory(t)
+	a.start()
+	const frames = 1000
+	for i := range frames {
+		a.sendRank(wordSend, i, func(f []byte) []byte { return append(f, make([]byte, i*7%5000)...) })
+	}
+	for i := range frames {
+		w, r, err := b.receive()
+		for ; err == nil && w == wordBeat; w, r, err = b.receive() {
+		}
+		if err != nil || w != wordSend {
+			t.Fatalf("frame %d: %v, %v", i, w, err)
+		}
+		if rank := r.Uint32(); rank != uint32(i) || len(r.Rest()) != i*7%5000 {
+			t.Fatalf("frame %d is of rank %d", i, rank)
+		}
+	}
+}
+
+// Closing sends what is queued first.
+func TestTrunkSendsBeforeItCloses(t *testing.T) {
+	a, b := inMemory(t)
+	a.sendText(wordRefused, "last")
+	a.start()
+	a.close()
+	a.sendText(wordRefused, "too late")
+	if w, r, err := b.receive(); w != wordRefused || err != nil || string(r.Rest()) != "last" {
+		t.Errorf("%v %v", w, err)
+	}
+	if _, _, err := b.receive(); err != io.EOF {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+func TestNoiseIsSkipped(t *testing.T) {
+	for _, noise := range []string{"", "\nAQUEDUCT", "\nAQUEDUCT agent 0\n", strings.Repeat("\nAQUEDUCT agent ", 3000)} {
+		a, b := inMemory(t)
+		go func() { a.rw.Write(append([]byte(noise+agentGreeting), encode(wordBeat, nil)...)) }()
+		if err := b.await(agentGreeting); err != nil {
+			t.Errorf("after %d bytes: %v", len(noise), err)
+			continue
+		}
+		if w, _, err := b.receive(); w != wordBeat || err != nil {
+			t.Errorf("after the greeting: %v, %v", w, err)
+		}
+	}
+}
+
+func TestTooLongFrameIsRefused(t *testing.T) {
+	a, b := inMemory(t)
+	go func() { a.rw.Write(wire.AppendUint32(nil, maxTrunkFrame+1)) }()
+	if _, _, err := b.receive(); err != wire.ErrTooLong {
+		t.Errorf("receive: %v", err)
+	}
+}
+
+func TestCredit(t *testing.T) {
+	c := newCredit()
+	if !c.take(window) {
+		t.Fatal("there is no credit")
+	}
+	if c.give(window+1) || c.give(-1) {
+		t.Error("more is given back than was taken")
+	}
+	took := done(func() { c.take(10) })
+	select {
+	case <-took:
+		t.Error("more is taken than there is")
+	default:
+	}
+	if !c.give(10) {
+		t.Error("what was taken cannot be given back")
+	}
+	<-took
+	c.close()
+	if c.take(window) {
+		t.Error("there is credit after the end")
+	}
+}
+
+func TestPlacement(t *testing.T) {
+	for _, p := range []placement{{0}, {0, 0, 1, 1, 2}, {0, 1, 2, 0, 1, 2}, together(70000)} {
+		got, err := readPlacement(wire.NewReader(p.appendTo(nil)), len(p))
+		if err != nil || !reflect.DeepEqual(got, p) {
+			t.Errorf("%v became %v, %v", p, got, err)
+		}
+	}
+	if got := (placement{0, 1, 0, 1, 1}).on(1); !reflect.DeepEqual(got, []int{1, 3, 4}) {
+		t.Errorf("ranks of host 1: %v", got)
+	}
+	for _, p := range []placement{{1}, {0, 2}, {0, -1}} {
+		if _, err := p.check(); err == nil {
+			t.Errorf("%v is accepted", p)
+		}
+	}
+}
+
+func FuzzPlacement(f *testing.F) {
+	f.Add(placement{0, 1, 1, 0}.appendTo(nil), 4)
+	f.Add([]byte{0, 0, 0, 0, 255, 255, 255, 255}, 4)
+	f.Fuzz(func(t *testing.T, b []byte, n int) {
+		if n < 0 || n > MaxRanks {
+			return
+		}
+		p, err := readPlacement(wire.NewReader(b), n)
+		if err != nil {
+			return
+		}
+		if again, err := readPlacement(wire.NewReader(p.appendTo(nil)), n); len(p) != n || err != nil || !reflect.DeepEqual(again, p) {
+			t.Errorf("%v became %v, %v", p, again, err)
+		}
+	})
+}
+
+// fuzzed are frames to begin with: what each end says.
+func fuzzed(f *testing.F) {
+	for w := range word(128) {
+		f.Add(uint8(w), []byte{})
+		f.Add(uint8(w), []byte{1, 0, 0, 0, 1, 0, 0, 0, 9})
+		f.Add(uint8(w), []byte{1, 0, 0, 0, 0})
+	}
+	f.Add(uint8(wordTask), marshal(&task{N: 2, Placement: placement{0, 0}, Prog: "true"}))
+}
+
+// Whatever a Job says, an agent that has its task neither panics nor takes more than there is credit for.
+func FuzzCommand(f *testing.F) {
+	fuzzed(f)
+	f.Fuzz(func(t *testing.T, w uint8, b []byte) {
+		end, _ := inMemory(t)
+		spec := &Spec{N: 2}
+		a := &agent{loop: newLoop(), trunk: end, host: newLocal(newLoop(), spec, "test", []int{0, 1}, nil), begun: true, input: newInbox(end)}
+		for c := range a.flows {
+			a.flows[c] = &outflow{trunk: end, credit: newCredit()}
+		}
+		if do, err := a.command(word(w), wire.NewReader(bytes.Clone(b))); do != nil && err == nil && word(w) != wordLaunch && word(w) != wordDeal {
+			do()
+		}
+		for _, flow := range a.flows {
+			if flow.credit.left != window {
+				t.Errorf("credit of %d", flow.credit.left)
+			}
+		}
+	})
+}
+
+// Whatever an agent tells, the Job's end of its trunk neither panics nor believes in ranks of other hosts.
+func FuzzEvent(f *testing.F) {
+	fuzzed(f)
+	f.Fuzz(func(t *testing.T, w uint8, b []byte) {
+		end, _ := inMemory(t)
+		h := &remote{loop: newLoop(), trunk: end, tell: told{t}, answers: make(chan answer, 1), input: newCredit()}
+		for c := range channels {
+			h.flows[c], h.streams[c] = newInflow(), map[int]*stream{1: {rank: 1}}
+		}
+		if event, err := h.event(word(w), wire.NewReader(bytes.Clone(b))); event != nil && err == nil {
+			event()
+		}
+	})
+}
+
+// told checks what a Job is told of a host with rank 1 alone.
+type told struct{ t *testing.T }
+
+func (x told) rank(r int) {
+	if r != 1 {
+		x.t.Errorf("told of rank %d", r)
+	}
+}
+
+func (x told) began(rank, _ int)                     { x.rank(rank) }
+func (x told) joined(rank int)                       { x.rank(rank) }
+func (x told) message(rank int, _ message)           { x.rank(rank) }
+func (x told) breach(rank int, _ string)             { x.rank(rank) }
+func (x told) disconnected(rank int, _ error)        { x.rank(rank) }
+func (x told) exited(rank int, _ syscall.WaitStatus) { x.rank(rank) }
+func (x told) refused(string)                        {}
+func (x told) failed(error)                          {}
+func (x told) lost(*remote, error)                   {}
