@@ -220,7 +220,11 @@ func Table(places []Place) string {
 			kinds = append(kinds, k)
 		}
 		if k.n++; k.n <= mostNames {
-			k.names = append(k.names, fmt.Sprint("rank ", p.Rank))
+			name := fmt.Sprint("rank ", p.Rank)
+			if p.Host != "" {
+				name += " on " + p.Host
+			}
+			k.names = append(k.names, name)
 		}
 		k.first, k.last = min(k.first, since), max(k.last, since)
 	}

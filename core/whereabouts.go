@@ -14,6 +14,7 @@ import (
 // itself, and whoever has started the job puts the places of all ranks together; see Surveyor.
 type Place struct {
 	Rank     Rank
+	Host     string            // its name, if the ranks of the job are on several; set by who asks
 	Waits    []Wait            // of its contexts
 	State    string            // what it does if it waits for nothing, e.g. "has not polled"
 	For      time.Duration     // for how long; 0: not known

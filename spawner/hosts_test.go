@@ -189,6 +189,17 @@ func TestStartIsCancelled(t *testing.T) {
 	}
 }
 
+// The table at the time limit says where each rank is.
+func TestTableOverHosts(t *testing.T) {
+	j := start(t, "stuck", 3, over(2), func(s *spawner.Spec) { s.Timeout = time.Hour })
+	j.out.await("ready", 3)
+	j.Expire()
+	j.finish(124)
+	for r := range 3 {
+		j.reported(fmt.Sprintf("rank %d on host%d", r, r%2))
+	}
+}
+
 // Files of the output lie where the launcher is.
 func TestOutputDirOverHosts(t *testing.T) {
 	dir := t.TempDir()

@@ -99,6 +99,12 @@ func (j *Job) surveyed(q *inquiry) {
 		return
 	}
 	j.surveying = nil
+	for rank := range q.places {
+		q.places[rank].Host = ""
+		if j.far != nil {
+			q.places[rank].Host = j.far[j.spec.HostOf[rank]].name
+		}
+	}
 	for _, then := range q.then {
 		then(q.places)
 	}
