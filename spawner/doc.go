@@ -1,5 +1,5 @@
-// Package spawner starts the ranks of a job as processes of this host, brings them
-// together and ends them together.
+// Package spawner starts the ranks of a job as processes, of this host or of several, brings
+// them together and ends them together.
 //
 // The launcher side is Start, Job and Spec; aqrun is a command line in front of them. The
 // rank side is Connect, which gives the core.Bootstrap (and core.DescriptorSharer) of a
@@ -16,6 +16,14 @@
 //
 // Exchange, Barrier and ShareFD then go through the launcher. They are for setting a job
 // up, not for its inner loops.
+//
+// # Several hosts
+//
+// A Job judges; what touches a host is another part, which is told what to do and tells what happens (the interfaces host
+// and hostEvents). If the ranks are on this host that part is in the same process (local). With Spec.Hosts there is an
+// agent on each host, which has that part, and a stream of frames to it (trunk), which the Spec's Launch sets up. An
+// agent is this program again, and gets no further than this package's initialisation. It ends its ranks when the
+// Job is gone, or is not heard for 6 s. A host whose agent is gone or silent ends the job with status 137.
 //
 // # How the job ends
 //
@@ -48,6 +56,6 @@
 //     The guard is a second process of the launcher's executable, which gets no further than
 //     this package's initialisation.
 //
-// Statuses of the launcher's own: 125 it failed itself, 126 the program cannot be
+// Statuses of the launcher's own: 125 it failed itself, or could not start an agent, 126 the program cannot be
 // executed, 127 there is no such program.
 package spawner
