@@ -140,3 +140,36 @@ func TestRead(t *testing.T) {
 		}
 	}
 }
+
+// TestHosts has a modelled cluster of nodes of four ranks, where times are exact: the library knows the nodes, and meets
+// soonest in two levels, which is what its table has.
+func TestHosts(t *testing.T) {
+	p := runnertest.Plans()["model"]
+	p.Conduit, p.Profile, p.Settings = "myrinet", "", map[string]string{"per-host": "4"}
+	p.Ops, p.Sizes = []string{"barrier", "allreduce"}, []int{8}
+	tuner := new(tune.Tuner)
+	least, by := make(map[string]float64), make(map[string]string)
+	for op, all := range runnertest.Collect(t, p, func(report func(*bench.Series) error) error { return tuner.Run(t.Context(), p, 16, report) }) {
+		for _, s := range all {
+			ns := bench.Median(s.Results[0].Values(bench.NsPerOp))
+			if by[op] == "" || ns < least[op] {
+				least[op], by[op] = ns, s.Params[1].Value
+			}
+			if teams := s.Params[2].Value; teams != coll.HostsTeams.String() {
+				t.Errorf("%s: the team is of kind %s", op, teams)
+			}
+		}
+	}
+	for _, op := range p.Ops {
+		if by[op] != coll.TwoLevel {
+			t.Errorf("%s is fastest by %q, want %s; %v", op, by[op], coll.TwoLevel, least)
+		}
+	}
+	lines := func(t *coll.Table) string { // of barriers, for which what was chosen is the fastest
+		text, _, _ := strings.Cut(t.String(), "\n\n")
+		return text
+	}
+	if old, tuned := lines(coll.Default()), lines(tuner.Table(coll.Default())); old != tuned {
+		t.Errorf("the table has become\n%s\nwant\n%s", tuned, old)
+	}
+}
