@@ -85,7 +85,7 @@ type conduit struct {
 	begun   int         // parts whose Attach was called
 	powers  [2]core.Powers
 	side    []uint8 // by rank: near or far
-	alone   bool    // it has no neighbour
+	alone   bool    // it has no neighbour, so that it is far from itself and the near conduit has its segment only
 	polls   uint    // since the far conduit was looked at
 	empty   uint    // of them, the latest that have found nothing near
 	until   uint    // so many of these make a poll look at the far conduit
@@ -127,10 +127,11 @@ func (c *conduit) Attach(a *core.Attachment) error {
 		return fmt.Errorf("nbrhd: rank %d: which ranks share its host: %w", a.Boot.Rank(), err)
 	}
 	c.side = slices.Repeat([]uint8{far}, a.Boot.Size())
-	for _, r := range parts[near].Group {
-		c.side[r] = near
+	if c.alone = len(parts[near].Group) == 1; !c.alone {
+		for _, r := range parts[near].Group {
+			c.side[r] = near
+		}
 	}
-	c.alone = len(parts[near].Group) == 1
 	c.until = farEvery
 	for i, part := range c.part {
 		c.begun++
@@ -175,7 +176,7 @@ func (c *conduit) AttachSegment(a *core.Attachment) (segment []byte, err error) 
 	}
 	parts[near].Sizes = slices.Clone(a.Sizes)
 	for r := range parts[near].Sizes {
-		if c.side[r] == far {
+		if !slices.Contains(c.near, core.Rank(r)) {
 			parts[near].Sizes[r] = 0
 		}
 	}

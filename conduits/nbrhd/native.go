@@ -4,7 +4,11 @@ import "github.com/aqueduct-go/aqueduct/core"
 
 // Reach implements core.Reacher.
 func (c *conduit) Reach(r core.Rank) ([]byte, error) {
-	if x := c.powers[c.side[r]].Reacher; x != nil {
+	side := c.side[r]
+	if c.alone && r == c.near[0] {
+		side = near // which has its segment
+	}
+	if x := c.powers[side].Reacher; x != nil {
 		return x.Reach(r)
 	}
 	return nil, nil

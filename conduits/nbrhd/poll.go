@@ -10,6 +10,9 @@ const (
 
 // Poll implements core.Conduit.
 func (c *conduit) Poll(budget int) int {
+	if c.alone {
+		return c.part[far].Poll(budget)
+	}
 	n := c.part[near].Poll(budget)
 	c.polls++
 	if n > 0 {
@@ -18,7 +21,7 @@ func (c *conduit) Poll(budget int) int {
 		c.empty++
 	}
 	switch {
-	case c.alone, c.polls >= farMost:
+	case c.polls >= farMost:
 	case c.empty >= c.until:
 		c.until = farEvery
 	default:

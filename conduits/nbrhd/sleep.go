@@ -8,8 +8,11 @@ import (
 	"github.com/aqueduct-go/aqueduct/core"
 )
 
-// openEpoll joins the descriptors of both conduits, if both have one.
+// openEpoll joins the descriptors of both conduits, if both are waited for and have one.
 func (c *conduit) openEpoll() error {
+	if c.alone {
+		return nil
+	}
 	for _, s := range c.sleeper {
 		if s.FD() < 0 {
 			return nil
@@ -37,6 +40,9 @@ type sleeper conduit
 // Arm implements core.Sleeper. What the far conduit has to say a poll finds, so there must have
 // been one that looked.
 func (s *sleeper) Arm() (ready bool) {
+	if s.alone {
+		return s.sleeper[far].Arm()
+	}
 	a, b := s.sleeper[near].Arm(), s.sleeper[far].Arm()
 	if s.polls != 0 {
 		s.polls = farMost // the next poll looks
@@ -46,11 +52,17 @@ func (s *sleeper) Arm() (ready bool) {
 }
 
 // FD implements core.Sleeper.
-func (s *sleeper) FD() int { return s.epoll }
+func (s *sleeper) FD() int {
+	if s.alone {
+		return s.sleeper[far].FD()
+	}
+	return s.epoll
+}
 
 // Disarm implements core.Sleeper.
 func (s *sleeper) Disarm() {
-	for _, x := range s.sleeper {
-		x.Disarm()
+	if !s.alone {
+		s.sleeper[near].Disarm()
 	}
+	s.sleeper[far].Disarm()
 }
