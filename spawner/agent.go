@@ -66,6 +66,7 @@ type task struct {
 	Dir                       string
 	Conduit, Profile, Segment string
 	Bind                      Binding
+	ReportBindings            bool
 	Grace                     time.Duration
 	Input                     bool // rank 0, if it is here, has standard input
 }
@@ -252,7 +253,7 @@ func (a *agent) prepare(o *task) error {
 	}
 	a.spec = Spec{
 		N: o.N, Prog: o.Prog, Args: o.Args, Env: o.Env, Dir: o.Dir, Prefix: o.Prefix, HostOf: o.Placement,
-		Conduit: o.Conduit, Profile: o.Profile, Segment: o.Segment, Bind: o.Bind, Grace: o.Grace,
+		Conduit: o.Conduit, Profile: o.Profile, Segment: o.Segment, Bind: o.Bind, ReportBindings: o.ReportBindings, Grace: o.Grace,
 	}
 	if o.Input {
 		a.spec.Stdin = a.input
@@ -279,6 +280,7 @@ func (a *agent) prepare(o *task) error {
 		return failure(statusExec, "%v", err)
 	}
 	host := newLocal(a.loop, &a.spec, o.Job, ranks, a)
+	host.say = func(line string) { fmt.Fprintln(os.Stderr, line) } // which the Job reports with the host's name
 	host.path, host.argv, host.attach, host.hostOf = path, argv, a.attach, o.Placement
 	if err := host.listen(); err != nil {
 		return failure(statusSelf, "%v", err)

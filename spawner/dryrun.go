@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/aqueduct-go/aqueduct/spawner/binding"
 )
 
 // Describe writes what Start would execute: with hosts what starts the agent of each, and per process one line that a shell would take,
@@ -29,9 +31,9 @@ func Describe(w io.Writer, spec Spec) error {
 	if spec.scratches() {
 		argv = spec.withScratch(argv, "DIR")
 	}
-	var cpus []int
-	if spec.Bind == BindCore && spec.Hosts == nil {
-		if cpus, err = allowedCPUs(); err != nil {
+	var bindings *bindings // of this host
+	if spec.Hosts == nil {
+		if bindings, err = spec.bindings(spec.processes()); err != nil {
 			return failure(statusSelf, "%v", err)
 		}
 	}
@@ -57,8 +59,8 @@ func Describe(w io.Writer, spec Spec) error {
 		for _, s := range mergeEnv(nil, spec.settings(), spec.env(), spec.identityOf(rank, "JOB", "SOCKET", "********")) {
 			line += quote([]string{s}) + " "
 		}
-		if len(cpus) > 0 {
-			line += fmt.Sprintf("taskset -c %d ", cpus[rank%len(cpus)])
+		if cpus := bindings.of(rank); cpus != nil {
+			line += fmt.Sprintf("taskset -c %s ", binding.FormatList(cpus))
 		}
 		if _, err := fmt.Fprintln(w, line+quote(spec.forRank(argv, rank))); err != nil {
 			return failure(statusSelf, "%v", err)

@@ -123,6 +123,7 @@ func (j *Job) open(path string) (err error) {
 		ranks[i] = i
 	}
 	j.here = newLocal(j.loop, &j.spec, hex.EncodeToString(fresh(8)), ranks, j)
+	j.here.say = func(line string) { j.out.report("%s", line) }
 	j.here.path, j.here.argv, j.here.attach, j.here.starter = path, j.argv, j.out.attach, j.starterEvents()
 	j.hosts = []host{j.here}
 	if j.spec.Mode == Processes {

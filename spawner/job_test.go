@@ -15,6 +15,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/spawner"
+	"github.com/aqueduct-go/aqueduct/spawner/binding"
 	"golang.org/x/sys/unix"
 )
 
@@ -374,22 +375,52 @@ func TestStrayProcessDoesNotHoldTheJob(t *testing.T) {
 	unix.Kill(pid, unix.SIGKILL)
 }
 
-func TestBindCore(t *testing.T) {
+// Ranks have the CPUs that package binding says, and the launcher reports them.
+func TestBind(t *testing.T) {
 	var allowed unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
 		t.Fatal(err)
 	}
-	n := allowed.Count() + 1
-	j := start(t, "affinity", n, func(s *spawner.Spec) { s.Bind, s.TagOutput = spawner.BindCore, true })
-	j.finish(0)
-	cpu := -1
-	for r := range n {
-		for cpu = (cpu + 1) % 1024; !allowed.IsSet(cpu); cpu = (cpu + 1) % 1024 {
-		}
-		if want := fmt.Sprintf("[%d] 1 CPUs, first %d\n", r, cpu); !strings.Contains(j.out.String(), want) {
-			t.Errorf("no %q in\n%s", want, j.out)
+	var cpus []int
+	for i := 0; len(cpus) < allowed.Count(); i++ {
+		if allowed.IsSet(i) {
+			cpus = append(cpus, i)
 		}
 	}
+	m, err := binding.Read(os.DirFS("/sys/devices/system"), cpus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := allowed.Count() + 1
+	each := func(kind spawner.Binding, hosts int) {
+		j := start(t, "affinity", n*hosts, func(s *spawner.Spec) {
+			s.Bind, s.TagOutput, s.ReportBindings = kind, true, true
+			if hosts > 1 {
+				over(hosts)(s)
+			}
+		})
+		j.finish(0)
+		for r := range n * hosts {
+			own, who := m.CPUs(kind, r/hosts, n), "aqueduct: "
+			if hosts > 1 {
+				who += fmt.Sprintf("host host%d: ", r%hosts)
+			}
+			if want := fmt.Sprintf("[%d] %d CPUs, first %d\n", r, len(own), own[0]); !strings.Contains(j.out.String(), want) {
+				t.Errorf("%s: no %q in\n%s", kind, want, j.out)
+			}
+			says := "is bound to "
+			if kind == spawner.BindNone {
+				says = "is not bound, and may use "
+			}
+			if want := fmt.Sprintf("%srank %d %s%s\n", who, r, says, m.Describe(own)); !strings.Contains(j.err.String(), want) {
+				t.Errorf("%s: no %q in\n%s", kind, want, j.err)
+			}
+		}
+	}
+	for _, kind := range []spawner.Binding{spawner.BindNone, spawner.BindCore, spawner.BindSocket, spawner.BindNUMA} {
+		each(kind, 1)
+	}
+	each(spawner.BindCore, 2)
 	var after unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &after); err != nil || after != allowed {
 		t.Errorf("the launcher's own binding changed: %v, %v", after, err)
@@ -476,7 +507,7 @@ func TestStartFailures(t *testing.T) {
 		{"a field's", spawner.Spec{N: 1, Prog: "true", Conduit: "sci", Env: []string{"AQUEDUCT_CONDUIT=loopback"}}, 2, "choose it by Spec.Conduit or --conduit"},
 		{"identity", spawner.Spec{N: 1, Prog: "true", Env: []string{"AQUEDUCT_RANK=3"}}, 2, "set by the launcher"},
 		{"mode", spawner.Spec{N: 1, Prog: "true", Mode: "threads"}, 125, "unknown mode"},
-		{"binding", spawner.Spec{N: 1, Prog: "true", Bind: "socket"}, 125, "unknown binding"},
+		{"binding", spawner.Spec{N: 1, Prog: "true", Bind: "thread"}, 125, "unknown binding"},
 		{"binding in process", spawner.Spec{N: 1, Prog: "true", Bind: spawner.BindCore, Mode: spawner.Goroutines}, 125, "share a process"},
 		{"timeout", spawner.Spec{N: 1, Prog: "true", Timeout: -1}, 125, "negative"},
 	} {

@@ -2,6 +2,7 @@ package spawner
 
 import (
 	"encoding/hex"
+	"fmt"
 	"os"
 	"slices"
 	"syscall"
@@ -11,12 +12,9 @@ import (
 
 // launch implements host.
 func (h *local) launch() error {
-	var cpus []int
-	if h.spec.Bind == BindCore {
-		var err error
-		if cpus, err = allowedCPUs(); err != nil {
-			return failure(statusSelf, "%v", err)
-		}
+	bindings, err := h.spec.bindings(len(h.ranks))
+	if err != nil {
+		return failure(statusSelf, "%v", err)
 	}
 	socket := ""
 	if h.server != nil {
@@ -25,9 +23,9 @@ func (h *local) launch() error {
 	env, secret := mergeEnv(h.spec.inherited(), h.spec.settings(), h.spec.env()), hex.EncodeToString(h.secret)
 	build := func(i int) (c command, err error) {
 		rank := h.ranks[i]
-		c = command{path: h.path, argv: h.spec.forRank(h.argv, rank), dir: h.spec.Dir, cpu: -1}
-		if len(cpus) > 0 {
-			c.cpu = cpus[i%len(cpus)]
+		c = command{path: h.path, argv: h.spec.forRank(h.argv, rank), dir: h.spec.Dir, cpus: bindings.of(i)}
+		if h.spec.ReportBindings {
+			h.say(fmt.Sprintf("rank %d %s", rank, bindings.describe(i)))
 		}
 		c.env = slices.Concat(env, h.spec.identityOf(rank, h.procs.job, socket, secret)) // which env has none of
 		stdin, err := h.spec.input(rank)

@@ -19,6 +19,7 @@ type local struct {
 	ranks   []int // that live here, ascending; if they share a process, that one, 0
 	tell    hostEvents
 	attach  func(rank int) (stdout, stderr *os.File, err error) // makes the pipes for a rank's output
+	say     func(line string)                                   // tells people
 	starter *starterEvents                                      // nil without a Spec.Starter
 
 	hostOf placement // of all ranks of the job; nil: they are all here

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/aqueduct-go/aqueduct/spawner/binding"
 	"golang.org/x/sys/unix"
 )
 
@@ -17,7 +18,7 @@ type command struct {
 	argv  []string
 	env   []string
 	dir   string
-	cpu   int        // the one CPU it may use, or -1
+	cpus  []int      // those that it may use; nil: all
 	files []*os.File // its descriptors 0, 1, 2; closed in the launcher once it runs
 }
 
@@ -109,10 +110,10 @@ func (p *procs) startAll(build func(int) (command, error), began func(rank, pid 
 
 // start executes the command. The calling thread becomes the one whose end kills it.
 func (c *command) start(rank int) (pid int, err error) {
-	if c.cpu >= 0 {
-		restore, err := bindThread(c.cpu)
+	if c.cpus != nil {
+		restore, err := bindThread(c.cpus)
 		if err != nil {
-			return 0, failure(statusSelf, "cannot bind rank %d to CPU %d: %v; use binding %q", rank, c.cpu, err, BindNone)
+			return 0, failure(statusSelf, "cannot bind rank %d to CPUs %s: %v; use binding %q", rank, binding.FormatList(c.cpus), err, BindNone)
 		}
 		defer restore()
 	}
@@ -146,14 +147,16 @@ func startFailure(rank int, path string, err error) error {
 	return failure(statusExec, "program %s cannot be executed: %v", path, err)
 }
 
-// bindThread restricts the calling thread, and what it starts, to one CPU until restored.
-func bindThread(cpu int) (restore func(), err error) {
-	var before, one unix.CPUSet
+// bindThread restricts the calling thread, and what it starts, to some CPUs until restored.
+func bindThread(cpus []int) (restore func(), err error) {
+	var before, some unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &before); err != nil {
 		return nil, err
 	}
-	one.Set(cpu)
-	if err := unix.SchedSetaffinity(0, &one); err != nil {
+	for _, c := range cpus {
+		some.Set(c)
+	}
+	if err := unix.SchedSetaffinity(0, &some); err != nil {
 		return nil, err
 	}
 	return func() { unix.SchedSetaffinity(0, &before) }, nil

@@ -27,15 +27,6 @@ const (
 	Modelled   Mode = "model"      // one process, whose ranks are coroutines in virtual time
 )
 
-// Binding says which CPUs a rank may use.
-type Binding string
-
-// The bindings.
-const (
-	BindNone Binding = "none" // all that the launcher may use; "" means the same
-	BindCore Binding = "core" // rank i only the i-th of them, counted round
-)
-
 // DefaultGrace is how long ranks may live on after the job has failed, if a Spec does not
 // say.
 const DefaultGrace = time.Second
@@ -70,7 +61,10 @@ type Spec struct {
 	Profile string
 	Segment string
 
-	Bind    Binding
+	Bind Binding
+	// ReportBindings has the launcher say which CPUs each rank may use.
+	ReportBindings bool
+
 	Timeout time.Duration // 0: none
 	Grace   time.Duration // 0: DefaultGrace; negative: none
 
@@ -145,13 +139,12 @@ func (s *Spec) check() error {
 		return failure(statusSelf, "unknown mode %q; known: %q, %q", s.Mode, Goroutines, Modelled)
 	}
 	switch s.Bind {
-	case "", BindNone:
-	case BindCore:
-		if s.Mode != Processes {
-			return failure(statusSelf, "ranks that share a process cannot be bound one by one; use binding %q", BindNone)
-		}
+	case "", BindNone, BindCore, BindSocket, BindNUMA:
 	default:
-		return failure(statusSelf, "unknown binding %q; known: %q, %q", s.Bind, BindNone, BindCore)
+		return failure(statusSelf, "unknown binding %q; known: %q, %q, %q, %q", s.Bind, BindNone, BindCore, BindSocket, BindNUMA)
+	}
+	if (s.bound() || s.ReportBindings) && s.Mode != Processes {
+		return failure(statusSelf, "ranks that share a process cannot be bound one by one; use binding %q, without a report", BindNone)
 	}
 	if len(s.Prefix) > 0 && s.Mode != Processes {
 		return failure(statusSelf, "ranks that share a process cannot be started one by one through %s; leave the prefix out", quote(s.Prefix))

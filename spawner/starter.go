@@ -40,7 +40,7 @@ func (s *Spec) checkStarter() error {
 		return failure(statusUsage, "%s starts processes, but the ranks are to share one", name)
 	case s.Starter.RankVar == "":
 		return failure(statusUsage, "the variable in which %s tells a process its rank is missing", name)
-	case s.Bind == BindCore:
+	case s.bound() || s.ReportBindings:
 		return failure(statusUsage, "the ranks are started by %s, which binds them: give it options for that", name)
 	case len(s.Prefix) > 0:
 		return failure(statusUsage, "the ranks are started by %s and cannot be started one by one through %s", name, quote(s.Prefix))

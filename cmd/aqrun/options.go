@@ -14,6 +14,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/internal/cli"
 	"github.com/aqueduct-go/aqueduct/spawner"
+	"github.com/aqueduct-go/aqueduct/spawner/binding"
 	"github.com/spf13/pflag"
 )
 
@@ -40,7 +41,9 @@ The job:
   -x VAR[=VALUE]        set VAR for the ranks, or insist that it is set; repeatable; not
                         what other options set
       --wdir DIR        working directory of the ranks; a relative PROGRAM is looked up there
-      --bind-to WHAT    none (default), or core: rank i on the i-th CPU
+      --bind-to WHAT    none (default); core: rank i on the i-th core, with all its threads;
+                        socket or numa: ranks divided among the sockets or NUMA nodes
+      --report-bindings say which CPUs each rank may use
       --launch-prefix CMD  start rank i through CMD, words separated by blanks, such as
                         'ip netns exec node{rank}'; {rank} becomes i
 
@@ -114,6 +117,7 @@ type options struct {
 	env                       []string
 	wdir, bind, outputDir     string
 	where                     where
+	reportBindings            bool
 	launchPrefix              string
 	tag, verbose              bool
 	timeout, grace            duration
@@ -153,6 +157,7 @@ func (o *options) flags() *pflag.FlagSet {
 	fs.StringArrayVarP(&o.env, "x", "x", nil, "")
 	fs.StringVar(&o.wdir, "wdir", "", "")
 	fs.StringVar(&o.bind, "bind-to", string(spawner.BindNone), "")
+	fs.BoolVar(&o.reportBindings, "report-bindings", false, "")
 	fs.StringVar(&o.launchPrefix, "launch-prefix", "", "")
 	fs.StringVar(&o.outputDir, "output-dir", "", "")
 	fs.BoolVar(&o.tag, "tag-output", false, "")
@@ -217,8 +222,8 @@ func (o *options) check(fs *pflag.FlagSet) error {
 		return fmt.Errorf("--model %s and --conduit %s contradict each other; --model alone chooses the conduit", o.model, o.conduit)
 	case profile != "" && o.profile != "" && profile != o.profile:
 		return fmt.Errorf("--model %s and --profile %s contradict each other; --model alone chooses both", o.model, o.profile)
-	case inProcess && o.bind == string(spawner.BindCore):
-		return errors.New("--bind-to core needs a process per rank; with --goroutines or --model the ranks share one")
+	case inProcess && (o.bind != string(spawner.BindNone) || o.reportBindings):
+		return errors.New("--bind-to and --report-bindings need a process per rank; with --goroutines or --model the ranks share one")
 	case inProcess && (o.tag || o.outputDir != ""):
 		return errors.New("--tag-output and --output-dir need a process per rank; with --goroutines or --model the ranks share one")
 	case inProcess && o.launchPrefix != "":
@@ -229,8 +234,9 @@ func (o *options) check(fs *pflag.FlagSet) error {
 		return errors.New("--launch-prefix needs a value")
 	case strings.ContainsAny(o.launchPrefix, `'"\`):
 		return fmt.Errorf("--launch-prefix %s: its words are separated by blanks and cannot be quoted; put into a script what needs quotes", o.launchPrefix)
-	case o.bind != string(spawner.BindNone) && o.bind != string(spawner.BindCore):
-		return fmt.Errorf("--bind-to %q: want none or core", o.bind)
+	}
+	if _, err := binding.ParseKind(o.bind); err != nil {
+		return err
 	}
 	if err := o.checkModel(fs); err != nil {
 		return err
@@ -459,6 +465,9 @@ func (o *options) findStarter(l *core.Launcher, profile string) (err error) {
 		return fmt.Errorf("--tag-output, --output-dir and --launch-prefix need ranks that aqrun starts itself; those of conduit %s are started by %s: "+
 			"let the program print its rank, or start it by %[2]s itself, with %s", l.Conduit, l.Name, l.Output)
 	}
+	if o.reportBindings || o.bind != string(spawner.BindNone) && o.bind != string(spawner.BindCore) {
+		return fmt.Errorf("conduit %s: its ranks are started by %s, which binds them to cores or not at all: give --bind-to core or none, and no --report-bindings", l.Conduit, l.Name)
+	}
 	o.starter, err = l.Starter(profile, o.n, o.bind == string(spawner.BindCore))
 	o.bind = string(spawner.BindNone)
 	return err
@@ -472,7 +481,7 @@ func (o *options) spec() spawner.Spec {
 	s := spawner.Spec{
 		N: o.n, Prog: o.command[0], Args: o.command[1:], Env: o.env, Dir: o.wdir, Prefix: strings.Fields(o.launchPrefix),
 		Starter: o.starter, Conduit: o.conduit, Profile: o.profile, Segment: o.segment,
-		Bind: spawner.Binding(o.bind), Timeout: time.Duration(o.timeout), Grace: time.Duration(o.grace),
+		Bind: spawner.Binding(o.bind), ReportBindings: o.reportBindings, Timeout: time.Duration(o.timeout), Grace: time.Duration(o.grace),
 		TagOutput: o.tag, OutputDir: o.outputDir, Verbose: o.verbose,
 	}
 	switch {
