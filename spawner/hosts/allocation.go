@@ -6,10 +6,35 @@ import (
 	"strings"
 )
 
-// Environment is where an allocation is looked for.
+// Environment is where hosts are looked for.
 type Environment struct {
 	Getenv   func(name string) string          // os.Getenv, or a test's
 	ReadFile func(name string) ([]byte, error) // os.ReadFile, or a test's
+}
+
+// Find returns the hosts of a job, and who names them: --host, whose value is list; or the file of --hostfile; or else the
+// batch system. What users say is not held against the allocation. Of the two options one may be given; "" is none. It
+// returns nil if nobody names any.
+func (e *Environment) Find(list, file string) (hosts []Host, who string, err error) {
+	switch {
+	case list != "" && file != "":
+		return nil, "", errors.New("--host and --hostfile both name the hosts; give one of them")
+	case list != "":
+		hosts, err = ParseList(list)
+		return hosts, "--host", err
+	case file != "":
+		text, err := e.ReadFile(file)
+		if err != nil {
+			return nil, "", fmt.Errorf("--hostfile: %w", err)
+		}
+		hosts, err = ParseFile(file, string(text))
+		return hosts, "--hostfile " + file, err
+	}
+	a, err := e.Allocation()
+	if a == nil {
+		return nil, "", err
+	}
+	return a.Hosts, a.System, nil
 }
 
 // Allocation is what a batch system has given to the job that this process is in.

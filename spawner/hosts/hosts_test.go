@@ -182,6 +182,29 @@ func TestAllocation(t *testing.T) {
 	}
 }
 
+func TestFind(t *testing.T) {
+	e := environ(map[string]string{"/f": "b:2\n", "LSB_HOSTS": "c"})
+	for _, c := range []struct{ list, file, who, want string }{
+		{"a", "", "--host", "a:1@--host"},
+		{"", "/f", "--hostfile /f", "b:2@/f:1"},
+		{"", "", "LSF", "c:1@LSB_HOSTS"},
+		{"a", "/f", "", "!give one of them"},
+		{"", "/no", "", "!--hostfile: open /no"},
+	} {
+		hosts, who, err := e.Find(c.list, c.file)
+		check(t, c.list+c.file, hosts, err, c.want)
+		if who != c.who {
+			t.Errorf("%q %q: by %q, want %q", c.list, c.file, who, c.who)
+		}
+	}
+	if hosts, who, err := environ(nil).Find("", ""); hosts != nil || who != "" || err != nil {
+		t.Errorf("of nobody: %v, %q, %v", hosts, who, err)
+	}
+	if _, _, err := environ(map[string]string{"LSB_HOSTS": "-c"}).Find("", ""); err == nil {
+		t.Error("a wrong allocation counts as none")
+	}
+}
+
 // checkHosts wants hosts that others can rely on.
 func checkHosts(t *testing.T, hosts []Host) {
 	t.Helper()
