@@ -64,6 +64,17 @@ var roles = map[string]func(){
 		check(boot.Close())
 		fmt.Println("ring closed")
 	},
+	"where": func() { // rank 0 prints the hosts of all
+		boot := join()
+		if boot.Rank() == 0 {
+			text := ""
+			for r := range core.Rank(boot.Size()) {
+				text += fmt.Sprint(" ", boot.Host(r))
+			}
+			fmt.Println(text[1:])
+		}
+		check(boot.Close())
+	},
 	"signals": func() {
 		c := make(chan os.Signal, 8)
 		signal.Notify(c, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2)

@@ -203,6 +203,7 @@ func TestJobsOverSSH(t *testing.T) {
 		{"job", []string{"--host", "alpha:2,beta,gamma:3"}, 0, "ring closed\n", ""},
 		{"by node", []string{"-n", "6", "--host", "alpha:2,beta:2,gamma:2", "--map-by", "node"}, 0, "ring closed\n", ""},
 		{"pushed", []string{"--push", "-n", "6", "--host", "alpha:6"}, 0, "ring closed\n", ""},
+		{"template", []string{"--launcher", "ip netns exec " + n.ns("%H") + " %C", "--host", "alpha:2,beta"}, 0, "ring closed\n", ""},
 		{"path", []string{"--agent", "/nonexistent/" + filepath.Base(aqrun), "--host", "alpha"}, 125, "", "host alpha: its agent is gone; "},
 		{"unknown host", []string{"--host", "alpha,nowhere"}, 125, "", "host nowhere: its agent is gone; "},
 		{"unreachable", []string{"--host", "alpha,10.77.5.200"}, 125, "", "host 10.77.5.200: its agent is gone; "},

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Jobs on pretended hosts, as options say where ranks are.
+func TestHosts(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "hosts")
+	if err := os.WriteFile(file, []byte("alpha slots=2 # the first\nbeta:3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		says string // hosts of ranks
+	}{
+		{[]string{"--host", "alpha:2,beta"}, "0 0 1"},
+		{[]string{"--hostfile", file}, "0 0 1 1 1"},
+		{[]string{"--hostfile", file, "-n", "4", "--map-by", "node"}, "0 1 0 1"},
+		{[]string{"--hostfile", file, "-n", "4", "--map-by", "node", "--rank-by", "slot"}, "0 0 1 1"},
+		{[]string{"--hostfile", file, "--ppn", "1"}, "0 1"},
+		{[]string{"--host", "alpha,beta", "-n", "4", "--oversubscribe"}, "0 0 1 1"},
+		{[]string{"--host", "alpha:2,beta:2", "-N", "1"}, "0 0"},
+	} {
+		status, out, errs := output(t, "where", append(append([]string{"--launcher", "local"}, c.args...), self(t))...)
+		if status != 0 || out != c.says+"\n" {
+			t.Errorf("%q: status %d, hosts %q, want %q\n%s", c.args, status, out, c.says, errs)
+		}
+	}
+}
+
+func TestHostsMisuse(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"--host", "a:0"}, "0 slots"},
+		{[]string{"--host", "a,b", "--hostfile", "f"}, "--host and --hostfile both name hosts"},
+		{[]string{"--hostfile", "/nonexistent/hosts"}, "--hostfile: open /nonexistent/hosts"},
+		{[]string{"-n", "2", "--ppn", "1"}, "--ppn is for jobs on several hosts"},
+		{[]string{"-n", "2", "--launcher", "ssh"}, "--launcher is for jobs on several hosts"},
+		{[]string{"-n", "3", "--host", "a,b"}, "the hosts have 2 slots"},
+		{[]string{"--host", "a,b", "--map-by", "socket"}, "want slot or node"},
+		{[]string{"--host", "a,b", "--goroutines"}, "leave --host and --hostfile out"},
+		{[]string{"--host", "a,b", "--launcher", "telepathy"}, "there is no launcher \"telepathy\""},
+		{[]string{"--host", "a,b", "--launcher", "local", "--push"}, "launcher local cannot push programs"},
+	} {
+		status, _, errs := output(t, "", append(c.args, "true")...)
+		if status != statusUsage || !strings.Contains(errs, c.says) {
+			t.Errorf("%q: status %d, want %d and %q\n%s", c.args, status, statusUsage, c.says, errs)
+		}
+	}
+}
+
+func TestDryRunOfHosts(t *testing.T) {
+	status, out, errs := output(t, "", "--dry-run", "--host", "alpha,beta", "--launcher", "env HOST=%H OF=%N 100%% %C", "--wdir", "/", "prog", "a b")
+	want := ""
+	for _, host := range []string{"alpha", "beta"} {
+		want += "/usr/bin/env HOST=" + host + " OF=2 100% " + aqrun + " aqueduct-agent\n"
+	}
+	if status != 0 || !strings.HasPrefix(out, want) || !strings.Contains(out, "# on beta: cd / && env ") || !strings.HasSuffix(out, " prog 'a b'\n") {
+		t.Errorf("status %d\n%swant\n%s…\n%s", status, out, want, errs)
+	}
+}
