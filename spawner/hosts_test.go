@@ -3,6 +3,7 @@ package spawner_test
 import (
 	"bytes"
 	"context"
+	"debug/elf"
 	"fmt"
 	"os"
 	"os/exec"
@@ -30,6 +31,8 @@ func init() {
 	through("silent", `test $0 = host0 && exec "$@"; echo still looking for $0 >&2; exec sleep 1000`)
 	through("broken", `test $0 = host0 && exec "$@"; echo no way to $0 >&2; exit 255`)
 	through("talkative", `(read gate < $GATE; echo the lights flicker >&2) & exec "$@"`)
+	through("elsewhere", `PATH=$PLACE/$0:$PATH; exec "$@"`)
+	through("mixed", `test $0 = host0 && exec "$@"; exec "$OTHER" "$2"`)
 	spawner.RegisterLauncher(spawner.Launcher{Name: "missing", Missing: "grow one", Command: func(string, []string) []string {
 		return []string{"no-such-launcher-here"}
 	}})
@@ -99,6 +102,68 @@ func TestAgentIsAlone(t *testing.T) {
 			checkEnd(t, fds)
 		})
 	}
+}
+
+// Ranks that are silent for long are not lost: their agent and the launcher say that they live.
+func TestSilentRanksOverHosts(t *testing.T) {
+	defer spawner.SetPulse(20 * time.Millisecond)()
+	j := start(t, "signals", 2, over(2))
+	j.out.await("ready", 2)
+	for _, fd := range ranksOf(t, j, 2)["rank"] {
+		if endsWithin(fd, 400) {
+			t.Error("a rank has ended")
+		}
+	}
+	j.Signal(unix.SIGUSR2)
+	j.finish(0)
+}
+
+// Hosts have the same program, and the same launcher.
+func TestBuildsDiffer(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 2 {
+		place := filepath.Join(dir, fmt.Sprintf("host%d", i))
+		if err := os.Mkdir(place, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(place, "aqueduct-test-program"), fmt.Appendf(nil, "#!/bin/sh\nexit %d\n", i), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PLACE", dir)
+	t.Setenv("OTHER", otherBuild(t, dir))
+	for _, c := range []struct{ launcher, program, says string }{
+		{"elsewhere", "aqueduct-test-program", "program aqueduct-test-program is not the same on hosts host0 and host1 (file "},
+		{"mixed", "true", "the launcher is not the same build on hosts host0 and host1 (build "},
+	} {
+		spec := spawner.Spec{N: 2, Prog: c.program}
+		over(2)(&spec)
+		by(c.launcher)(&spec)
+		if _, err := spawner.Start(context.Background(), spec); err == nil || core.StatusOf(err) != 125 || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("error %v, want %q", err, c.says)
+		}
+	}
+}
+
+// otherBuild makes a copy of this program that passes for another build.
+func otherBuild(t *testing.T, dir string) string {
+	t.Helper()
+	f, err := elf.Open(self(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	id := f.Section(".note.go.buildid")
+	program, err := os.ReadFile(self(t))
+	if err != nil || id == nil {
+		t.Fatalf("this program has no build id: %v", err)
+	}
+	program[id.Offset+id.Size-8] ^= 1
+	path := filepath.Join(dir, "other")
+	if err := os.WriteFile(path, program, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // A launcher that says that it stops is not taken for lost.
