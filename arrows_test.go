@@ -41,7 +41,7 @@ var rooms = []room{
 		[]string{"bench/runner/runnertest", "internal/shm"}},
 	{"bench/paper", "it repeats experiments below the library too: on the adapter alone, and on its hardware",
 		[]string{"bench", "bench/plot", "core", "extended", "extended/coll/...", "conduits/sci/sisci", "conduits/sci/hardware", "conduits/myrinet/fabric", "conduits/myrinet/routing", "conduits/myrinet/gm", "conduits/myrinet/grim", "conduits/myrinet/component", "conduits/myrinet/lanai", "conduits/myrinet/transit", "conduits/amfamily/...", "conduits/udp/am2", "internal/machine", "internal/vtime"},
-		[]string{".", "internal/shm"}},
+		[]string{".", "core/coretest", "internal/shm"}},
 	{"bench/topology", "it draws networks, and what of them is busy",
 		[]string{"conduits/myrinet/fabric", "conduits/myrinet/routing", "internal/vtime"}, nil},
 

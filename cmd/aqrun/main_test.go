@@ -409,10 +409,10 @@ func TestMisuse(t *testing.T) {
 		{"-n 2 --conduit udp --set window=3 true", `udp: setting window="3": want a power of two, 1 to 131072`},
 		{"-n 2 --conduit nbrhd --set far.window=3 true", `nbrhd: setting far.window="3": want a power of two, 1 to 131072`},
 		{"-n 2 --model sci --set publish=fence true", `sci: setting publish="fence": modelled machines know no fences`},
-		{"-n 4 --model myrinet --set channels=100 true", "see settings channels, queue, pool and unlimited-sram"},
-		{"-n 4 --conduit myrinet --set queue=64MB true", "see settings channels, queue, pool and unlimited-sram"},
+		{"-n 4 --model myrinet --set channels=100 true", "see settings channels, one-sided, queue, pool and unlimited-sram"},
+		{"-n 4 --conduit myrinet --set queue=64MB true", "see settings channels, one-sided, queue, pool and unlimited-sram"},
 		{"-n 4 --conduit myrinet --set queue=100 true", "give settings queue and receive"},
-		{"-n 4 --conduit myrinet --goroutines --set per-host=2 --set channels=1 true", "need as many channels"},
+		{"-n 4 --conduit myrinet --goroutines --set per-host=2 --set channels=1 true", "on a host need 4 channels; 1 are asked for"},
 		{"-n 4 --model myrinet --set unplug=h9@1ms true", "no such host; there are h0 to h3"},
 		{"-n 4 --model myrinet --set errors=5 --set time-outs=off true", "leave out time-outs=off"},
 		{"-n 99 --model myrinet/grim-lanai4 --set topology=../../conduits/myrinet/testdata/ring.topology true", "hosts; 99 ranks, 1 on a host, need 99"},
@@ -511,7 +511,8 @@ func TestModelOptions(t *testing.T) {
 func TestPaths(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	if err := os.WriteFile("my.machine", []byte("base d339\n"), 0o600); err != nil {
+	err := errors.Join(os.WriteFile("my.machine", []byte("base d339\n"), 0o600), os.Mkdir("a", 0o700), os.WriteFile("a/h", []byte("h0 4\nh1 8\n"), 0o600))
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ args, want string }{
@@ -550,7 +551,7 @@ func TestUDPOptions(t *testing.T) {
 
 func TestPathWithComma(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a,b")
-	if err := os.Mkdir(dir, 0o700); err != nil {
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "h"), []byte("h0 4\nh1 8\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	t.Chdir(dir)
