@@ -511,7 +511,7 @@ func TestModelOptions(t *testing.T) {
 func TestPaths(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	err := errors.Join(os.WriteFile("my.machine", []byte("base d339\n"), 0o600), os.Mkdir("a", 0o700), os.WriteFile("a/h", []byte("h0 4\nh1 8\n"), 0o600))
+	err := errors.Join(os.WriteFile("my.machine", []byte("base d339\n"), 0o600), os.Mkdir("a", 0o700), os.WriteFile("a/h", []byte("h0 4\nh1 8\n"), 0o600), os.WriteFile("j", []byte("h0\nh1\n"), 0o600))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -522,7 +522,7 @@ func TestPaths(t *testing.T) {
 		{"--model sci/d339 --wdir /", "d339"},
 		{"--model sci --wdir /", ""},
 		{"--model sci/d339 --set hosts=a/h --set job=j", "d339 hosts=a/h,job=j"},
-		{"--model sci/d339 --set hosts=a/h --set medium=copy --set job=/j --wdir /", "d339 hosts=" + dir + "/a/h,medium=copy,job=/j"},
+		{"--model sci/d339 --set hosts=a/h --set medium=copy --set job=" + dir + "/j --wdir /", "d339 hosts=" + dir + "/a/h,medium=copy,job=" + dir + "/j"},
 		{"--model mpi/scampi --set machine=my.machine --set depth=9 --wdir /", "scampi machine=" + dir + "/my.machine,depth=9"},
 		{"--model mpi/scampi --set machine=scampi --wdir /", "scampi machine=scampi"},
 		{"--model loopback --set latency=5us --wdir /", "latency=5us"},
