@@ -40,7 +40,7 @@ func order(x, y entry) int { return int(y.before(&x)) - int(x.before(&y)) }
 // value is empty.
 type entryQueue struct {
 	run   []entry // sorted
-	other []entry // memory to sort the run in
+	other []entry // memory to sort the run in, and to spread entries by
 	head  int     // of the part of the run that has not been read
 	near  heap    // entries of times up to last, beside the run
 	last  Time    // the run's
@@ -138,7 +138,7 @@ func (q *entryQueue) refill() {
 // spread puts all entries into buckets. It is called when most are in the heap,
 // because the run was made when there were only few, and reaches far.
 func (q *entryQueue) spread() {
-	all := append(slices.Clone(q.run[q.head:]), q.near...)
+	all := append(append(q.other[:0], q.run[q.head:]...), q.near...)
 	for q.far.levels != 0 {
 		_, b := q.far.take()
 		all = q.far.empty(b, all)
@@ -148,6 +148,7 @@ func (q *entryQueue) spread() {
 	for _, e := range all {
 		q.far.add(e, q.last)
 	}
+	q.other = all[:0]
 }
 
 // merge sorts the run, which is mostly a few ascending sequences, one after the other: wake-ups
