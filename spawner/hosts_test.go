@@ -32,6 +32,8 @@ func init() {
 	through("broken", `test $0 = host0 && exec "$@"; echo no way to $0 >&2; exit 255`)
 	through("talkative", `(read gate < $GATE; echo the lights flicker >&2) & exec "$@"`)
 	through("elsewhere", `PATH=$PLACE/$0:$PATH; exec "$@"`)
+	through("bare", `exec env -i PATH="$PATH" "$@"`)
+	through("clinging", `echo $$ >$CARRIER$0; "$@"; exec sleep 1000`)
 	through("mixed", `test $0 = host0 && exec "$@"; exec "$OTHER" "$2"`)
 	spawner.RegisterLauncher(spawner.Launcher{Name: "missing", Missing: "grow one", Command: func(string, []string) []string {
 		return []string{"no-such-launcher-here"}
@@ -164,6 +166,37 @@ func otherBuild(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// What connects an agent ends with the launcher, also if it does not notice that its input has ended.
+func TestCarrierEndsWithTheLauncher(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv(hostsEnv, "1")
+	t.Setenv("LAUNCHER", "clinging")
+	t.Setenv("CARRIER", dir+"/")
+	cmd, fds := launcher(t, "", 2)
+	text, err := os.ReadFile(filepath.Join(dir, "host0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fds["carrier"] = []int{processFD(t, pid)}
+	cmd.Process.Kill()
+	checkEnd(t, fds)
+}
+
+// Ranks have what the launcher's environment says of the job, and else that of their host.
+func TestEnvironmentOverHosts(t *testing.T) {
+	t.Setenv("AQUEDUCT_THREADS", "many")
+	t.Setenv("OTHER", "here only")
+	j := start(t, "", 2, shell(`echo $AQUEDUCT_THREADS $OTHER`), over(2), by("bare"))
+	j.finish(0)
+	if got := j.out.String(); got != "many\nmany\n" {
+		t.Errorf("output %q", got)
+	}
 }
 
 // A launcher that says that it stops is not taken for lost.

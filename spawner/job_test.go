@@ -188,7 +188,7 @@ func shell(script string) func(*spawner.Spec) {
 }
 
 func TestRankThatNeverJoinedIsEnded(t *testing.T) {
-	j := start(t, "", 2, shell(`if [ $AQUEDUCT_RANK = 0 ]; then exit 4; fi; exec sleep 1000`))
+	j := start(t, "", 2, shell(`if [ $AQUEDUCT_RANK = 0 ]; then exit 4; fi; exec sleep 1000`), func(s *spawner.Spec) { s.Grace = time.Hour })
 	j.finish(4)
 }
 

@@ -106,6 +106,83 @@ func TestCredit(t *testing.T) {
 	}
 }
 
+// A pause lasts until something else comes.
+func TestPauseEnds(t *testing.T) {
+	a, b := inMemory(t)
+	b.paused.Store(true)
+	go func() { a.rw.Write(encode(wordBeat, nil)) }()
+	if w, _, err := b.receive(); w != wordBeat || err != nil || b.paused.Load() {
+		t.Errorf("%v, %v; paused: %v", w, err, b.paused.Load())
+	}
+}
+
+// Output waits for credit; what is sent besides does not wait for the output.
+func TestOutputHasCredit(t *testing.T) {
+	a, b := inMemory(t)
+	a.start()
+	o := &outflow{trunk: a, credit: newCredit()}
+	const piece, pieces = window / 16, 17
+	written := done(func() {
+		for range pieces {
+			o.write(&stream{rank: 3}, make([]byte, piece))
+		}
+	})
+	next := func() (w word, n int) {
+		w, r, err := b.receive()
+		for ; err == nil && w == wordBeat; w, r, err = b.receive() {
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w, r.Len()
+	}
+	for range pieces - 1 {
+		if w, n := next(); w != wordOutput || n != 5+piece {
+			t.Fatalf("%v of %d bytes", w, n)
+		}
+	}
+	select {
+	case <-written:
+		t.Error("there is no limit")
+	default:
+	}
+	a.sendText(wordRefused, "")
+	if w, _ := next(); w != wordRefused {
+		t.Errorf("%v without credit", w)
+	}
+	o.credit.give(piece)
+	if w, _ := next(); w != wordOutput {
+		t.Errorf("%v with credit", w)
+	}
+	<-written
+}
+
+// A broadcast in pieces reaches ranks as one, since no more than a few may be on their way to a rank.
+func TestBroadcastInPieces(t *testing.T) {
+	end, other := inMemory(t)
+	end.start()
+	frames := bytes.Repeat([]byte("0123456789abcdef"), 7*broadcastPiece/32)
+	(&remote{trunk: end}).broadcast(frames)
+	c := &conn{out: make(chan packet, 8)}
+	a := &agent{host: &local{conns: []*conn{c}}}
+	for range 4 {
+		w, r, err := other.receive()
+		for ; err == nil && w == wordBeat; w, r, err = other.receive() {
+		}
+		do, err2 := a.command(w, r)
+		if err != nil || err2 != nil || w != wordBroadcast {
+			t.Fatal(w, err, err2)
+		}
+		do()
+	}
+	if len(c.out) != 1 {
+		t.Fatalf("a rank gets %d parts", len(c.out))
+	}
+	if p := <-c.out; !bytes.Equal(p.frames, frames) {
+		t.Errorf("a rank gets %d bytes of %d", len(p.frames), len(frames))
+	}
+}
+
 func TestPlacement(t *testing.T) {
 	for _, p := range []placement{{0}, {0, 0, 1, 1, 2}, {0, 1, 2, 0, 1, 2}, together(70000)} {
 		got, err := readPlacement(wire.NewReader(p.appendTo(nil)), len(p))
