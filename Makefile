@@ -36,7 +36,7 @@ run: build
 TIMEOUT ?= 10m
 
 # Packages whose tests take longest begin first, so that at the end no CPU waits for one of them.
-LONG := ./conduits/sci ./conduits/mpi/libmpi ./extended/exttest/... ./conduits/udp ./conduits/myrinet ./examples/... ./bench/paper ./cmd/aqrun ./cmd/aqbench
+LONG := ./spawner ./conduits/sci ./conduits/mpi/libmpi ./extended/exttest/... ./conduits/udp ./conduits/myrinet ./examples/... ./bench/paper ./cmd/aqrun ./cmd/aqbench
 
 # Lint vets. What links nearly a hundred test programs, and what these build, does without tables for debuggers:
 # stack traces have tables of their own.

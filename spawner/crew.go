@@ -21,14 +21,14 @@ const statusLost = 128 + int(unix.SIGKILL)
 
 // hire prepares the agents of all hosts and starts what is to connect them.
 func (j *Job) hire() error {
-	argvs, err := j.spec.commands()
+	all, err := j.spec.starts()
 	if err != nil {
 		return err
 	}
 	j.hired = make(chan struct{})
 	var carriers []*carrier
-	for i, argv := range argvs {
-		c, rw, theirs, err := newCarrier(argv)
+	for i, a := range all {
+		c, rw, theirs, err := newCarrier(a.argv)
 		if err != nil {
 			return err
 		}
@@ -37,14 +37,7 @@ func (j *Job) hire() error {
 		}
 		h := &remote{
 			loop: j.loop, name: j.spec.Hosts[i], ranks: placement(j.spec.HostOf).on(i), tell: j,
-			carry: c, trunk: newTrunk(rw), answers: make(chan answer, 1), input: newCredit(),
-		}
-		if j.spec.Launch.Push {
-			agent, err := j.spec.Launch.agent()
-			if err != nil {
-				return err
-			}
-			h.push = agent[0]
+			carry: c, push: a.push, trunk: newTrunk(rw), answers: make(chan answer, 1), input: newCredit(),
 		}
 		j.far, j.hosts, carriers = append(j.far, h), append(j.hosts, h), append(carriers, c)
 		if err := h.collect(j.out); err != nil {

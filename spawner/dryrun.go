@@ -71,12 +71,12 @@ func Describe(w io.Writer, spec Spec) error {
 
 // describeAgents writes what would start the agents, a line for each host.
 func (s *Spec) describeAgents(w io.Writer) error {
-	argvs, err := s.commands()
+	all, err := s.starts()
 	if err != nil {
 		return err
 	}
-	for _, argv := range argvs {
-		if _, err := fmt.Fprintln(w, quote(argv)); err != nil {
+	for _, a := range all {
+		if _, err := fmt.Fprintln(w, quote(a.argv)); err != nil {
 			return failure(statusSelf, "%v", err)
 		}
 	}

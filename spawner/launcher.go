@@ -172,8 +172,14 @@ func (s *Spec) checkHosts() error {
 	return nil
 }
 
-// commands returns for each host the command that starts its agent.
-func (s *Spec) commands() (argvs [][]string, err error) {
+// start is how the agent of a host is started.
+type start struct {
+	argv []string // the first word is a path
+	push string   // the path of the program that is to be sent there first; "": none
+}
+
+// starts returns for each host how its agent is started. Nobody needs ssh to reach this host.
+func (s *Spec) starts() (all []start, err error) {
 	l, err := s.Launch.launcher(len(s.Hosts))
 	if err != nil {
 		return nil, failure(statusUsage, "%v", err)
@@ -194,25 +200,42 @@ func (s *Spec) commands() (argvs [][]string, err error) {
 		pushed = info.Size()
 	}
 	for _, host := range s.Hosts {
-		if s.Launch.Push {
-			argvs = append(argvs, l.Push(host, filepath.Base(agent[0]), pushed))
-		} else {
-			argvs = append(argvs, l.Command(host, agent))
+		switch {
+		case l.Name == "ssh" && isHere(host):
+			all = append(all, start{argv: agent})
+		case s.Launch.Push:
+			all = append(all, start{l.Push(host, filepath.Base(agent[0]), pushed), agent[0]})
+		default:
+			all = append(all, start{argv: l.Command(host, agent)})
 		}
 	}
-	path, err := exec.LookPath(argvs[0][0])
+	for _, a := range all {
+		if a.argv[0], err = l.find(a.argv[0]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// isHere reports whether a name is one of this host.
+func isHere(name string) bool {
+	own, err := os.Hostname()
+	short, _, _ := strings.Cut(own, ".")
+	return name == "localhost" || err == nil && (name == own || name == short)
+}
+
+// find returns the path of a program that the launcher needs.
+func (l *Launcher) find(program string) (path string, err error) {
+	path, err = exec.LookPath(program)
 	if err != nil {
 		why := "is it installed?"
 		if l.Missing != "" {
 			why = l.Missing
 		}
 		if errors.Is(err, exec.ErrNotFound) {
-			return nil, failure(statusSelf, "launcher %s: there is no program %s in PATH: %s", l.Name, argvs[0][0], why)
+			return "", failure(statusSelf, "launcher %s: there is no program %s in PATH: %s", l.Name, program, why)
 		}
-		return nil, failure(statusSelf, "launcher %s: %v", l.Name, err)
+		return "", failure(statusSelf, "launcher %s: %v", l.Name, err)
 	}
-	for _, argv := range argvs {
-		argv[0] = path
-	}
-	return argvs, nil
+	return path, nil
 }

@@ -146,6 +146,11 @@ func TestOutputHasCredit(t *testing.T) {
 		t.Error("there is no limit")
 	default:
 	}
+	o.credit.mu.Lock()
+	if o.credit.left != 0 {
+		t.Errorf("%d bytes of credit are left", o.credit.left)
+	}
+	o.credit.mu.Unlock()
 	a.sendText(wordRefused, "")
 	if w, _ := next(); w != wordRefused {
 		t.Errorf("%v without credit", w)

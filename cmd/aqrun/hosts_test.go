@@ -55,6 +55,21 @@ func TestHostsMisuse(t *testing.T) {
 	}
 }
 
+// This host needs no ssh.
+func TestLocalHost(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	own, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, out, errs := output(t, "where", "--host", "localhost,"+own+":2", self(t)); status != 0 || out != "0 1 1\n" {
+		t.Errorf("status %d, hosts %q\n%s", status, out, errs)
+	}
+	if status, _, errs := output(t, "where", "--host", "elsewhere", self(t)); status != 125 || !strings.Contains(errs, "launcher ssh: there is no program ssh in PATH: install OpenSSH's client") {
+		t.Errorf("without ssh: status %d\n%s", status, errs)
+	}
+}
+
 func TestDryRunOfHosts(t *testing.T) {
 	status, out, errs := output(t, "", "--dry-run", "--host", "alpha,beta", "--launcher", "env HOST=%H OF=%N 100%% %C", "--wdir", "/", "prog", "a b")
 	want := ""
