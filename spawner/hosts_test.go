@@ -81,13 +81,13 @@ func TestAgentIsKilled(t *testing.T) {
 
 // An agent that says nothing any more is lost, as one is behind a network that is.
 func TestAgentIsSilent(t *testing.T) {
-	defer spawner.SetPulse(50 * time.Millisecond)()
+	defer spawner.SetPulse(100 * time.Millisecond)()
 	j := start(t, "wait", 4, over(2))
 	j.out.await("ready", 4)
 	left := ranksOf(t, j, 4)
 	unix.Kill(agentOf(t, j, 1), unix.SIGSTOP)
 	j.finish(137)
-	j.reported("host host1 is lost: it has not been heard for 300ms")
+	j.reported("host host1 is lost: it has not been heard for 600ms")
 	checkEnd(t, left)
 }
 
@@ -98,7 +98,7 @@ func TestAgentIsAlone(t *testing.T) {
 	for name, sig := range map[string]unix.Signal{"killed": unix.SIGKILL, "stopped": unix.SIGSTOP} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("LAUNCHER", "shielded")
-			t.Setenv("PULSE", "50ms")
+			t.Setenv("PULSE", "100ms")
 			cmd, fds := launcher(t, "", 2)
 			cmd.Process.Signal(sig)
 			checkEnd(t, fds)
@@ -108,13 +108,11 @@ func TestAgentIsAlone(t *testing.T) {
 
 // Ranks that are silent for long are not lost: their agent and the launcher say that they live.
 func TestSilentRanksOverHosts(t *testing.T) {
-	defer spawner.SetPulse(20 * time.Millisecond)()
+	defer spawner.SetPulse(200 * time.Millisecond)()
 	j := start(t, "signals", 2, over(2))
 	j.out.await("ready", 2)
-	for _, fd := range ranksOf(t, j, 2)["rank"] {
-		if endsWithin(fd, 400) {
-			t.Error("a rank has ended")
-		}
+	if endsWithin(processFD(t, j.Pid(0)), 2000) {
+		t.Error("a rank has ended")
 	}
 	j.Signal(unix.SIGUSR2)
 	j.finish(0)
@@ -201,15 +199,13 @@ func TestEnvironmentOverHosts(t *testing.T) {
 
 // A launcher that says that it stops is not taken for lost.
 func TestPause(t *testing.T) {
-	defer spawner.SetPulse(20 * time.Millisecond)()
+	defer spawner.SetPulse(200 * time.Millisecond)()
 	j := start(t, "signals", 2, over(2))
 	j.out.await("ready", 2)
-	left := ranksOf(t, j, 2)
+	rank := processFD(t, j.Pid(0))
 	j.Pause()
-	for _, fd := range left["rank"] {
-		if endsWithin(fd, 400) {
-			t.Error("a rank has ended in a pause")
-		}
+	if endsWithin(rank, 2000) {
+		t.Error("a rank has ended in a pause")
 	}
 	j.Resume()
 	j.Signal(unix.SIGUSR2)
@@ -351,7 +347,7 @@ func TestTheSameOverHosts(t *testing.T) {
 
 // anywhere are the tests of what does not depend on where ranks are.
 var anywhere = []string{
-	"TestCollectives", "TestShareFD", "TestShareFDBeyondTheLimitOfOpenFiles", "TestNothingSurvivesTheLauncher", "TestNothingSurvivesARank", "TestLongTempDir",
+	"TestCollectives", "TestShareFD", "TestNothingSurvivesTheLauncher", "TestNothingSurvivesARank", "TestLongTempDir",
 	"TestLargeExchange", "TestClosedCalls", "TestRankDiesInItsHandshake",
 	"TestEnvironmentOfRanks", "TestEndings", "TestEndReleasesEverything", "TestProgramThatNeverJoins", "TestFirstFailingRankWins",
 	"TestRankThatNeverJoinedIsEnded", "TestGraceThenKill", "TestKill", "TestTimeoutDumpsGoroutines",
