@@ -135,6 +135,8 @@ func settle(opts []Option) (settings, error) {
 			s.cfg.Conduit = "loopback"
 		case s.mode == processes && outsider() != nil:
 			s.cfg.Conduit = outsider().Conduit
+		case s.mode == processes && spawner.SeveralHosts():
+			s.cfg.Conduit = "udp"
 		default:
 			s.cfg.Conduit = "sci"
 		}
@@ -207,7 +209,7 @@ var variables = []struct {
 
 // foreign are the variables that others read: the launcher's part of a job, and programs
 // of this project.
-var foreign = []string{spawner.EnvRank, spawner.EnvSize, spawner.EnvSocket, spawner.EnvSecret, spawner.EnvJob, "AQUEDUCT_BENCH"}
+var foreign = []string{spawner.EnvRank, spawner.EnvSize, spawner.EnvHosts, spawner.EnvSocket, spawner.EnvSecret, spawner.EnvJob, "AQUEDUCT_BENCH"}
 
 // warned is set when the process has warned of unknown variables.
 var warned sync.Once

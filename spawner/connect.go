@@ -23,6 +23,12 @@ var ErrNotLaunched = errors.New("spawner: this process was not started by aqrun"
 // launcher then tells the user how the job ends. It does not change when Connect is called.
 func Launched() bool { return os.Getenv(EnvRank) != "" }
 
+// SeveralHosts reports whether the environment says that this process is a rank of a job on several hosts.
+func SeveralHosts() bool {
+	n, err := strconv.Atoi(os.Getenv(EnvHosts))
+	return Launched() && err == nil && n > 1
+}
+
 // RankText returns what the environment says this process's rank is, "" if nothing.
 func RankText() string {
 	text := os.Getenv(EnvRank)

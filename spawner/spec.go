@@ -254,8 +254,9 @@ func (s *Spec) identityOf(rank int, job, socket, secret string) []string {
 	if s.started() {
 		number = "$" + s.Starter.RankVar
 	}
-	return []string{
-		EnvJob + "=" + job, EnvRank + "=" + number, EnvSize + "=" + strconv.Itoa(s.N),
-		EnvSocket + "=" + socket, EnvSecret + "=" + secret,
+	id := []string{EnvJob + "=" + job, EnvRank + "=" + number, EnvSize + "=" + strconv.Itoa(s.N)}
+	if n, err := placement(s.HostOf).check(); err == nil && n > 1 {
+		id = append(id, EnvHosts+"="+strconv.Itoa(n))
 	}
+	return append(id, EnvSocket+"="+socket, EnvSecret+"="+secret)
 }

@@ -55,6 +55,14 @@ func TestHostsMisuse(t *testing.T) {
 	}
 }
 
+// A program that names no conduit runs over one that joins hosts.
+func TestConduitOverHosts(t *testing.T) {
+	status, out, errs := output(t, "barrier", "--launcher", "local", "--host", "alpha:2,beta", self(t))
+	if status != 0 || out != "nbrhd\n" { // of udp, and of memory for ranks of a host
+		t.Errorf("status %d, conduit %q\n%s", status, out, errs)
+	}
+}
+
 // This host needs no ssh.
 func TestLocalHost(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())

@@ -75,6 +75,18 @@ var roles = map[string]func(){
 		}
 		check(boot.Close())
 	},
+	"barrier": func() { // rank 0 prints the conduit, when all have met
+		aqueduct.Run(func(job *core.Job) error {
+			ep, err := job.Attach(core.AttachSpec{})
+			if err == nil {
+				err = ep.Barrier()
+			}
+			if err == nil && job.Rank() == 0 {
+				fmt.Println(job.Config().Conduit)
+			}
+			return err
+		})
+	},
 	"signals": func() {
 		c := make(chan os.Signal, 8)
 		signal.Notify(c, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2)
