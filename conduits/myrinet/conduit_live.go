@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -81,7 +82,11 @@ func (c *live) Attach(a *core.Attachment) (err error) {
 	}
 	c.port, c.rank, c.size = a.Port, a.Boot.Rank(), a.Boot.Size()
 	c.site = &site{params: c.params, size: c.size}
-	if err := c.site.build(machineLive, a.Port.Log()); err != nil {
+	log := a.Port.Log()
+	if c.rank != a.Group[0] {
+		log = slog.New(slog.DiscardHandler) // each rank builds the same, and one tells of it
+	}
+	if err := c.site.build(machineLive, log); err != nil {
 		return err
 	}
 	c.params = c.site.params

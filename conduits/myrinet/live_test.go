@@ -1,6 +1,8 @@
 package myrinet_test
 
 import (
+	"bytes"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -82,5 +84,23 @@ func TestLiveRefusals(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, want %q", c.settings, err, c.want)
 		}
+	}
+}
+
+// TestUnlimited wants a job with NICs that there never were to say so, once.
+func TestUnlimited(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	cfg := with("live", "unlimited-sram=on", "channels=64", "queue=64KB")
+	cfg.Log = slog.New(slog.NewTextHandler(&log, nil))
+	err := core.RunGoroutines(3, cfg, func(j *core.Job) error {
+		ep, err := attach(j, new(int))
+		if err != nil {
+			return err
+		}
+		return ep.Barrier()
+	})
+	if n := strings.Count(log.String(), "results are of no NIC that there was"); err != nil || n != 1 {
+		t.Errorf("said %d times, want once: %v\n%s", n, err, log.String())
 	}
 }

@@ -117,11 +117,15 @@ func (s *site) load(machine string) (*grim.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
+	need := fmt.Sprintf("myrinet: %d ranks (per-host, one-sided) and %d devices (devices) on a host need %d channels", s.perHost, s.devices, s.needed())
+	if s.needed() > grim.MaxChannels {
+		return nil, fmt.Errorf("%s; a NIC has %d at most", need, grim.MaxChannels)
+	}
 	if s.channels == 0 {
 		s.channels = s.needed()
 	}
 	if s.channels < s.needed() {
-		return nil, fmt.Errorf("myrinet: %d ranks (per-host, one-sided) and %d devices (devices) on a host need %d channels; %d are asked for (channels)", s.perHost, s.devices, s.needed(), s.channels)
+		return nil, fmt.Errorf("%s; %d are asked for (channels)", need, s.channels)
 	}
 	if s.queue == 0 {
 		one := int(p.GRIM.Queue)

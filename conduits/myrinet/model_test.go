@@ -308,6 +308,7 @@ func TestRefusals(t *testing.T) {
 		{"no such file", "", 2, []string{"topology=nothing"}},
 		{"need 4 channels; 1 are asked for", "", 2, []string{"per-host=2", "channels=1"}},
 		{"1 ranks (per-host, one-sided) and 3 devices (devices) on a host need 5 channels; 4", "", 2, []string{"devices=3", "channels=4"}},
+		{"128 ranks (per-host, one-sided) and 0 devices (devices) on a host need 256 channels; a NIC has 255 at most", "", 2, []string{"per-host=128"}},
 		{"unlimited-sram", "grim-lanai4", 2, []string{"channels=64", "queue=64KB"}},
 		{"limits of 512 B", "", 2, []string{"queue=200"}},
 		{"want a whole number", "", 2, []string{"depth=0"}},
