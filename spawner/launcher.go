@@ -201,7 +201,7 @@ func (s *Spec) starts() (all []start, err error) {
 	}
 	for _, host := range s.Hosts {
 		switch {
-		case l.Name == "ssh" && isHere(host):
+		case l.Name == "ssh" && IsHere(host):
 			all = append(all, start{argv: agent})
 		case s.Launch.Push:
 			all = append(all, start{l.Push(host, filepath.Base(agent[0]), pushed), agent[0]})
@@ -217,8 +217,8 @@ func (s *Spec) starts() (all []start, err error) {
 	return all, nil
 }
 
-// isHere reports whether a name is one of this host.
-func isHere(name string) bool {
+// IsHere reports whether a name is one of this host: localhost, or the name that the host gives itself, with its domain or without.
+func IsHere(name string) bool {
 	own, err := os.Hostname()
 	short, _, _ := strings.Cut(own, ".")
 	return name == "localhost" || err == nil && (name == own || name == short)

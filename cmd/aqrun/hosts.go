@@ -1,9 +1,9 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/spawner"
@@ -21,7 +21,8 @@ type where struct {
 	agent          string
 	push           bool
 	startTimeout   duration
-	placement      *hosts.Placement // nil: all ranks are on this host
+	who            string           // names the hosts
+	placement      *hosts.Placement // nil: all ranks are on this host, without an agent
 }
 
 // flags adds the options to a flag set.
@@ -42,18 +43,23 @@ func (w *where) flags(fs *pflag.FlagSet) {
 // onHosts are the options that mean something only where hosts are named.
 var onHosts = []string{"nodes", "ppn", "map-by", "rank-by", "oversubscribe", "launcher", "agent", "push", "start-timeout"}
 
-// place finds the hosts of n ranks, 0 for as many as there is room for, and returns how many ranks there are.
-func (w *where) place(fs *pflag.FlagSet, n int) (int, error) {
-	named, err := w.named()
-	if err != nil {
-		return 0, err
-	}
-	if named == nil {
-		for _, name := range onHosts {
-			if fs.Changed(name) {
-				return 0, fmt.Errorf("--%s is for jobs on several hosts; name them by --host or --hostfile", name)
-			}
+// place finds the hosts of n ranks, 0 for as many as there is room for, and returns how many ranks there are. With here
+// the ranks share this host in any case, so that an allocation of a batch system counts for nothing.
+func (w *where) place(fs *pflag.FlagSet, n int, here bool) (int, error) {
+	env := hosts.Environment{Getenv: os.Getenv, ReadFile: os.ReadFile}
+	var named []hosts.Host
+	var err error
+	if !here || !w.allocated() {
+		if named, w.who, err = env.Find(w.hosts, w.file); err != nil {
+			return 0, err
 		}
+	}
+	given := slices.ContainsFunc(onHosts, fs.Changed)
+	if named == nil && given {
+		name := onHosts[slices.IndexFunc(onHosts, fs.Changed)]
+		return 0, fmt.Errorf("--%s is for jobs on several hosts; name them by --host or --hostfile", name)
+	}
+	if named == nil || w.allocated() && !given && n > 0 && len(named) == 1 && spawner.IsHere(named[0].Name) {
 		return n, nil
 	}
 	r := hosts.Request{Ranks: n, Nodes: w.nodes, PerNode: w.perNode, Oversubscribe: w.oversubscribe}
@@ -73,21 +79,21 @@ func (w *where) place(fs *pflag.FlagSet, n int) (int, error) {
 	return len(w.placement.HostOf), nil
 }
 
-// named returns the hosts that options name, nil for none.
-func (w *where) named() ([]hosts.Host, error) {
-	switch {
-	case w.hosts != "" && w.file != "":
-		return nil, errors.New("--host and --hostfile both name hosts; give one of them")
-	case w.hosts != "":
-		return hosts.ParseList(w.hosts)
-	case w.file != "":
-		text, err := os.ReadFile(w.file)
-		if err != nil {
-			return nil, fmt.Errorf("--hostfile: %w", err)
-		}
-		return hosts.ParseFile(w.file, string(text))
+// allocated reports whether the hosts, if there are any, are those of an allocation of a batch system.
+func (w *where) allocated() bool { return w.hosts == "" && w.file == "" }
+
+// notes returns what users are told of the placement: that an allocation has chosen the hosts, and that there are more ranks than slots.
+func (w *where) notes() (all []string) {
+	if w.placement == nil {
+		return nil
 	}
-	return nil, nil
+	if w.allocated() {
+		all = append(all, fmt.Sprintf("the ranks are on the hosts that %s has allocated; --host and --hostfile choose others", w.who))
+	}
+	if over := w.placement.Oversubscribed(); over != "" {
+		all = append(all, over)
+	}
+	return all
 }
 
 // spec adds to a Spec where its ranks live.

@@ -32,13 +32,51 @@ func TestHosts(t *testing.T) {
 	}
 }
 
+// In an allocation of a batch system its hosts are used, but by jobs that share a process, or that the user gives others.
+func TestAllocation(t *testing.T) {
+	own, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		nodes, tasks string
+		args         []string
+		says, notes  string // hosts of ranks; what aqrun says
+	}{
+		{"node[1-2]", "2,1", nil, "0 0 1", "the hosts that Slurm has allocated"},
+		{"node[1-2]", "2(x2)", []string{"-n", "3", "--map-by", "node"}, "0 1 0", "the hosts that Slurm has allocated"},
+		{"node[1-2]", "1(x2)", []string{"-n", "3", "--oversubscribe"}, "0 0 1", "host node1 has 2 ranks on 1 slots"},
+		{"node[1-2]", "2(x2)", []string{"--host", "alpha,beta"}, "0 1", ""},
+		{own, "2", []string{"-n", "3"}, "0 0 0", ""}, // as without Slurm
+	} {
+		t.Setenv("SLURM_JOB_NODELIST", c.nodes)
+		t.Setenv("SLURM_TASKS_PER_NODE", c.tasks)
+		args := c.args
+		if c.nodes != own {
+			args = append([]string{"--launcher", "local"}, args...)
+		}
+		status, out, errs := output(t, "where", append(args, self(t))...)
+		if status != 0 || out != c.says+"\n" || !strings.Contains(errs, c.notes) || c.notes == "" && errs != "" {
+			t.Errorf("%q of %s: status %d, hosts %q, want %q\n%s", c.args, c.nodes, status, out, c.says, errs)
+		}
+	}
+	t.Setenv("SLURM_TASKS_PER_NODE", "two")
+	t.Setenv("SLURM_JOB_NODELIST", "node[1-2]")
+	if status, _, errs := output(t, "", "-n", "2", "true"); status != statusUsage || !strings.Contains(errs, "allocation by Slurm") {
+		t.Errorf("status %d\n%s", status, errs)
+	}
+	if status, _, errs := output(t, "", "-n", "2", "--goroutines", "true"); status != 0 {
+		t.Errorf("status %d\n%s", status, errs)
+	}
+}
+
 func TestHostsMisuse(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		says string
 	}{
 		{[]string{"--host", "a:0"}, "0 slots"},
-		{[]string{"--host", "a,b", "--hostfile", "f"}, "--host and --hostfile both name hosts"},
+		{[]string{"--host", "a,b", "--hostfile", "f"}, "--host and --hostfile both name the hosts"},
 		{[]string{"--hostfile", "/nonexistent/hosts"}, "--hostfile: open /nonexistent/hosts"},
 		{[]string{"-n", "2", "--ppn", "1"}, "--ppn is for jobs on several hosts"},
 		{[]string{"-n", "2", "--launcher", "ssh"}, "--launcher is for jobs on several hosts"},

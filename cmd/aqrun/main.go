@@ -55,6 +55,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case o.version:
 		return say(stdout, stderr, version()+"\n")
 	}
+	for _, note := range o.where.notes() {
+		fmt.Fprintf(stderr, "aqrun: %s\n", note)
+	}
 	spec := o.spec()
 	if o.dryRun {
 		return report(stderr, spawner.Describe(stdout, spec))

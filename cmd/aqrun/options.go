@@ -188,7 +188,7 @@ func parse(args []string) (*options, error) {
 		return nil, err
 	}
 	var err error
-	if o.n, err = o.where.place(fs, o.n); err != nil {
+	if o.n, err = o.where.place(fs, o.n, o.goroutines || o.model != ""); err != nil {
 		return nil, err
 	}
 	if err := o.check(fs); err != nil {
@@ -457,6 +457,9 @@ func (o *options) anchor(d *core.Driver, profile string) (err error) {
 func (o *options) findStarter(l *core.Launcher, profile string) (err error) {
 	if o.goroutines {
 		return fmt.Errorf("conduit %s needs a process per rank; with --goroutines the ranks share one", l.Conduit)
+	}
+	if o.where.allocated() {
+		o.where.placement = nil // the launcher knows of allocations what it wants to know
 	}
 	if o.where.placement != nil {
 		return fmt.Errorf("conduit %s: its ranks are started by %s, on this host alone: leave --host and --hostfile out", l.Conduit, l.Name)
