@@ -66,6 +66,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/spawner"
+	"github.com/aqueduct-go/aqueduct/spawner/pmi"
 
 	// The conduits of the one binary.
 	_ "github.com/aqueduct-go/aqueduct/conduits/amfamily/conduit"
@@ -118,7 +119,7 @@ func launch(body func(*core.Job) error, opts []Option) (told bool, exit func(int
 		defer dumpOnQuit(&places)()
 		return false, os.Exit, s.runModel(body)
 	}
-	boot, launched, err := connect()
+	boot, launched, err := s.connect()
 	if err != nil {
 		return false, os.Exit, err
 	}
@@ -136,7 +137,7 @@ func Init(opts ...Option) (*core.Job, error) {
 	if s.mode != processes {
 		return nil, errors.New("aqueduct: Init is for ranks that are processes; goroutine ranks and the model need Run")
 	}
-	boot, _, err := connect()
+	boot, _, err := s.connect()
 	if err != nil {
 		return nil, err
 	}
@@ -145,8 +146,8 @@ func Init(opts ...Option) (*core.Job, error) {
 
 // connect joins the job of the launcher that started this process, aqrun or else another; if there is
 // none, it makes a job of one.
-func connect() (boot core.Bootstrap, launched bool, err error) {
-	if l := outsider(); l != nil {
+func (s *settings) connect() (boot core.Bootstrap, launched bool, err error) {
+	if l := s.by; l != nil {
 		boot, err = l.Connect()
 		if err != nil {
 			err = fmt.Errorf("%w; aqrun starts jobs without %s", err, l.Name)
@@ -160,16 +161,30 @@ func connect() (boot core.Bootstrap, launched bool, err error) {
 	return boot, err == nil, err
 }
 
+// throughPMI is a launcher that is no conduit's.
+var throughPMI = core.Launcher{Name: "a launcher that speaks PMI", Rank: pmi.Rank, Connect: pmi.Connect}
+
 // outsider returns the launcher other than aqrun that has started this process as one of several, nil
-// if none has.
-func outsider() *core.Launcher {
+// if none has. A launcher of an MPI library may speak PMI too. Then ranks over that library find each other by MPI, which
+// has the launcher for itself, as do ranks whose conduit, "", nobody has named, if the library can be used; all others by PMI.
+func outsider(conduit string) *core.Launcher {
 	if spawner.Launched() {
 		return nil
 	}
+	_, byPMI := pmi.Rank()
 	for _, l := range core.Launchers() {
-		if _, launched := l.Rank(); launched {
+		if _, launched := l.Rank(); launched && (!byPMI || l.Conduit == conduit || conduit == "" && usable(l.Conduit)) {
 			return l
 		}
 	}
+	if byPMI {
+		return &throughPMI
+	}
 	return nil
+}
+
+// usable reports whether a conduit can be used here.
+func usable(conduit string) bool {
+	d, err := core.DriverByName(conduit)
+	return err == nil && (d.Check == nil || d.Check(nil, nil) == nil)
 }

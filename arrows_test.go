@@ -46,7 +46,7 @@ var rooms = []room{
 		[]string{"conduits/myrinet/fabric", "conduits/myrinet/routing", "internal/vtime"}, nil},
 
 	{".", "the front door alone wires conduits, bootstrap and core together",
-		[]string{"core", "spawner", "conduits/amfamily/conduit", "conduits/loopback", "conduits/mpi/libmpi", "conduits/mpi/scampi", "conduits/myrinet", "conduits/nbrhd", "conduits/sci", "conduits/udp", "internal/stacks", "internal/vtime"}, nil},
+		[]string{"core", "spawner", "conduits/amfamily/conduit", "conduits/loopback", "conduits/mpi/libmpi", "conduits/mpi/scampi", "conduits/myrinet", "conduits/nbrhd", "conduits/sci", "conduits/udp", "internal/stacks", "internal/vtime", "spawner/pmi"}, nil},
 
 	// Nothing below the front door knows a conduit, and none another, as the conduit is chosen at run
 	// time. They carry active messages, whatever these are for, so they do not know extended; and they
@@ -123,6 +123,8 @@ var rooms = []room{
 		[]string{"core", "core/coretest", "extended/exttest", "spawner/...", "conduits/...", "internal/..."}},
 
 	{"spawner", "it starts jobs and knows no conduit", []string{"core", "internal/...", "spawner/binding"}, nil},
+	{"spawner/pmi", "it is a rank's side of launchers that speak PMI, and has ranks of a host meet as the spawner does",
+		[]string{"core", "spawner", "internal/drain", "internal/wire"}, nil},
 	{"spawner/binding", "CPUs of a host, as the kernel tells of them, and which of them ranks get", nil, nil},
 	{"spawner/hosts", "lists of hosts and places of ranks: text and arithmetic", nil, nil},
 	{"spawner/spawntest", "it runs the suite's jobs as processes", []string{"core", "core/coretest", "spawner"}, nil},
@@ -332,6 +334,8 @@ var forbidden = []arrow{
 	{"extended/exttest", "conduits/udp", true},                    // a network of a package below
 	{"extended/exttest/udp", "bench", true},                       // upwards
 	{"spawner/spawntest", "conduits/sci", false},                  // it knows no conduit
+	{"spawner/pmi", "conduits/sci", false},                        // what started the job knows no conduit
+	{"spawner", "spawner/pmi", false},                             // upwards
 	{"spawner/hosts", "core", false},                              // lists know no jobs
 	{"spawner/binding", "spawner", true},                          // upwards
 	{"core/coretest", "spawner", false},                           // nor what starts ranks

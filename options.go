@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -32,8 +31,9 @@ type settings struct {
 	mode   mode
 	ranks  int
 	cfg    core.Config
-	trace  string // file that receives the model's trace; "": none
-	report bool   // print the model's report
+	trace  string         // file that receives the model's trace; "": none
+	report bool           // print the model's report
+	by     *core.Launcher // that has started this process, see outsider
 }
 
 // Option chooses how a job runs when the environment does not say.
@@ -114,7 +114,7 @@ func settle(opts []Option) (settings, error) {
 	for _, o := range opts {
 		o(&s)
 	}
-	if spawner.Launched() || outsider() != nil {
+	if spawner.Launched() || outsider("") != nil {
 		s.mode, s.ranks = processes, 1 // this process is one rank, whatever the program prefers
 	}
 	for _, v := range variables {
@@ -126,6 +126,7 @@ func settle(opts []Option) (settings, error) {
 			return s, fmt.Errorf("aqueduct: environment variable %s=%q: %w", v.name, value, err)
 		}
 	}
+	s.by = outsider(s.cfg.Conduit)
 	if err := s.check(); err != nil {
 		return s, err
 	}
@@ -133,15 +134,15 @@ func settle(opts []Option) (settings, error) {
 		switch {
 		case s.mode == model:
 			s.cfg.Conduit = "loopback"
-		case s.mode == processes && outsider() != nil:
-			s.cfg.Conduit = outsider().Conduit
+		case s.mode == processes && s.by != nil && s.by.Conduit != "":
+			s.cfg.Conduit = s.by.Conduit
 		case s.mode == processes && spawner.SeveralHosts():
 			s.cfg.Conduit = "udp"
 		default:
 			s.cfg.Conduit = "sci"
 		}
 	}
-	warnOfUnknown(s.cfg.Logger())
+	s.warnOfUnknown()
 	_, err := core.DriverByName(s.cfg.Conduit)
 	return s, err
 }
@@ -164,12 +165,12 @@ func (s *settings) check() error {
 	switch {
 	case s.ranks < 1 || s.ranks > spawner.MaxRanks:
 		return fmt.Errorf("aqueduct: a job of %d ranks; want 1 to %d", s.ranks, spawner.MaxRanks)
-	case s.mode == processes && s.ranks > 1 && !spawner.Launched() && outsider() == nil:
+	case s.mode == processes && s.ranks > 1 && !spawner.Launched() && s.by == nil:
 		return fmt.Errorf("aqueduct: %d ranks as processes need the launcher: aqrun -n %[1]d %s; or set AQUEDUCT_MODE=goroutines",
 			s.ranks, filepath.Base(os.Args[0]))
-	case s.mode != processes && outsider() != nil:
+	case s.mode != processes && s.by != nil:
 		return fmt.Errorf("aqueduct: %s has started several processes, each of which would be a job of its own: unset AQUEDUCT_MODE, or start %s by itself",
-			outsider().Name, filepath.Base(os.Args[0]))
+			s.by.Name, filepath.Base(os.Args[0]))
 	case s.mode != model && s.onlyModelled() != "":
 		return fmt.Errorf("aqueduct: %s is for jobs in virtual time; run them with aqrun --model or the option Model", s.onlyModelled())
 	case s.trace != "" && s.cfg.Trace != nil:
@@ -215,10 +216,10 @@ var foreign = []string{spawner.EnvRank, spawner.EnvSize, spawner.EnvHosts, spawn
 var warned sync.Once
 
 // warnOfUnknown warns, once and on rank 0 only, of variables that nobody reads.
-func warnOfUnknown(log *slog.Logger) {
+func (s *settings) warnOfUnknown() {
 	r := spawner.RankText()
-	if l := outsider(); l != nil {
-		r, _ = l.Rank()
+	if s.by != nil {
+		r, _ = s.by.Rank()
 	}
 	if r != "" && r != "0" {
 		return
@@ -234,7 +235,7 @@ func warnOfUnknown(log *slog.Logger) {
 		for _, e := range os.Environ() {
 			name, _, _ := strings.Cut(e, "=")
 			if strings.HasPrefix(name, "AQUEDUCT_") && !slices.Contains(known, name) {
-				log.Warn("unknown environment variable ignored; see 'go doc github.com/aqueduct-go/aqueduct'", "name", name)
+				s.cfg.Logger().Warn("unknown environment variable ignored; see 'go doc github.com/aqueduct-go/aqueduct'", "name", name)
 			}
 		}
 	})
