@@ -24,7 +24,8 @@ func TestExtended(t *testing.T) {
 		cfg.Conduit, cfg.Profile = "myrinet", "live"
 		return coretest.Kind{Name: name, Launcher: l, Config: cfg, Factors: factors,
 			Rest: func(c *coretest.Case) bool {
-				few := (name == "goroutines/in-transit" || name == "goroutines/devices") && !coretest.Groups("put", "get", "native", "barrier", "collective", "vis")(c)
+				few := (name == "goroutines/in-transit" || name == "goroutines/devices") && !coretest.Groups("put", "get", "native", "barrier", "collective", "vis")(c) ||
+					(name == "goroutines/scarce" || name == "goroutines/errors") && !coretest.Groups("get", "native", "collective", "split")(c)
 				// event/many has a quarter of a million messages, and forced/* are algorithms, which know no network.
 				return few || c.Name == "event/many" || coretest.Groups("forced")(c)
 			}}
@@ -33,5 +34,7 @@ func TestExtended(t *testing.T) {
 		kind("processes", spawntest.Processes, "processes native", core.Config{Threads: core.Many, Settings: map[string]string{"topology": "mesh:2x2"}}),
 		kind("goroutines/shared/messages", coretest.Goroutines, "goroutines messages", core.Config{NoNative: true, Sleep: 1, Settings: map[string]string{"topology": "random:4", "per-host": "2"}}),
 		kind("goroutines/devices", coretest.Goroutines, "goroutines native", core.Config{Threads: core.Many, Settings: map[string]string{"per-host": "2", "devices": "1", "device-time": "1ms", "device-blocks": "100"}}),
+		kind("goroutines/scarce", coretest.Goroutines, "goroutines native", core.Config{Settings: map[string]string{"queue": "600", "receive": "600", "depth": "1", "buffers": "1", "controls": "1", "long": "700"}}),
+		kind("goroutines/errors", coretest.Goroutines, "goroutines native", core.Config{Threads: core.Many, Settings: map[string]string{"topology": "mesh:2x2", "errors": "3000"}}),
 		kind("goroutines/in-transit", coretest.Goroutines, "goroutines native", core.Config{Threads: core.Many, Settings: map[string]string{"topology": "ring:5", "routes": "in-transit"}}))
 }
