@@ -124,7 +124,7 @@ var rooms = []room{
 
 	{"spawner", "it starts jobs and knows no conduit", []string{"core", "internal/...", "spawner/binding"}, nil},
 	{"spawner/pmi", "it is a rank's side of launchers that speak PMI, and has ranks of a host meet as the spawner does",
-		[]string{"core", "spawner", "internal/drain", "internal/wire"}, nil},
+		[]string{"core", "spawner", "internal/drain", "internal/wire"}, []string{"core/coretest", "conduits/sci", "conduits/udp"}},
 	{"spawner/binding", "CPUs of a host, as the kernel tells of them, and which of them ranks get", nil, nil},
 	{"spawner/hosts", "lists of hosts and places of ranks: text and arithmetic", nil, nil},
 	{"spawner/spawntest", "it runs the suite's jobs as processes", []string{"core", "core/coretest", "spawner"}, nil},

@@ -58,11 +58,11 @@ func RankMain(connect func() (core.Bootstrap, error), extra ...*Case) {
 	if !ok {
 		return
 	}
-	err := runRank(text, connect, extra)
+	exit, err := runRank(text, connect, extra)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "coretest:", err)
 	}
-	os.Exit(core.StatusOf(err))
+	exit(core.StatusOf(err))
 }
 
 // TakesOrders reports whether this process is a rank that runs one case after another.
@@ -71,23 +71,28 @@ func TakesOrders() bool {
 	return json.Unmarshal([]byte(os.Getenv(envOrder)), &o) == nil && o.Orders != ""
 }
 
-func runRank(text string, connect func() (core.Bootstrap, error), extra []*Case) error {
+// runRank runs a case, or several. It returns how the process then leaves, too.
+func runRank(text string, connect func() (core.Bootstrap, error), extra []*Case) (exit func(int), err error) {
 	var o order
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
-		return fmt.Errorf("environment variable %s: %w", envOrder, err)
+		return os.Exit, fmt.Errorf("environment variable %s: %w", envOrder, err)
 	}
 	boot, err := connect()
 	if err != nil {
-		return err
+		return os.Exit, err
 	}
 	if o.Orders != "" {
-		return serve(o.Orders, boot, extra)
+		return os.Exit, serve(o.Orders, boot, extra)
 	}
 	c := find(o.Case, extra)
 	if c == nil {
-		return fmt.Errorf("environment variable %s: no case %q", envOrder, o.Case)
+		return os.Exit, fmt.Errorf("environment variable %s: no case %q", envOrder, o.Case)
 	}
-	return core.Main(boot, o.Config, func(j *core.Job) error { return run(c, j, process{o.Dir}) })
+	err = core.Main(boot, o.Config, func(j *core.Job) error { return run(c, j, process{o.Dir}) })
+	if err == nil {
+		return os.Exit, nil
+	}
+	return core.ExitOf(boot), err
 }
 
 // process is the side of a rank that is a process: lines on standard output, and a

@@ -188,7 +188,9 @@ func (b *bootstrap) Abort(status int, reason string) {
 		fmt.Fprintf(os.Stderr, "aqueduct: rank %d ended the job with status %d: %s\n",
 			b.rank, status, strings.TrimPrefix(reason, fmt.Sprintf("rank %d: ", b.rank)))
 	}
-	b.host.end(status, reason, b.rank)
+	if b.kills {
+		b.host.end(status, reason, b.rank)
+	}
 	if first {
 		time.AfterFunc(patience, func() { b.Exit(status) })
 	}

@@ -21,7 +21,7 @@
 //
 // # How the job ends
 //
-// Launchers differ. Abort prints the reason, and tells the ranks of the host, whose Done then yields it. A rank
+// Abort prints the reason. A rank that has called it
 // leaves by Exit, which asks the launcher to end the job with the status. Slurm would kill all ranks then, and srun exit with 137
 // whatever the status. So under Slurm the launcher is asked only if the job has several hosts.
 //

@@ -29,7 +29,7 @@ type peer struct {
 	*spawner.Peer
 	sends sync.Mutex // held while sending
 	rank  int
-	in    chan batch    // what belongs to a call, one at a time
+	in    chan batch    // what belongs to a call, and the first of the next
 	left  chan struct{} // closed when it has left, or is gone
 }
 
@@ -53,7 +53,7 @@ func (h *host) lowest() int { return int(h.local[0]) }
 
 // newPeer makes a peer of a connection.
 func newPeer(rank int, c *spawner.Peer) *peer {
-	return &peer{Peer: c, rank: rank, in: make(chan batch, 1), left: make(chan struct{})}
+	return &peer{Peer: c, rank: rank, in: make(chan batch, 2), left: make(chan struct{})}
 }
 
 // Send is that of spawner.Peer, for any goroutine.

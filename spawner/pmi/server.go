@@ -8,8 +8,6 @@ import (
 	"net"
 	"os"
 	"sync"
-
-	"golang.org/x/sys/unix"
 )
 
 // server is the launcher as a rank sees it: it answers one request after another.
@@ -30,10 +28,7 @@ func open(fd int) (*server, error) {
 	defer f.Close()
 	conn, err := net.FileConn(f)
 	if err != nil {
-		if errors.Is(err, unix.EBADF) {
-			return nil, fmt.Errorf("descriptor %d is not open here; was this program started by a rank, rather than by the launcher?", fd)
-		}
-		return nil, err
+		return nil, fmt.Errorf("%w; was this program started by a rank, rather than by the launcher?", err)
 	}
 	return serverOn(conn), nil
 }

@@ -1,0 +1,246 @@
+package pmi_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/coretest"
+	"github.com/aqueduct-go/aqueduct/spawner/pmi"
+
+	_ "github.com/aqueduct-go/aqueduct/conduits/sci"
+	_ "github.com/aqueduct-go/aqueduct/conduits/udp"
+)
+
+// roleEnv makes the test program a rank: it names one of roles.
+const roleEnv = "PMI_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	coretest.RankMain(pmi.Connect)
+	if role := roles[os.Getenv(roleEnv)]; role != nil {
+		role()
+		os.Exit(0)
+	}
+	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE")) // ranks end at once
+	os.Exit(m.Run())
+}
+
+// launcher is one that speaks PMI.
+type launcher struct {
+	name    string
+	command func(n int) []string // that starts n ranks of the program behind it
+	env     []string
+}
+
+// hydra returns MPICH's launcher, and skips the test where it is not installed.
+func hydra(t testing.TB) *launcher {
+	path, err := exec.LookPath("mpiexec.mpich")
+	if err != nil {
+		t.Skipf("needs an MPI library: %v", err)
+	}
+	return &launcher{name: "mpich", command: func(n int) []string {
+		return []string{path, "-launcher", "fork", "-hosts", "localhost", "-n", strconv.Itoa(n)}
+	}}
+}
+
+// run runs n ranks of this program.
+func (l *launcher) run(t testing.TB, n int, out io.Writer, limit time.Duration, env ...string) (status int) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	argv := append(l.command(n), self)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env = slices.Concat(os.Environ(), l.env, env)
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	slow := time.AfterFunc(limit, func() {
+		t.Errorf("the job has not ended within %v", limit)
+		cmd.Process.Signal(syscall.SIGTERM)
+	})
+	defer slow.Stop()
+	if err := cmd.Wait(); cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode()
+}
+
+// Offers implements coretest.Launcher.
+func (l *launcher) Offers() coretest.Offer { return coretest.Live | coretest.Processes }
+
+// Launch implements coretest.Launcher.
+func (l *launcher) Launch(t testing.TB, j *coretest.Launch) *coretest.Outcome {
+	t.Helper()
+	out := &coretest.Output{Dir: j.Dir}
+	status := l.run(t, j.Ranks, out, j.Timeout, j.Env()...)
+	o := &coretest.Outcome{Status: status, Output: out.String()}
+	if status != 0 {
+		o.Err = errors.New(strings.TrimSpace(o.Output))
+	}
+	return o
+}
+
+// suite is the cases that say something about how ranks meet, share memory and end, by conduit.
+var suite = map[string]func(*coretest.Case) bool{
+	"sci": coretest.Groups("attach", "exit", "panic", "segment", "group"),
+	"udp": coretest.Groups("attach", "exit", "group"),
+}
+
+func TestConformance(t *testing.T) {
+	l := hydra(t)
+	var kinds []coretest.Kind
+	for _, conduit := range slices.Sorted(maps.Keys(suite)) {
+		kinds = append(kinds, coretest.Kind{
+			Name: l.name + "/" + conduit, Launcher: l, Factors: l.name + " " + conduit,
+			Config: core.Config{Conduit: conduit, Segment: "1MB"},
+			Only: func(c *coretest.Case) bool {
+				// A launcher that is told that the job ends with status 0 ends it at once.
+				return suite[conduit](c) && c.Name != "exit/non-zero-beats-zero"
+			},
+		})
+	}
+	coretest.Suite(t, coretest.Cases(), kinds...)
+}
+
+// member is a rank as the front door makes it.
+func member(conduit string, body func(*core.Job) error) func() {
+	return func() {
+		boot, err := pmi.Connect()
+		if err == nil {
+			err = core.Main(boot, core.Config{Conduit: conduit, Segment: "1MB"}, body)
+			if err != nil {
+				core.ExitOf(boot)(core.StatusOf(err))
+			}
+			return
+		}
+		fmt.Fprintln(os.Stderr, "rank:", err)
+		os.Exit(1)
+	}
+}
+
+// roles are what ranks do.
+var roles = map[string]func(){
+	"collectives": func() {
+		boot, err := pmi.Connect()
+		if err == nil {
+			err = collectives(boot)
+		}
+		if err == nil {
+			err = boot.Close()
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "rank:", err)
+			os.Exit(1)
+		}
+		fmt.Println("good")
+	},
+	"exit-7":  member("sci", inBarrier(func(job *core.Job) error { job.Exit(7); return nil })),
+	"exit-0":  member("sci", inBarrier(func(job *core.Job) error { job.Exit(0); return nil })),
+	"error":   member("sci", inBarrier(func(*core.Job) error { return errors.New("an error of its own") })),
+	"kill":    member("sci", inBarrier(func(*core.Job) error { return syscall.Kill(os.Getpid(), syscall.SIGKILL) })),
+	"os-exit": member("sci", inBarrier(func(*core.Job) error { os.Exit(5); return nil })),
+	"good":    member("sci", inBarrier(func(job *core.Job) error { return job.Endpoint().Barrier() })),
+	"far":     member("udp", inBarrier(func(job *core.Job) error { return job.Endpoint().Barrier() })),
+	"inherits": func() { // a rank starts a program that takes itself for a rank
+		fd := os.Getenv("PMI_FD")
+		boot, err := pmi.Connect()
+		if err == nil && boot.Rank() == 0 {
+			self, _ := os.Executable()
+			cmd := exec.Command(self)
+			cmd.Env = append(os.Environ(), "PMI_FD="+fd, roleEnv+"=good")
+			out, _ := cmd.CombinedOutput()
+			fmt.Printf("%s", out)
+		}
+		if err = errors.Join(err, boot.Barrier(), boot.Close()); err != nil {
+			fmt.Println(err)
+		}
+	},
+}
+
+// inBarrier has rank 1 do something while the others wait for it.
+func inBarrier(do func(*core.Job) error) func(*core.Job) error {
+	return func(job *core.Job) error {
+		ep, err := job.Attach(core.AttachSpec{})
+		if err != nil {
+			return err
+		}
+		if job.Rank() == 1 {
+			return do(job)
+		}
+		return ep.Barrier()
+	}
+}
+
+// collectives checks the calls of a bootstrap among all ranks.
+func collectives(boot core.Bootstrap) error {
+	for _, unit := range []int{0, 1, 1000, 64 << 10} {
+		give := func(r core.Rank) []byte { return bytes.Repeat([]byte{byte(r + 1)}, unit*min(int(r), 1)+int(r)) }
+		all, err := boot.Exchange(give(boot.Rank()))
+		if err != nil {
+			return err
+		}
+		for r := range core.Rank(boot.Size()) {
+			if !bytes.Equal(all[r], give(r)) {
+				return fmt.Errorf("rank %d: %d bytes of rank %d differ", boot.Rank(), len(all[r]), r)
+			}
+		}
+		if err := boot.Barrier(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ends are what a job of 3 ranks comes to, in roles.
+var ends = []struct {
+	role   string
+	status int
+	say    string
+}{
+	{"collectives", 0, "good"},
+	{"good", 0, ""},
+	{"far", 0, ""},
+	{"exit-7", 7, "aqueduct: rank 1 ended the job with status 7"},
+	{"error", 1, "an error of its own"},
+	{"exit-0", 0, ""},
+	{"inherits", 0, "was this program started by a rank"},
+}
+
+func testEnds(t *testing.T, l *launcher, n int) {
+	for _, e := range ends {
+		t.Run(e.role, func(t *testing.T) {
+			var out bytes.Buffer
+			status := l.run(t, n, &out, 30*time.Second, roleEnv+"="+e.role)
+			if status != e.status || !strings.Contains(out.String(), e.say) {
+				t.Errorf("status %d, want %d and %q:\n%s", status, e.status, e.say, &out)
+			}
+			if strings.Count(out.String(), "ended the job") > 1 {
+				t.Errorf("more than one rank gives the reason:\n%s", &out)
+			}
+		})
+	}
+	for _, role := range []string{"kill", "os-exit"} { // the launcher's status
+		t.Run(role, func(t *testing.T) {
+			var out bytes.Buffer
+			if status := l.run(t, n, &out, 30*time.Second, roleEnv+"="+role); status == 0 {
+				t.Errorf("status 0:\n%s", &out)
+			}
+		})
+	}
+}
+
+func TestEnds(t *testing.T) { testEnds(t, hydra(t), 3) }
