@@ -158,8 +158,11 @@ func asFailure(err error) error {
 	return failure(statusSelf, "%v", err)
 }
 
-// lost ends the job because a host is out of reach. Its ranks count as killed.
+// lost ends the job because a host is out of reach. Its ranks count as killed. A host that was let go is not lost.
 func (j *Job) lost(h *remote, why error) {
+	if j.hired == nil {
+		return
+	}
 	j.end(statusLost, fmt.Sprintf("host %s is lost: %v", h.name, why))
 	for _, rank := range h.ranks {
 		m := &j.members[rank]

@@ -259,10 +259,14 @@ func TestStartFailuresOfHosts(t *testing.T) {
 		{"goroutines", func(s *spawner.Spec) { s.Mode = spawner.Goroutines }, 2, "share a process"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			spec := spawner.Spec{N: 2, Prog: "true"}
+			var said bytes.Buffer
+			spec := spawner.Spec{N: 2, Prog: "true", Stderr: &said}
 			over(2)(&spec)
 			c.edit(&spec)
 			_, err := spawner.Start(context.Background(), spec)
+			if said.Len() > 0 { // the error says it all
+				t.Errorf("also said:\n%s", said.String())
+			}
 			if err == nil || core.StatusOf(err) != c.status || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("error %v with status %d; want %d and %q", err, core.StatusOf(err), c.status, c.says)
 			}
