@@ -61,14 +61,36 @@ type task struct {
 	Placement                 placement
 	Host                      int // whose agent it is
 	Job                       string
-	Prog                      string
-	Args, Env, Passed, Prefix []string // Passed: of the launcher's environment
-	Dir                       string
+	Prog, Dir                 []byte // need not be UTF-8, as a string of JSON must
+	Args, Env, Passed, Prefix texts  // Passed: of the launcher's environment
 	Conduit, Profile, Segment string
 	Bind                      Binding
 	ReportBindings            bool
 	Grace                     time.Duration
 	Input                     bool // rank 0, if it is here, has standard input
+}
+
+// texts are strings that JSON carries as they are, also those that are not UTF-8.
+type texts []string
+
+// MarshalJSON implements json.Marshaler.
+func (t texts) MarshalJSON() ([]byte, error) {
+	all := make([][]byte, len(t))
+	for i, text := range t {
+		all[i] = []byte(text)
+	}
+	return json.Marshal(all)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *texts) UnmarshalJSON(b []byte) error {
+	var all [][]byte
+	err := json.Unmarshal(b, &all)
+	*t = nil
+	for _, text := range all {
+		*t = append(*t, string(text))
+	}
+	return err
 }
 
 // agent serves a Job on a host: it does there what the Job says, and tells it what happens.
@@ -252,7 +274,7 @@ func (a *agent) prepare(o *task) error {
 		os.Setenv(name, value)
 	}
 	a.spec = Spec{
-		N: o.N, Prog: o.Prog, Args: o.Args, Env: o.Env, Dir: o.Dir, Prefix: o.Prefix, HostOf: o.Placement,
+		N: o.N, Prog: string(o.Prog), Args: o.Args, Env: o.Env, Dir: string(o.Dir), Prefix: o.Prefix, HostOf: o.Placement,
 		Conduit: o.Conduit, Profile: o.Profile, Segment: o.Segment, Bind: o.Bind, ReportBindings: o.ReportBindings, Grace: o.Grace,
 	}
 	if o.Input {
@@ -273,7 +295,7 @@ func (a *agent) prepare(o *task) error {
 		program = argv[len(o.Prefix)]
 	}
 	if !filepath.IsAbs(program) {
-		program = filepath.Join(o.Dir, program)
+		program = filepath.Join(a.spec.Dir, program)
 	}
 	build, err := buildID(program)
 	if err != nil {

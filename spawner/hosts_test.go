@@ -197,6 +197,21 @@ func TestEnvironmentOverHosts(t *testing.T) {
 	}
 }
 
+// Arguments, variables and paths need not be UTF-8.
+func TestBytesOverHosts(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "d\xfd")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	j := start(t, "", 1, shell(`printf '%s %s %s\n' "$1" "$V" "${PWD##*/}"`), over(1), func(s *spawner.Spec) {
+		s.Args, s.Env, s.Dir = append(s.Args, "sh", "a\xff"), append(s.Env, "V=v\xfe"), dir
+	})
+	j.finish(0)
+	if got := j.out.String(); got != "a\xff v\xfe d\xfd\n" {
+		t.Errorf("output %q", got)
+	}
+}
+
 // A launcher that says that it stops is not taken for lost.
 func TestPause(t *testing.T) {
 	defer spawner.SetPulse(200 * time.Millisecond)()

@@ -310,8 +310,8 @@ func (s *Spec) task(host int, job string) (*task, error) {
 		}
 	}
 	return &task{
-		N: s.N, Placement: s.HostOf, Host: host, Job: fmt.Sprintf("%s.%d", job, host), Prog: s.Prog, Args: s.Args,
-		Env: s.Env, Passed: passed, Prefix: s.Prefix, Dir: dir, Conduit: s.Conduit, Profile: s.Profile, Segment: s.Segment,
+		N: s.N, Placement: s.HostOf, Host: host, Job: fmt.Sprintf("%s.%d", job, host), Prog: []byte(s.Prog), Args: s.Args,
+		Env: s.Env, Passed: passed, Prefix: s.Prefix, Dir: []byte(dir), Conduit: s.Conduit, Profile: s.Profile, Segment: s.Segment,
 		Bind: s.Bind, ReportBindings: s.ReportBindings, Grace: s.Grace, Input: s.Stdin != nil && s.HostOf[0] == host,
 	}, nil
 }

@@ -229,7 +229,7 @@ func fuzzed(f *testing.F) {
 		f.Add(uint8(w), []byte{1, 0, 0, 0, 1, 0, 0, 0, 9})
 		f.Add(uint8(w), []byte{1, 0, 0, 0, 0})
 	}
-	f.Add(uint8(wordTask), marshal(&task{N: 2, Placement: placement{0, 0}, Prog: "true"}))
+	f.Add(uint8(wordTask), marshal(&task{N: 2, Placement: placement{0, 0}, Prog: []byte("true")}))
 }
 
 // Whatever a Job says, an agent that has its task neither panics nor takes more than there is credit for.
