@@ -32,7 +32,7 @@ func init() {
 			os.RemoveAll(os.Args[2]) // this program runs on without its name
 		}
 		signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE) // a Job that is gone is an error of the next write
-		err := serve(&pipePair{pollable(0), pollable(1)})
+		err := serve(&pipePair{pollable(0), pollable(1)}, patience)
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "aqueduct: agent: %v\n", err)
 			syscall.Exit(1)
@@ -104,6 +104,8 @@ type agent struct {
 	input *inbox
 	begun bool // listen's
 
+	unheard *time.Timer // ends the trunk unless the Job begins
+
 	// What follows belongs to the loop.
 	partial             []byte // of a broadcast
 	running             int    // processes that have not ended
@@ -114,8 +116,9 @@ type agent struct {
 	reason              error
 }
 
-// serve is the life of an agent: until the Job lets it go, or is gone.
-func serve(rw io.ReadWriteCloser) error {
+// serve is the life of an agent: until the Job lets it go, or is gone, or has said nothing within the time given.
+// Only from the Job's first word on is its silence noticed by the trunk.
+func serve(rw io.ReadWriteCloser, patience time.Duration) error {
 	a := &agent{loop: newLoop(), trunk: newTrunk(rw)}
 	for c := range a.flows {
 		a.flows[c] = &outflow{trunk: a.trunk, channel: uint8(c), credit: newCredit()}
@@ -129,6 +132,7 @@ func serve(rw io.ReadWriteCloser) error {
 		return err
 	}
 	rw.Write(encode(wordHello, func(b []byte) []byte { return append(b, marshal(me)...) })) // an error shows when the answer is read
+	a.unheard = time.AfterFunc(patience, a.trunk.cut)
 	go a.listen()
 	for !a.left {
 		(<-a.events)()
@@ -199,6 +203,7 @@ func (a *agent) command(w word, r *wire.Reader) (do func(), err error) {
 			return nil, fmt.Errorf("the Job began with a pulse of %v, or twice", a.trunk.pulse)
 		}
 		a.begun = true
+		a.unheard.Stop()
 		a.trunk.start()
 	case wordPause:
 		a.trunk.paused.Store(true)

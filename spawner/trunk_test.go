@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/aqueduct-go/aqueduct/internal/wire"
 )
@@ -103,6 +104,37 @@ func TestCredit(t *testing.T) {
 	c.close()
 	if c.take(window) {
 		t.Error("there is credit after the end")
+	}
+}
+
+// An agent ends if its Job says nothing, as when the network was lost while it started. Once the Job has begun, that is
+// the trunk's business.
+func TestAgentHearsNothing(t *testing.T) {
+	const patience = 500 * time.Millisecond
+	for _, begins := range []bool{false, true} {
+		here, there := net.Pipe()
+		ended := done(func() { serve(here, patience) })
+		job := newTrunk(there)
+		if err := job.await(agentGreeting); err != nil {
+			t.Fatal(err)
+		}
+		if begins {
+			job.send(wordBegin, func(b []byte) []byte { return wire.AppendUint64(b, uint64(patience)) })
+			job.pulse = patience
+			job.start()
+		}
+		frames := 0 // the introduction and some beats
+		for ; frames < 4; frames++ {
+			if _, _, err := job.receive(); err != nil {
+				break
+			}
+		}
+		if begins != (frames == 4) {
+			t.Errorf("the Job begins: %v; the agent says %d things", begins, frames)
+		}
+		job.cut()
+		job.group.Wait()
+		<-ended
 	}
 }
 
@@ -238,7 +270,7 @@ func FuzzCommand(f *testing.F) {
 	f.Fuzz(func(t *testing.T, w uint8, b []byte) {
 		end, _ := inMemory(t)
 		spec := &Spec{N: 2}
-		a := &agent{loop: newLoop(), trunk: end, host: newLocal(newLoop(), spec, "test", []int{0, 1}, nil), begun: true, input: newInbox(end)}
+		a := &agent{loop: newLoop(), trunk: end, host: newLocal(newLoop(), spec, "test", []int{0, 1}, nil), begun: true, input: newInbox(end), unheard: time.NewTimer(time.Hour)}
 		for c := range a.flows {
 			a.flows[c] = &outflow{trunk: end, credit: newCredit()}
 		}
