@@ -88,7 +88,11 @@ func (j *Job) meet(ctx context.Context) error {
 			err = context.Cause(ctx)
 		}
 		if err != nil {
-			return h.carry.fail(err, ctx.Err() != nil)
+			err = h.carry.fail(err, ctx.Err() != nil)
+			if line := h.trunk.skipped(); line != "" {
+				err = fmt.Errorf("%w; its output ended with %.200q", err, line)
+			}
+			return err
 		}
 		h.carry.report(func(line string) { j.post(func() { j.out.report("host %s: %s", h.name, line) }) })
 		j.group.Go(h.listen)

@@ -32,6 +32,7 @@ func init() {
 	through("broken", `test $0 = host0 && exec "$@"; echo no way to $0 >&2; exit 255`)
 	through("talkative", `(read gate < $GATE; echo the lights flicker >&2) & exec "$@"`)
 	through("elsewhere", `PATH=$PLACE/$0:$PATH; exec "$@"`)
+	through("closed", `echo ignore this; echo no logins on $0; exit 1`)
 	through("bare", `exec env -i PATH="$PATH" "$@"`)
 	through("clinging", `echo $$ >$CARRIER$0; "$@"; exec sleep 1000`)
 	through("mixed", `test $0 = host0 && exec "$@"; exec "$OTHER" "$2"`)
@@ -265,6 +266,7 @@ func TestStartFailuresOfHosts(t *testing.T) {
 		{"quoted template", by("my 'cmd' %C"), 2, "cannot be quoted"},
 		{"broken", by("broken"), 125, "host host1: its agent is gone; "},
 		{"what it says", by("broken"), 125, "exit status 255; it said: no way to host1"},
+		{"closed", by("closed"), 125, `exit status 1; its output ended with "no logins on host1"`},
 		{"flooded", by("flooded"), 125, "bytes came from there, and none of them from an agent"},
 		{"silent", func(s *spawner.Spec) { s.Launch.Launcher, s.Launch.Timeout = "silent", 300*time.Millisecond }, 125, "host host1: its agent has not answered within 300ms; it said: still looking for host1"},
 		{"unplaced", func(s *spawner.Spec) { s.HostOf = s.HostOf[:1] }, 2, "placed"},

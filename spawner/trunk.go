@@ -1,9 +1,11 @@
 package spawner
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,6 +44,7 @@ type trunk struct {
 	sent, heard atomic.Bool // since the last beat
 	paused      atomic.Bool // the other end has said that it stops
 	lost        atomic.Bool // the other end was silent too long
+	noise       []byte      // the end of what await has skipped
 	group       sync.WaitGroup
 	quit        chan struct{} // closed when the trunk is
 }
@@ -225,14 +228,22 @@ func (t *trunk) fill() error {
 // maxNoise is how much of what others say, such as banners and login scripts, may come before the greeting.
 const maxNoise = 64 << 10
 
+// skipped returns the last line of what came in place of the text that await did not find; "": nothing.
+func (t *trunk) skipped() string {
+	all := bytes.TrimSpace(slices.Concat(t.noise, t.in))
+	return string(all[bytes.LastIndexByte(all, '\n')+1:])
+}
+
 // await skips what comes before the text, and the text.
 func (t *trunk) await(text string) error {
 	for skipped := 0; ; {
 		if at := indexOf(t.in, text); at >= 0 {
-			t.in = t.in[at+len(text):]
+			t.in, t.noise = t.in[at+len(text):], nil
 			return nil
 		}
 		if drop := len(t.in) - len(text); drop > 0 { // its beginning may be there
+			t.noise = append(t.noise, t.in[:drop]...)
+			t.noise = t.noise[max(0, len(t.noise)-saidLength):]
 			t.in = t.in[drop:]
 			skipped += drop
 		}
