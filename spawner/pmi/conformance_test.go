@@ -28,8 +28,8 @@ const roleEnv = "PMI_TEST_ROLE"
 
 func TestMain(m *testing.M) {
 	coretest.RankMain(pmi.Connect)
-	if role := roles[os.Getenv(roleEnv)]; role != nil {
-		role()
+	if role, ok := os.LookupEnv(roleEnv); ok {
+		roles[role]()
 		os.Exit(0)
 	}
 	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE")) // ranks end at once
@@ -41,6 +41,7 @@ type launcher struct {
 	name    string
 	command func(n int) []string // that starts n ranks of the program behind it
 	env     []string
+	wrap    string // "": none; or a command of the shell that starts the program, $0
 }
 
 // hydra returns MPICH's launcher, and skips the test where it is not installed.
@@ -61,7 +62,11 @@ func (l *launcher) run(t testing.TB, n int, out io.Writer, limit time.Duration, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	argv := append(l.command(n), self)
+	argv := l.command(n)
+	if l.wrap != "" {
+		argv = append(argv, "sh", "-c", l.wrap)
+	}
+	argv = append(argv, self)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = slices.Concat(os.Environ(), l.env, env)
 	cmd.Stdout, cmd.Stderr = out, out
@@ -148,14 +153,28 @@ var roles = map[string]func(){
 		}
 		fmt.Println("good")
 	},
-	"exit-7":  member("sci", inBarrier(func(job *core.Job) error { job.Exit(7); return nil })),
-	"exit-0":  member("sci", inBarrier(func(job *core.Job) error { job.Exit(0); return nil })),
-	"error":   member("sci", inBarrier(func(*core.Job) error { return errors.New("an error of its own") })),
-	"kill":    member("sci", inBarrier(func(*core.Job) error { return syscall.Kill(os.Getpid(), syscall.SIGKILL) })),
-	"os-exit": member("sci", inBarrier(func(*core.Job) error { os.Exit(5); return nil })),
-	"panic":   member("sci", inBarrier(func(*core.Job) error { panic("kaboom") })),
-	"good":    member("sci", inBarrier(func(job *core.Job) error { return job.Endpoint().Barrier() })),
-	"far":     member("udp", inBarrier(func(job *core.Job) error { return job.Endpoint().Barrier() })),
+	"exit-7":     member("sci", inBarrier(func(job *core.Job) error { job.Exit(7); return nil })),
+	"exit-0":     member("sci", inBarrier(func(job *core.Job) error { job.Exit(0); return nil })),
+	"error":      member("sci", inBarrier(func(*core.Job) error { return errors.New("an error of its own") })),
+	"kill":       member("sci", inBarrier(func(*core.Job) error { return syscall.Kill(os.Getpid(), syscall.SIGKILL) })),
+	"os-exit":    member("sci", inBarrier(func(*core.Job) error { os.Exit(5); return nil })),
+	"panic":      member("sci", inBarrier(func(*core.Job) error { panic("kaboom") })),
+	"good":       member("sci", inBarrier(func(job *core.Job) error { return job.Endpoint().Barrier() })),
+	"far":        member("udp", inBarrier(func(job *core.Job) error { return job.Endpoint().Barrier() })),
+	"far-exit-7": member("udp", inBarrier(func(job *core.Job) error { job.Exit(7); return nil })),
+	"hosts": func() {
+		boot, err := pmi.Connect()
+		if err == nil {
+			err = collectives(boot)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "rank:", err)
+			os.Exit(1)
+		}
+		defer boot.Close()
+		fds, err := boot.(core.DescriptorSharer).ShareFD(0)
+		fmt.Println(boot.Local(), boot.Host(0), boot.Host(core.Rank(boot.Size()-1)), len(fds), err)
+	},
 	"inherits": func() { // a rank starts a program that takes itself for a rank
 		fd := os.Getenv("PMI_FD")
 		boot, err := pmi.Connect()
@@ -246,3 +265,41 @@ func testEnds(t *testing.T, l *launcher, n int) {
 }
 
 func TestEnds(t *testing.T) { testEnds(t, hydra(t), 3) }
+
+// testHosts runs jobs of 4 ranks, of which the launcher has the last two on a host each. failed is the status
+// of one that a rank ends with 7.
+func testHosts(t *testing.T, l *launcher, failed int) {
+	for _, e := range []struct {
+		role   string
+		status int
+		say    []string
+	}{
+		{"hosts", 0, []string{"[0 1] 0 2 4 <nil>\n", "[2] 0 2 4 <nil>\n", "[3] 0 2 4 <nil>\n"}},
+		{"far", 0, nil},
+		{"far-exit-7", failed, []string{"aqueduct: rank 1 ended the job with status 7"}},
+		{"good", -1, []string{"sci joins ranks of one host"}},
+	} {
+		t.Run(e.role, func(t *testing.T) {
+			var out bytes.Buffer
+			status := l.run(t, 4, &out, 30*time.Second, roleEnv+"="+e.role)
+			if status != e.status && e.status >= 0 || status == 0 && e.status != 0 {
+				t.Errorf("status %d, want %d:\n%s", status, e.status, &out)
+			}
+			for _, say := range e.say {
+				if !strings.Contains(out.String(), say) {
+					t.Errorf("it does not say %q:\n%s", say, &out)
+				}
+			}
+		})
+	}
+}
+
+// Mount namespaces of their own make hosts of ranks.
+func TestHosts(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, for namespaces")
+	}
+	l := hydra(t)
+	l.wrap = `if test $PMI_RANK -ge 2; then exec unshare --mount "$0"; else exec "$0"; fi`
+	testHosts(t, l, 7)
+}

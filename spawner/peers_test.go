@@ -1,0 +1,80 @@
+package spawner_test
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aqueduct-go/aqueduct/spawner"
+)
+
+// Who does not know the secret is not admitted, and keeps nobody out.
+func TestGathering(t *testing.T) {
+	g, err := spawner.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := g.Address()
+	path := string(address[32:])
+	if fi, err := os.Stat(filepath.Dir(path)); err != nil || fi.Mode().Perm() != 0o700 {
+		t.Errorf("the directory has mode %v, %v", fi.Mode(), err)
+	}
+	silent, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	forged := append(bytes.Repeat([]byte{1}, 32), path...)
+	refused, came := make(chan error, 1), make(chan *spawner.Peer, 1)
+	go func() {
+		_, err := spawner.Come(forged, 1)
+		refused <- err
+		p, err := spawner.Come(address, 3)
+		if err != nil {
+			t.Error(err)
+		}
+		came <- p
+	}()
+	rank, p, err := g.Admit(4, time.Now().Add(30*time.Second))
+	if err != nil || rank != 3 {
+		t.Fatalf("rank %d, %v", rank, err)
+	}
+	defer p.Close()
+	if err := <-refused; err == nil {
+		t.Error("a stranger was admitted")
+	}
+	theirs := <-came
+	defer theirs.Close()
+	if err := p.Send([]byte("welcome"), 0, 1); err != nil {
+		t.Fatal(err)
+	}
+	body, err := theirs.Receive()
+	if string(body) != "welcome" || err != nil {
+		t.Errorf("%q, %v", body, err)
+	}
+	if fds, err := theirs.Claim(2); len(fds) != 2 || err != nil {
+		t.Errorf("descriptors %v, %v", fds, err)
+	} else {
+		for _, fd := range fds {
+			os.NewFile(uintptr(fd), "").Close()
+		}
+	}
+	if _, _, err := g.Admit(4, time.Now()); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("after the deadline: %v", err)
+	}
+	g.Close()
+	if _, err := os.Stat(filepath.Dir(path)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the directory is still there: %v", err)
+	}
+	if _, err := spawner.Come(address, 1); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("coming too late: %v", err)
+	}
+	if _, err := spawner.Come(nil, 1); err == nil {
+		t.Error("came to no address")
+	}
+}
