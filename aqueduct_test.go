@@ -33,6 +33,13 @@ var roles = map[string]func(){
 			return nil
 		})
 	},
+	"attaches": func() {
+		aqueduct.Run(func(job *core.Job) error {
+			_, err := job.Attach(core.AttachSpec{Segment: "64KB"})
+			fmt.Printf("rank %d of %d over %s\n", job.Rank(), job.Size(), job.Config().Conduit)
+			return err
+		})
+	},
 	"prefers goroutines": func() {
 		aqueduct.Run(func(job *core.Job) error {
 			fmt.Printf("rank %d of %d\n", job.Rank(), job.Size())
@@ -411,4 +418,34 @@ func goBuild(t *testing.T, pkg string) string {
 		t.Fatalf("build %s: %v\n%s", pkg, err, out)
 	}
 	return prog
+}
+
+// A launcher that speaks PMI starts jobs with any conduit; over MPI they find each other by that.
+func TestPMI(t *testing.T) {
+	mpiexec, err := exec.LookPath("mpiexec.mpich")
+	if err != nil {
+		t.Skipf("needs an MPI library: %v", err)
+	}
+	for _, c := range []struct{ env, conduit, refusal string }{
+		{"AQUEDUCT_CONDUIT=udp", "udp", ""},
+		{"AQUEDUCT_CONDUIT=sci", "sci", ""},
+		{"AQUEDUCT_CONDUIT=", "sci", ""}, // mpi cannot be used here
+		{"AQUEDUCT_CONDUIT=mpi", "", "no libaqueduct-mpi-mpich.so"},
+		{"AQUEDUCT_MODE=goroutines", "", "a launcher that speaks PMI has started several processes"},
+	} {
+		t.Run(c.env, func(t *testing.T) {
+			prog := program(t, "attaches", c.env)
+			cmd := exec.Command(mpiexec, "-launcher", "fork", "-hosts", "localhost", "-n", "3", prog.Path)
+			cmd.Env = append(prog.Env, "AQUEDUCT_LIBDIR=")
+			out, err := cmd.CombinedOutput()
+			for r := range 3 {
+				if want := fmt.Sprintf("rank %d of 3 over %s\n", r, c.conduit); c.refusal == "" && !strings.Contains(string(out), want) {
+					t.Errorf("it does not say %q:\n%s", want, out)
+				}
+			}
+			if !strings.Contains(string(out), c.refusal) || (err != nil) != (c.refusal != "") {
+				t.Errorf("%v, want %q:\n%s", err, c.refusal, out)
+			}
+		})
+	}
 }

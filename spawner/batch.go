@@ -42,9 +42,12 @@ func checkBatch() error {
 		if v.which {
 			orMore = " or more"
 		}
-		prog := filepath.Base(os.Args[0])
-		return fmt.Errorf("spawner: %s=%s says that another launcher started this process as one of %d%s, but they cannot find each other and would run as so many jobs of one rank; start the job with `aqrun -n %d %s`, or a job of one with `aqrun -n 1 %s`",
-			v.name, value, n, orMore, n, prog, prog)
+		prog, by := filepath.Base(os.Args[0]), ""
+		if v.name == "SLURM_NTASKS" {
+			by = fmt.Sprintf("`srun --mpi=pmi2 -n %d %s`, or with ", n, prog)
+		}
+		return fmt.Errorf("spawner: %s=%s says that another launcher started this process as one of %d%s, but they cannot find each other and would run as so many jobs of one rank; start the job with %s`aqrun -n %d %s`, or a job of one with `aqrun -n 1 %s`",
+			v.name, value, n, orMore, by, n, prog, prog)
 	}
 	return nil
 }

@@ -21,9 +21,10 @@
 //
 // # How the job ends
 //
-// Abort prints the reason. A rank that has called it
-// leaves by Exit, which asks the launcher to end the job with the status. Slurm would kill all ranks then, and srun exit with 137
-// whatever the status. So under Slurm the launcher is asked only if the job has several hosts.
+// Abort prints the reason. A rank that has called it leaves by Exit, which asks the launcher to end the job with the
+// status: the launcher, not a connection, tells the others, by a signal. Under Slurm srun would exit with 137 then, whatever the
+// status. So there Abort also tells the ranks of the host, whose Done yields it, and the launcher is asked only if the job has
+// several hosts.
 //
 // If a rank dies, Hydra ends all others. Slurm does not, unless srun has --kill-on-bad-exit. So when a connection within a
 // host ends that nobody has closed, and the launcher has not ended this process a second later, it ends the job. A rank
