@@ -264,7 +264,12 @@ func testEnds(t *testing.T, l *launcher, n int) {
 	}
 }
 
-func TestEnds(t *testing.T) { testEnds(t, hydra(t), 3) }
+// MPICH's launcher passes a status on, also in an allocation of Slurm's.
+func TestEnds(t *testing.T) {
+	l := hydra(t)
+	l.env = []string{"SLURM_STEP_ID=0"}
+	testEnds(t, l, 3)
+}
 
 // testHosts runs jobs of 4 ranks, of which the launcher has the last two on a host each. failed is the status
 // of one that a rank ends with 7.

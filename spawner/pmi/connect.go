@@ -76,7 +76,7 @@ func Connect() (core.Bootstrap, error) {
 		return nil, fmt.Errorf("pmi: rank %d: %w", rank, err)
 	}
 	// srun takes the highest status of a rank, which is 137 where it has killed one.
-	b.kills = os.Getenv("SLURM_STEP_ID") != ""
+	b.kills = os.Getenv("SLURM_STEP_ID") != "" && os.Getenv("HYDI_CONTROL_FD") == "" // the latter: Hydra in an allocation
 	return b, nil
 }
 
