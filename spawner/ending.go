@@ -127,7 +127,7 @@ func (j *Job) checkWaiters() {
 		case j.calls.in[rank]: // it made the call before it ended
 		case m.left:
 			j.end(1, fmt.Sprintf("rank %d left the job while rank %d waits in %v", rank, first, call))
-		case !m.joined && m.exited && m.obscure && m.overdue:
+		case !m.joined && m.exited && m.obscure && m.overdue && !j.order.pending():
 			j.end(1, fmt.Sprintf("rank %d ended before it joined the job, while rank %d waits in %v", rank, first, call))
 		case !m.joined && m.exited && !m.obscure && (m.settled || !j.spec.started()):
 			j.end(1, fmt.Sprintf("rank %d %s before it joined the job, while rank %d waits in %v", rank, describe(m.ws), first, call))

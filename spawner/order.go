@@ -68,6 +68,12 @@ func (o *order) first() (s sign, ok bool) {
 	return o.waiting[0], true
 }
 
+// pending reports whether somebody is listed: what else is known has come of that end, maybe, and is judged after it.
+func (o *order) pending() bool {
+	_, ok := o.first()
+	return ok
+}
+
 // drop takes the first off the list.
 func (o *order) drop() { o.waiting = slices.Delete(o.waiting, 0, 1) }
 

@@ -22,6 +22,7 @@ func init() {
 	roles["starter"] = roleStarter
 	roles["crowd"] = roleCrowd
 	roles["input"] = roleInput
+	roles["in-barrier"] = roleInBarrier
 }
 
 // started has a launcher of its own start the ranks in their role.
@@ -57,7 +58,7 @@ func roleStarter() {
 		}
 		check(c.Start())
 		ranks[r] = c
-		if os.Getenv("REAPS") == "backwards" {
+		if os.Getenv("REAPS") != "" {
 			continue
 		}
 		go func() {
@@ -65,8 +66,11 @@ func roleStarter() {
 			ends <- c.ProcessState.ExitCode()
 		}()
 	}
-	if os.Getenv("REAPS") == "backwards" {
+	switch os.Getenv("REAPS") {
+	case "backwards":
 		reapBackwards(ranks)
+	case "nobody":
+		leaveUnreaped(ranks)
 	}
 	for range ranks {
 		if status := <-ends; status != 0 && os.Getenv("PATIENT") == "" {
@@ -93,8 +97,20 @@ func reapBackwards(ranks []*exec.Cmd) {
 	os.Exit(1)
 }
 
+// leaveUnreaped ends as soon as rank 1 has been killed, with the signal as status.
+func leaveUnreaped(ranks []*exec.Cmd) {
+	check(unix.Waitid(unix.P_PID, ranks[1].Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil))
+	os.Exit(int(unix.SIGKILL))
+}
+
 // crowd is how many goroutines rank 1 has more, so that it prints for longer.
 const crowd = 2000
+
+func roleInBarrier() {
+	boot := join()
+	fmt.Println("joined")
+	check(boot.Barrier())
+}
 
 func roleCrowd() {
 	boot := join()
@@ -220,6 +236,18 @@ func TestStarterIsKilled(t *testing.T) {
 func TestStartedRanksAreJudgedInOrder(t *testing.T) {
 	j := start(t, "wait", 3, started(t), func(s *spawner.Spec) { s.Grace, s.Env = time.Minute, append(s.Env, "REAPS=backwards") })
 	j.out.await("ready", 3)
+	if err := j.Kill(1); err != nil {
+		t.Fatal(err)
+	}
+	j.finish(128 + int(unix.SIGKILL))
+	j.reported("rank 1 was killed by SIGKILL (killed); ending the job")
+}
+
+// The rank that was killed is blamed, and not one that its launcher has never started, though the launcher ends
+// before anybody has reaped the rank.
+func TestStartedRankIsReapedLate(t *testing.T) {
+	j := start(t, "in-barrier", 3, started(t), func(s *spawner.Spec) { s.Env = append(s.Env, "ABSENT=0", "REAPS=nobody") })
+	j.out.await("joined", 2)
 	if err := j.Kill(1); err != nil {
 		t.Fatal(err)
 	}
