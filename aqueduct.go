@@ -33,6 +33,8 @@
 //	AQUEDUCT_NATIVE    on (default) or off: off does without the puts, gets, atomics
 //	                   and collective calls that a conduit's network carries out itself, for
 //	                   the same purpose
+//	AQUEDUCT_C_FAST    on (default) or off: off has every call of a C program cross into Go, for
+//	                   the same purpose
 //	AQUEDUCT_NEAR      auto (default), on or off: whether ranks of one host talk through memory in
 //	                   a job over a network, as conduit nbrhd has it. auto: in jobs of several
 //	                   hosts, so that a job of one over udp measures the network
@@ -53,6 +55,9 @@
 //	AQUEDUCT_MODE      processes, goroutines or model
 //	AQUEDUCT_RANKS     with goroutines or model: how many ranks share the process
 //
+// What starts the ranks of a static job sets AQUEDUCT_RANK, AQUEDUCT_SIZE, AQUEDUCT_ROOT and
+// AQUEDUCT_KEY_FILE, and AQUEDUCT_START_TIMEOUT if it likes; see docs/static-jobs.md.
+//
 // The launcher sets further ones for itself. An empty value counts as none. A variable
 // that begins with AQUEDUCT_ and means nothing is probably misspelt: rank 0 warns of it.
 package aqueduct
@@ -61,6 +66,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -144,6 +150,11 @@ func Init(opts ...Option) (*core.Job, error) {
 	return core.Join(boot, s.cfg), nil
 }
 
+// Launched reports whether a launcher has started this process, which then prints what ends the job.
+func Launched() bool {
+	return spawner.Launched() || outsider(os.Getenv("AQUEDUCT_CONDUIT")) != nil
+}
+
 // connect joins the job of the launcher that started this process, aqrun or else another; if there is
 // none, it makes a job of one.
 func (s *settings) connect() (boot core.Bootstrap, launched bool, err error) {
@@ -152,28 +163,53 @@ func (s *settings) connect() (boot core.Bootstrap, launched bool, err error) {
 		if err != nil {
 			err = fmt.Errorf("%w; aqrun starts jobs without %s", err, l.Name)
 		}
-		return boot, err == nil, err
+	} else {
+		boot, err = spawner.Connect()
 	}
-	boot, err = spawner.Connect()
+	launched = err == nil
 	if errors.Is(err, spawner.ErrNotLaunched) {
-		return core.Alone(), false, nil
+		boot, err = core.Alone(), nil
 	}
-	return boot, err == nil, err
+	if err == nil && s.cfg.Conduit == "" {
+		s.cfg.Conduit = conduitOf(boot)
+	}
+	return boot, launched, err
+}
+
+// conduitOf returns the conduit of ranks that are processes, if nobody has named one: sci, or udp between hosts.
+func conduitOf(boot core.Bootstrap) string {
+	if len(boot.Local()) < boot.Size() {
+		return "udp"
+	}
+	return "sci"
 }
 
 // throughPMI is a launcher that is no conduit's.
-var throughPMI = core.Launcher{Name: "a launcher that speaks PMI", Rank: pmi.Rank, Connect: pmi.Connect}
+var throughPMI = core.Launcher{Name: "a launcher that speaks PMI or PMIx", Rank: pmi.Rank, Connect: pmi.Connect}
+
+// launched reports whether aqrun or another launcher has started this process as one of several.
+func launched() bool {
+	byOther := func(l *core.Launcher) bool { _, launched := l.Rank(); return launched }
+	return spawner.Launched() || byOther(&throughPMI) || slices.ContainsFunc(core.Launchers(), byOther)
+}
 
 // outsider returns the launcher other than aqrun that has started this process as one of several, nil
-// if none has. A launcher of an MPI library may speak PMI too. Then ranks over that library find each other by MPI, which
-// has the launcher for itself, as do ranks whose conduit, "", nobody has named, if the library can be used; all others by PMI.
+// if none has. A launcher of an MPI library may speak PMI or PMIx too. Then ranks over that library find each other by MPI, which
+// has the launcher for itself, as do those of a program that calls MPI itself; so do ranks whose conduit, "", nobody has named, and
+// those that lack what it takes to speak PMIx, if the library can be used. All others do by PMI.
 func outsider(conduit string) *core.Launcher {
 	if spawner.Launched() {
 		return nil
 	}
 	_, byPMI := pmi.Rank()
 	for _, l := range core.Launchers() {
-		if _, launched := l.Rank(); launched && (!byPMI || l.Conduit == conduit || conduit == "" && usable(l.Conduit)) {
+		if _, launched := l.Rank(); !launched {
+			continue
+		}
+		if !byPMI || l.Conduit == conduit || l.Wanted != nil && l.Wanted() {
+			return l
+		}
+		if (conduit == "" || pmi.Usable() != nil) && usable(l.Conduit) {
 			return l
 		}
 	}

@@ -113,8 +113,8 @@ var roles = map[string]func(){
 	},
 	"compute": func() {
 		aqueduct.Run(func(job *core.Job) error {
+			fmt.Println("ready")
 			if job.Rank() == core.Rank(job.Size()-1) {
-				fmt.Println("ready")
 				compute()
 			}
 			ep, err := job.Attach(core.AttachSpec{})
@@ -383,8 +383,11 @@ func TestDumpNamesRanks(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := bufio.NewReader(stdout).ReadString('\n'); err != nil {
-			t.Fatalf("%s: before it was ready: %v", mode, err)
+		lines := bufio.NewReader(stdout)
+		for range 3 {
+			if _, err := lines.ReadString('\n'); err != nil {
+				t.Fatalf("%s: before all were ready: %v", mode, err)
+			}
 		}
 		cmd.Process.Signal(unix.SIGQUIT)
 		io.Copy(io.Discard, stdout)
@@ -431,7 +434,7 @@ func TestPMI(t *testing.T) {
 		{"AQUEDUCT_CONDUIT=sci", "sci", ""},
 		{"AQUEDUCT_CONDUIT=", "sci", ""}, // mpi cannot be used here
 		{"AQUEDUCT_CONDUIT=mpi", "", "no libaqueduct-mpi-mpich.so"},
-		{"AQUEDUCT_MODE=goroutines", "", "a launcher that speaks PMI has started several processes"},
+		{"AQUEDUCT_MODE=goroutines", "", "a launcher that speaks PMI or PMIx has started several processes"},
 	} {
 		t.Run(c.env, func(t *testing.T) {
 			prog := program(t, "attaches", c.env)
@@ -447,5 +450,24 @@ func TestPMI(t *testing.T) {
 				t.Errorf("%v, want %q:\n%s", err, c.refusal, out)
 			}
 		})
+	}
+}
+
+// On several hosts, which mount namespaces make of this one, nobody need name a conduit that joins them.
+func TestPMIOnSeveralHosts(t *testing.T) {
+	mpiexec, err := exec.LookPath("mpiexec.mpich")
+	if err != nil {
+		t.Skipf("needs an MPI library: %v", err)
+	}
+	if err := exec.Command("unshare", "--mount", "true").Run(); err != nil {
+		t.Skipf("needs root that may make namespaces: unshare --mount: %v", err)
+	}
+	prog := program(t, "attaches")
+	cmd := exec.Command(mpiexec, "-launcher", "fork", "-hosts", "localhost", "-n", "3",
+		"sh", "-c", `if test $PMI_RANK = 2; then exec unshare --mount "$0"; else exec "$0"; fi`, prog.Path)
+	cmd.Env = append(prog.Env, "AQUEDUCT_LIBDIR=")
+	out, err := cmd.CombinedOutput()
+	if err != nil || strings.Count(string(out), "of 3 over nbrhd\n") != 3 {
+		t.Errorf("%v; want three ranks over nbrhd, which is sci and udp:\n%s", err, out)
 	}
 }

@@ -25,9 +25,9 @@ type room struct {
 // rooms are listed from the top downwards. A package belongs to the one whose path is the longest.
 var rooms = []room{
 	{"cmd/aqrun", "the launcher of a job lists conduits, and starts ranks by itself or by one that registers",
-		[]string{".", "core", "core/settings", "spawner", "spawner/binding", "spawner/hosts", "internal/cli", "internal/stdfd"}, []string{"conduits/mpi/libmpi/libmpitest"}},
+		[]string{".", "core", "core/settings", "spawner", "spawner/binding", "spawner/hosts", "internal/cli", "internal/stdfd"}, []string{"conduits/mpi/libmpi/libmpitest", "core/coretest", "spawner/spawntest", "spawner/spawntest/cluster"}},
 	{"cmd/aqbench", "it is the command line of bench",
-		[]string{".", "bench/...", "core", "spawner", "extended/coll/...", "internal/cli", "internal/stdfd"}, nil},
+		[]string{".", "bench/...", "core", "spawner", "extended/coll/...", "internal/cli", "internal/stdfd"}, []string{"spawner/spawntest/cluster"}},
 	{"cmd/aqimpair", "it puts links between programs, whatever they are, and streams of its own of udp and TCP",
 		[]string{"conduits/udp/...", "internal/cli", "internal/stdfd"}, []string{"spawner"}},
 	{"examples/...", "they use the library as anybody does",
@@ -43,7 +43,7 @@ var rooms = []room{
 		[]string{"bench", "bench/plot", "core", "extended", "extended/coll/...", "conduits/sci/sisci", "conduits/sci/hardware", "conduits/myrinet/fabric", "conduits/myrinet/routing", "conduits/myrinet/gm", "conduits/myrinet/grim", "conduits/myrinet/component", "conduits/myrinet/lanai", "conduits/myrinet/transit", "conduits/amfamily/...", "conduits/udp/am2", "internal/machine", "internal/vtime"},
 		[]string{".", "core/coretest", "internal/shm"}},
 	{"bench/topology", "it draws networks, and what of them is busy",
-		[]string{"conduits/myrinet/fabric", "conduits/myrinet/routing", "internal/vtime"}, nil},
+		[]string{"conduits/myrinet/fabric", "conduits/myrinet/routing", "internal/plural", "internal/vtime"}, nil},
 
 	{".", "the front door alone wires conduits, bootstrap and core together",
 		[]string{"core", "spawner", "conduits/amfamily/conduit", "conduits/loopback", "conduits/mpi/libmpi", "conduits/mpi/scampi", "conduits/myrinet", "conduits/nbrhd", "conduits/sci", "conduits/udp", "internal/stacks", "internal/vtime", "spawner/pmi"}, nil},
@@ -54,7 +54,7 @@ var rooms = []room{
 	{"conduits/loopback", "core, and what several conduits share",
 		[]string{"core", "core/settings", "internal/..."}, []string{"core/coretest"}},
 	{"conduits/nbrhd", "it stands on any two, by their names, once it has seen that memory can be shared",
-		[]string{"core", "core/settings", "internal/shm"}, []string{"core/coretest", "spawner/...", "conduits/loopback", "conduits/sci", "conduits/udp"}},
+		[]string{"core", "core/settings", "internal/cpu", "internal/shm"}, []string{"core/coretest", "spawner/...", "conduits/loopback", "conduits/sci", "conduits/udp"}},
 	{"conduits/sci", "it stands on its adapter, places ranks on a modelled machine and charges that machine's software",
 		[]string{"core", "core/settings", "conduits/sci/sisci", "conduits/sci/hardware", "internal/..."}, []string{"core/coretest", "spawner/..."}},
 	{"conduits/sci/sisci", "the adapter stands on its hardware, which is modelled",
@@ -100,8 +100,8 @@ var rooms = []room{
 	{"conduits/udp/socket", "sockets of both drivers, whose datagrams are am2's and protected",
 		[]string{"conduits/udp/am2", "conduits/udp/seal"}, nil},
 	{"conduits/udp/am2", "a state machine: time and messages in, messages and timers out", []string{"internal/fifo"}, []string{"internal/vtime"}},
-	{"conduits/udp/seal", "keys and tags", nil, nil},
-	{"conduits/udp/netif", "which addresses ranks use: what hosts tell of their interfaces, and arithmetic", []string{"internal/wire"}, nil},
+	{"conduits/udp/seal", "keys and tags", []string{"internal/secretfile"}, nil},
+	{"conduits/udp/netif", "which addresses ranks use: what hosts tell of their interfaces, and arithmetic", []string{"internal/ifaddr", "internal/wire"}, nil},
 	{"conduits/udp/impair", "links that lose packets, and a queue of what is under way", []string{"internal/vtime"}, nil},
 	{"conduits/udp/impair/tunnel", "it carries real packets over them", []string{"conduits/udp/impair"}, nil},
 
@@ -123,11 +123,13 @@ var rooms = []room{
 		[]string{"core", "core/coretest", "extended/exttest", "spawner/...", "conduits/...", "internal/..."}},
 
 	{"spawner", "it starts jobs and knows no conduit", []string{"core", "internal/...", "spawner/binding"}, nil},
-	{"spawner/pmi", "it is a rank's side of launchers that speak PMI, and has ranks of a host meet as the spawner does",
-		[]string{"core", "spawner", "internal/drain", "internal/wire"}, []string{"core/coretest", "conduits/sci", "conduits/udp"}},
+	{"spawner/pmi", "it is a rank's side of launchers that speak PMI or PMIx, and has ranks of a host meet as the spawner does",
+		[]string{"core", "spawner", "spawner/pmi/libpmix", "internal/drain", "internal/shm"}, []string{"core/coretest", "conduits/sci", "conduits/udp", "spawner/spawntest/cluster"}},
+	{"spawner/pmi/libpmix", "calls of a library, which knows no ranks of ours", nil, nil},
 	{"spawner/binding", "CPUs of a host, as the kernel tells of them, and which of them ranks get", nil, nil},
-	{"spawner/hosts", "lists of hosts and places of ranks: text and arithmetic", nil, nil},
-	{"spawner/spawntest", "it runs the suite's jobs as processes", []string{"core", "core/coretest", "spawner"}, nil},
+	{"spawner/hosts", "lists of hosts and places of ranks: text and arithmetic", []string{"internal/plural"}, nil},
+	{"spawner/spawntest", "it runs the suite's jobs as processes", []string{"core", "core/coretest", "spawner", "internal/mtls"}, []string{"conduits/nbrhd", "conduits/sci", "conduits/udp"}},
+	{"spawner/spawntest/cluster", "hosts of namespaces, whatever runs on them", nil, nil},
 
 	{"core", "the contract stands on nothing but internals", []string{"core/settings", "internal/..."}, nil},
 	{"core/settings", "tables of settings, below the contract that states them", []string{"internal/size"}, nil},
@@ -138,7 +140,7 @@ var rooms = []room{
 
 // suites are for tests, and for each other.
 var suites = []string{
-	"core/coretest", "extended/exttest", "extended/coll/colltest", "spawner/spawntest",
+	"core/coretest", "extended/exttest", "extended/coll/colltest", "spawner/spawntest", "spawner/spawntest/cluster",
 	"conduits/mpi/mpitest", "conduits/mpi/libmpi/libmpitest", "bench/runner/runnertest",
 }
 
@@ -285,6 +287,7 @@ var forbidden = []arrow{
 	{"core", "core/coretest", false},                  // a suite
 	{"spawner", "extended", true},                     // side by side
 	{"spawner", "conduits/udp", false},                //
+	{"spawner/spawntest/cluster", "spawner", false},   // whatever runs on the hosts
 	{"internal/shm", "core", false},                   // upwards
 	{"internal/hw", "conduits/sci/hardware", false},   // upwards
 	{"internal/hw", "internal/shm", false},            // no memory of the host
@@ -334,8 +337,10 @@ var forbidden = []arrow{
 	{"extended/exttest", "conduits/udp", true},                    // a network of a package below
 	{"extended/exttest/udp", "bench", true},                       // upwards
 	{"spawner/spawntest", "conduits/sci", false},                  // it knows no conduit
+	{"spawner/spawntest", "conduits/loopback", true},              //
 	{"spawner/pmi", "conduits/sci", false},                        // what started the job knows no conduit
 	{"spawner", "spawner/pmi", false},                             // upwards
+	{"spawner/pmi/libpmix", "spawner", false},                     // it calls a library
 	{"spawner/hosts", "core", false},                              // lists know no jobs
 	{"spawner/binding", "spawner", true},                          // upwards
 	{"core/coretest", "spawner", false},                           // nor what starts ranks

@@ -1,7 +1,12 @@
 package aqueduct_test
 
 import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct"
@@ -51,4 +56,33 @@ func TestModelWantsOneGoroutine(t *testing.T) {
 	if core.StatusOf(err) != 2 || !strings.Contains(err.Error(), "under a model one goroutine per rank may use the job") {
 		t.Errorf("the job ended with %v", err)
 	}
+}
+
+// In a static job each process says how the job has ended, once, and has its status.
+func TestFailureIsToldByEachStaticRank(t *testing.T) {
+	key := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(key, []byte(strings.Repeat("0123456789abcdef", 4)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := l.Addr().String()
+	l.Close()
+	var all sync.WaitGroup
+	for rank := range 2 {
+		cmd := program(t, "fails", fmt.Sprint("AQUEDUCT_RANK=", rank), "AQUEDUCT_SIZE=2", "AQUEDUCT_ROOT="+root, "AQUEDUCT_KEY_FILE="+key)
+		all.Go(func() {
+			status, out, errs := finish(t, cmd)
+			_, ending, waited := strings.Cut(errs, "connection refused\n")
+			if !waited {
+				ending = errs
+			}
+			if status != 1 || out != "" || !strings.HasPrefix(ending, "aqueduct: rank ") || strings.Count(ending, "\n") != 1 || !strings.Contains(ending, "no luck") {
+				t.Errorf("rank %d: status %d, output %q, messages %q; want one line", rank, status, out, errs)
+			}
+		})
+	}
+	all.Wait()
 }

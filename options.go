@@ -108,13 +108,14 @@ func (s *settings) set(key, value string) {
 	s.cfg.Settings = m
 }
 
-// settle applies the options, then the environment, then the defaults.
+// settle applies the options, then the environment, then the defaults. The conduit of ranks that are processes depends on
+// where they are: unless it is named, connect chooses it.
 func settle(opts []Option) (settings, error) {
 	s := settings{ranks: 1}
 	for _, o := range opts {
 		o(&s)
 	}
-	if spawner.Launched() || outsider("") != nil {
+	if launched() {
 		s.mode, s.ranks = processes, 1 // this process is one rank, whatever the program prefers
 	}
 	for _, v := range variables {
@@ -136,13 +137,14 @@ func settle(opts []Option) (settings, error) {
 			s.cfg.Conduit = "loopback"
 		case s.mode == processes && s.by != nil && s.by.Conduit != "":
 			s.cfg.Conduit = s.by.Conduit
-		case s.mode == processes && spawner.SeveralHosts():
-			s.cfg.Conduit = "udp"
-		default:
+		case s.mode == goroutines:
 			s.cfg.Conduit = "sci"
 		}
 	}
 	s.warnOfUnknown()
+	if s.cfg.Conduit == "" {
+		return s, nil // connect chooses
+	}
 	_, err := core.DriverByName(s.cfg.Conduit)
 	return s, err
 }
@@ -210,7 +212,8 @@ var variables = []struct {
 
 // foreign are the variables that others read: the launcher's part of a job, and programs
 // of this project.
-var foreign = []string{spawner.EnvRank, spawner.EnvSize, spawner.EnvHosts, spawner.EnvSocket, spawner.EnvSecret, spawner.EnvJob, "AQUEDUCT_BENCH"}
+var foreign = []string{spawner.EnvRank, spawner.EnvSize, spawner.EnvSocket, spawner.EnvSecret, spawner.EnvJob,
+	spawner.EnvRoot, spawner.EnvKeyFile, spawner.EnvStartTimeout, "AQUEDUCT_BENCH", "AQUEDUCT_C_FAST"}
 
 // warned is set when the process has warned of unknown variables.
 var warned sync.Once

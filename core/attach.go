@@ -50,6 +50,9 @@ func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 		return nil, fmt.Errorf("core: rank %d: %w", j.rank, err)
 	}
 	ep := j.newEndpoint(drv, group)
+	if err := ep.makeState(); err != nil {
+		return nil, err
+	}
 	plan, err := j.plan(ep.conduit, group)
 	if err != nil {
 		return nil, err
@@ -73,7 +76,7 @@ func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 	}
 	j.ep.Store(ep) // from now on who releases the job closes the conduit
 	if j.failure() != nil && j.proc == nil {
-		shm.Ring(ep.bell) // the failure came before the endpoint could be woken
+		ep.end() // the failure came before the endpoint was known
 	}
 	ep.sizes = ep.attached
 	if spec.SegmentLater {
@@ -147,11 +150,11 @@ func (ep *Endpoint) open() error {
 		}
 	}
 	if !ep.single && !shm.RegisterMembarrier() {
-		ep.bias.over = 1
+		ep.state.Over = 1
 		ep.progress.share(ep)
 	}
 	a := j.attachment(ep.group)
-	a.Port = &ep.port
+	a.Port, a.Crowded = &ep.port, ep.idle.crowded
 	if err = ep.conduit.Attach(a); err != nil {
 		j.failed = ep
 		return fmt.Errorf("core: rank %d: attach conduit %s: %w", j.rank, j.cfg.Conduit, err)
@@ -168,6 +171,7 @@ func (ep *Endpoint) open() error {
 	if j.cfg.NoNative {
 		ep.powers.Putter, ep.powers.Getter, ep.powers.Atomics, ep.powers.Collectives = nil, nil, nil, nil
 	}
+	ep.state.Hot = uint32(ep.idle.hot)
 	ep.most = nativeSizesOf(&ep.powers)
 	ep.reaches = ep.reaches && ep.powers.Reacher != nil
 	return nil
@@ -175,7 +179,7 @@ func (ep *Endpoint) open() error {
 
 // attachment returns what the conduit is told before there are segments.
 func (j *Job) attachment(group []Rank) *Attachment {
-	a := &Attachment{Boot: j.boot, Group: group, Proc: j.proc, Settings: j.cfg.Settings, Threads: j.cfg.Threads}
+	a := &Attachment{Boot: j.boot, Group: group, Proc: j.proc, Settings: j.cfg.Settings, Threads: j.cfg.Threads, Foreign: j.foreign()}
 	if j.proc != nil {
 		a.Threads = Single
 	}

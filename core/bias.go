@@ -12,41 +12,40 @@ import (
 // is the only one. The context says by plain stores when it is inside an unlocked section;
 // the first NewContext ends the bias: it sets over, and has every thread of the process run a
 // barrier (membarrier). So either the default context saw over, or another one sees it inside, and
-// waits until it is outside.
+// waits until it is outside. The two words are State.Inside and State.Over, which is also set where there is no
+// membarrier.
 type bias struct {
-	inside uint32 // written by the default context alone
-	over   uint32 // 1: other contexts exist, or membarrier does not
-	mu     sync.Mutex
-	left   uint32 // 1: another context has seen the default one outside since; from then on inside tells nothing
-	ended  bool   // over is set, and the barrier has run
+	mu    sync.Mutex
+	left  uint32 // 1: another context has seen the default one outside since; from then on inside tells nothing
+	ended bool   // over is set, and the barrier has run
 }
 
 // enterAlone begins an unlocked section if c is the only context. Sections may nest: only
 // the outermost, for which entered is true, is left.
 func (c *Context) enterAlone() (alone, entered bool) {
-	b := &c.ep.bias
+	s := c.ep.state
 	if c != &c.ep.Context {
-		if atomic.LoadUint32(&b.left) == 0 && c != c.ep.carrier { // that one runs inside
+		if atomic.LoadUint32(&c.ep.bias.left) == 0 && c != c.ep.carrier { // that one runs inside
 			c.ep.outlast()
 		}
 		return false, false
 	}
-	if b.inside != 0 {
+	if s.Inside != 0 {
 		return true, false
 	}
-	if atomic.LoadUint32(&b.over) != 0 {
+	if atomic.LoadUint32(&s.Over) != 0 {
 		return false, false
 	}
-	shm.Signal32(&b.inside, 1)
-	if atomic.LoadUint32(&b.over) == 0 {
+	shm.Signal32(&s.Inside, 1)
+	if atomic.LoadUint32(&s.Over) == 0 {
 		return true, true
 	}
-	shm.Signal32(&b.inside, 0)
+	shm.Signal32(&s.Inside, 0)
 	return false, false
 }
 
 // leaveAlone ends an unlocked section, whose stores who sees it left sees too.
-func (c *Context) leaveAlone() { shm.Publish32(&c.ep.bias.inside, 0) }
+func (c *Context) leaveAlone() { shm.Publish32(&c.ep.state.Inside, 0) }
 
 // share ends the bias: from the next section on the default context locks as the others do.
 func (ep *Endpoint) share() {
@@ -60,7 +59,7 @@ func (ep *Endpoint) share() {
 	if ep.progress.words == nil {
 		ep.progress.share(ep)
 	}
-	if atomic.SwapUint32(&b.over, 1) != 0 {
+	if atomic.SwapUint32(&ep.state.Over, 1) != 0 {
 		return
 	}
 	if err := shm.Membarrier(); err != nil {
@@ -73,15 +72,15 @@ func (ep *Endpoint) share() {
 // panics where the call of another context, which has called enterAlone, runs in that section itself.
 func (ep *Endpoint) outlast() {
 	const own = 3 // outlast, enterAlone and the call
-	b := &ep.bias
-	if atomic.LoadUint32(&b.inside) != 0 && inPoll(own) {
+	s := ep.state
+	if atomic.LoadUint32(&s.Inside) != 0 && inPoll(own) {
 		panic(ep.Misuse("Context", "a context that was made in a handler, or in what else runs while its rank polls, is used there"))
 	}
-	for atomic.LoadUint32(&b.inside) != 0 {
+	for atomic.LoadUint32(&s.Inside) != 0 {
 		if ep.job.failure() != nil {
 			return
 		}
 		runtime.Gosched()
 	}
-	atomic.StoreUint32(&b.left, 1)
+	atomic.StoreUint32(&ep.bias.left, 1)
 }

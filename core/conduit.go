@@ -162,4 +162,6 @@ type Attachment struct {
 	Proc     *vtime.Proc       // the rank's process under the model; nil live
 	Settings map[string]string // further conduit settings, e.g. "forced-scan": "off"
 	Threads  Threads           // Many: see Conduit for what may run at once
+	Crowded  bool              // Attach: ranks of this host outnumber the CPUs, so that a wait lets others run after each poll in vain
+	Foreign  bool              // code in another language is to use the conduit too, see Powers.Foreign; a conduit need not provide for it
 }

@@ -21,6 +21,8 @@ type Context struct {
 	silent     bool          // the present wait may end without a handler having run
 	turn       chan struct{} // Many: wakes the context when it parked
 	call       Call          // what the present wait is for, if that is one
+	peers      bool          // the present wait is for an answer of
+	peer       Rank          // this one
 	what       string        // Many: what the present or last wait is called
 	since      time.Time     // and when it parked first
 	next       *Context      // while it is parked: who parked after it

@@ -22,11 +22,9 @@ type Endpoint struct {
 	advance func(*Context) int
 	idler   Idler   // nil live, and if the conduit has none
 	spinner Spinner // nil under a model, and if the conduit has none
-	kicked  bool    // advance is to be called; changed where handlers run
-	polls   uint32  // counted, for who asks whether the rank polls
-	found   uint32  // polls in which something happened
-	single  bool    // no locking
-	several bool    // Single: there are other contexts than the default one
+	state   *State
+	single  bool // no locking
+	several bool // Single: there are other contexts than the default one
 	debug   bool
 	shared  bool               // other ranks live in this process
 	peers   sparse.Table[peer] // by rank; what an injection touches
@@ -149,10 +147,14 @@ func (ep *Endpoint) MaxPayload(rank Rank, k Kind, reply bool) int {
 // Counts returns how many messages went to rank and came from it. The figures are exact
 // when no other goroutine uses the endpoint.
 func (ep *Endpoint) Counts(rank Rank) Counts {
-	if p := ep.peers.Find(int(rank)); p != nil {
-		return Counts{p.requests, p.replies, p.received}
+	var n Counts
+	if f := ep.powers.Foreign; f != nil {
+		n = f.Counts(rank)
 	}
-	return Counts{}
+	if p := ep.peers.Find(int(rank)); p != nil {
+		n.Requests, n.Replies, n.Received = n.Requests+p.requests, n.Replies+p.replies, n.Received+p.received
+	}
+	return n
 }
 
 // wellFormed checks what a message claims about itself, in debug mode also against the

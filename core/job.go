@@ -20,7 +20,7 @@ import (
 )
 
 // Config says how a job runs. The zero value is a usable default for everything but
-// Conduit. It must be equal on all ranks, except for Log.
+// Conduit. It must be equal on all ranks, except for Log, Foreign, Ppoll and AtExit.
 type Config struct {
 	Conduit     string            // the registered name of the conduit
 	Profile     string            // a profile of the conduit; "" is its default
@@ -42,6 +42,15 @@ type Config struct {
 	Report      func(ModelReport) `json:"-"` // model only: called once at the end of the job; nil: not
 	Verbose     bool              // the Logger also tells what is of interest to those who look for a reason, such as addresses
 	Log         *slog.Logger      // what is reported to people; nil: see Logger
+
+	// Foreign has the endpoint's state be such that code in another language can send and take messages itself, where
+	// that is possible; see Endpoint.Foreign.
+	Foreign bool `json:"-"`
+	// Ppoll, if not nil, is how a live rank sleeps in the kernel, in place of unix.Ppoll: handlers of signals
+	// of a program in another language must find it in code of that language.
+	Ppoll func(fds []unix.PollFd, timeout *unix.Timespec) `json:"-"`
+	// AtExit, if not nil, is called before the library leaves the process of a rank, which has half of Grace for it.
+	AtExit func() `json:"-"`
 }
 
 // Job is a rank's membership in a running job, before and after it attaches.
@@ -219,9 +228,15 @@ func (j *Job) fail(err error) {
 		return
 	}
 	if ep := j.ep.Load(); ep != nil && ep.proc == nil {
-		shm.Ring(ep.bell)
-		ep.progress.wakeAll()
+		ep.end()
 	}
+}
+
+// end has every poll and wait of the endpoint learn that the job has failed.
+func (ep *Endpoint) end() {
+	atomic.StoreUint32(&ep.state.Failed, 1)
+	shm.Ring(ep.bell)
+	ep.progress.wakeAll()
 }
 
 // abort ends the job because of err.
@@ -253,7 +268,11 @@ func (j *Job) watch(process bool) {
 	}
 	j.fail(err)
 	if process {
-		time.AfterFunc(j.cfg.Grace, func() { j.exit(max(1, StatusOf(err))) })
+		grace := j.cfg.Grace
+		if j.cfg.AtExit != nil {
+			grace /= 2 // the launcher kills at the end of it what still does that
+		}
+		time.AfterFunc(grace, func() { j.exit(max(1, StatusOf(err))) })
 	}
 }
 
@@ -337,6 +356,13 @@ func Join(boot Bootstrap, cfg Config) *Job {
 	cfg = cfg.withDefaults()
 	j := newJob(boot, &cfg, nil)
 	j.exit = ExitOf(boot)
+	if f := cfg.AtExit; f != nil {
+		leave := j.exit
+		j.exit = func(status int) {
+			f()
+			leave(status)
+		}
+	}
 	go j.watch(true)
 	return j
 }
@@ -400,6 +426,15 @@ func (c Config) withDefaults() Config {
 		c.Grace = time.Second
 	}
 	return c
+}
+
+// ppoll waits for one of the descriptors, or for a time; nil is no limit.
+func (c *Config) ppoll(fds []unix.PollFd, timeout *unix.Timespec) {
+	if c.Ppoll != nil {
+		c.Ppoll(fds, timeout)
+		return
+	}
+	_, _ = unix.Ppoll(fds, timeout, nil)
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

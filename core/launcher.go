@@ -17,6 +17,9 @@ type Launcher struct {
 
 	// Rank reports whether it has started this process as one of several, and as which.
 	Rank func() (rank string, launched bool)
+	// Wanted reports whether the program uses the library of this launcher itself, whatever the conduit, and so wants it to be joined by
+	// that. Nil: it does not.
+	Wanted func() bool
 	// Connect joins the job of the launcher that has started this process. It may be called once.
 	Connect func() (Bootstrap, error)
 	// Starter returns how it starts n ranks on this host for a profile of the conduit, where "" is the

@@ -37,8 +37,7 @@ func (j *Job) available() (uint64, error) {
 }
 
 // segmentSize turns what was asked for into a whole number of pages. More than the limit is an
-// error; the default, and a percentage, which is of the rank's share of what the host has left
-// beside the conduit, are cut to it.
+// error; the default, and a percentage, which is of the rank's share, are cut to it.
 func (j *Job) segmentSize(s string, conduit, limit int) (int, error) {
 	if s == "" || j.cfg.SegmentWins && j.cfg.Segment != "" {
 		s = j.cfg.Segment
@@ -50,8 +49,7 @@ func (j *Job) segmentSize(s string, conduit, limit int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	share := whole / uint64(len(j.boot.Local()))
-	n, err := ParseSize(s, max(1, share-min(share, uint64(conduit))))
+	n, err := ParseSize(s, max(1, j.share(whole, uint64(conduit))))
 	if err != nil {
 		return 0, &UsageError{j.rank, j.step(), "segment " + err.Error()}
 	}
@@ -68,8 +66,8 @@ func (j *Job) segmentSize(s string, conduit, limit int) (int, error) {
 }
 
 // MaxSegment returns the bytes of the largest segment that Attach(spec) makes for this rank, whole
-// pages: what its conduit can make, and the rank's share of most of what the host has left; if the
-// launcher has said a size, that size. spec.Segment is ignored. Attach may be called with it at once
+// pages: what its conduit can make, and the rank's share of most of what the host has left, in a modelled job
+// 870 MB at most; if the launcher has said a size, that size. spec.Segment is ignored. Attach may be called with it at once
 // (gasnet_getMaxLocalSegmentSize), as long as nobody takes much of the host's memory meanwhile. It may
 // differ among ranks; it is not collective, and is called before the segment is made, by Attach or by
 // AttachSegment.
@@ -91,13 +89,24 @@ func (j *Job) MaxSegment(spec AttachSpec) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	ranks := uint64(len(j.boot.Local()))
-	share := whole / ranks
-	if share -= min(share, uint64(plan.Footprint+extra)); j.proc != nil {
-		share = min(whole, addressSpace/ranks) // addresses only
-	}
+	share := j.share(whole, uint64(plan.Footprint+extra))
 	return min(limit, shm.RoundDown(int(float64(share)*most))), nil
 }
+
+// share returns what a rank may have for its segment of a host that has whole left, of which it takes some for other ends.
+// A modelled rank's is the same wherever at least that is left, since its job must run alike on all hosts; it takes
+// addresses only.
+func (j *Job) share(whole, taken uint64) uint64 {
+	ranks := uint64(len(j.boot.Local()))
+	if j.proc != nil {
+		return min(whole, modelledShare, addressSpace/ranks)
+	}
+	n := whole / ranks
+	return n - min(n, taken)
+}
+
+// modelledShare is a modelled rank's share of its host, in bytes.
+const modelledShare = 1 << 30
 
 // most is the part of a host's memory that segments of the largest size take, so that programs keep
 // some (GASNet-EX, the default 0.85/H of GASNET_MAX_SEGSIZE).

@@ -227,8 +227,8 @@ func TestBiasIsLeftForGood(t *testing.T) {
 		if err := c.Poll(); err != nil {
 			return err
 		}
-		atomic.StoreUint32(&ep.bias.inside, 1)
-		defer atomic.StoreUint32(&ep.bias.inside, 0)
+		atomic.StoreUint32(&ep.state.Inside, 1)
+		defer atomic.StoreUint32(&ep.state.Inside, 0)
 		var sent error
 		return errors.Join(c.Exclusively(func() { sent = c.Request(0, Message{Kind: Short, Handler: 131, Immediate: true}) }), sent)
 	})

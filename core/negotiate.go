@@ -103,6 +103,19 @@ func (c *Context) CommitAt(h HandlerIndex, n int, off uint64, args ...uint32) er
 	return c.sent()
 }
 
+// Cancel gives the prepared request up, of which nothing is sent (gex_AM_Cancel…). It is for one whose payload is staged: with a
+// buffer given, or Offer.Outside. Another one has its place between others already, and is committed.
+func (c *Context) Cancel() error {
+	if c.restricted&prepared == 0 {
+		return c.ep.Misuse("Cancel", "no request is prepared")
+	}
+	if err := c.stage.cancel(c.ep); err != nil {
+		return err
+	}
+	c.restricted &^= prepared
+	return nil
+}
+
 // Prepare opens a negotiated reply; as Context.Prepare, but it never waits.
 func (t *Token) Prepare(o Offer) ([]byte, error) {
 	ep := t.ep
@@ -153,6 +166,27 @@ func (t *Token) CommitAt(h HandlerIndex, n int, off uint64, args ...uint32) erro
 		copy(op.Data, t.stage.buf[:n])
 	}
 	t.commit(args)
+	return nil
+}
+
+// Cancel gives the prepared reply up, as Context.Cancel does a request. The handler may reply otherwise.
+func (t *Token) Cancel() error {
+	if t.state != tokenPrepared {
+		return t.ep.Misuse("CancelReply", "no reply is prepared")
+	}
+	if err := t.stage.cancel(t.ep); err != nil {
+		return err
+	}
+	t.state = tokenLive
+	return nil
+}
+
+// cancel forgets the message, if it can be.
+func (g *negotiation) cancel(ep *Endpoint) error {
+	if !g.staged {
+		return ep.Misuse("Cancel", "the message has its place among others already; what may be cancelled is prepared with a buffer, or with Offer.Outside")
+	}
+	g.buf = nil
 	return nil
 }
 

@@ -34,6 +34,7 @@ type Powers struct {
 	Atomics      Atomics      //
 	Collectives  Collectives  // collective operations
 	Spinner      Spinner      // live only
+	Foreign      *Foreign     // live only, and only if Attachment.Foreign asks for it
 	Idler        Idler        // modelled only
 	LossDetector LossDetector // modelled only
 }

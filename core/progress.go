@@ -316,7 +316,7 @@ func (c *Context) Exclusively(f func()) error {
 		return ep.job.failure()
 	}
 	f()
-	if ep.kicked { // whoever waits is to poll
+	if ep.state.Kicked != 0 { // whoever waits is to poll
 		p.burst(ep)
 	}
 	p.leave()

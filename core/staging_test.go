@@ -2,6 +2,7 @@ package core
 
 import (
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/internal/shm"
@@ -62,5 +63,55 @@ func TestStaging(t *testing.T) {
 		if s.region != nil || s.mem != nil {
 			t.Error("staging memory outlives the job")
 		}
+	}
+}
+
+// TestCancel gives prepared messages up: what was prepared is not sent, and something else may be. One that has its place already is
+// not given up.
+func TestCancel(t *testing.T) {
+	var got []uint32
+	outside := Offer{Kind: Medium, Least: 8, Most: 8, NArgs: 1, Outside: true}
+	err := alone(t, Config{Threads: Single}, []HandlerEntry{{Index: 130, Func: func(tok *Token, args []uint32, _ []byte) {
+		if tok.Cancel() == nil {
+			t.Error("a reply was cancelled that nobody has prepared")
+		}
+		_, err := tok.Prepare(outside)
+		if err == nil {
+			err = tok.Cancel()
+		}
+		if err == nil {
+			err = tok.ReplyShort(131, args[0])
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}}, {Index: 131, Func: func(_ *Token, args []uint32, _ []byte) { got = append(got, args[0]) }}}, func(ep *Endpoint) error {
+		if ep.Cancel() == nil {
+			t.Error("a request was cancelled that nobody has prepared")
+		}
+		for _, o := range []Offer{outside, {Kind: Medium, Least: 8, Most: 8, NArgs: 1, Buf: make([]byte, 8)}} {
+			if _, err := ep.Prepare(0, o); err != nil {
+				return err
+			}
+			if err := ep.Cancel(); err != nil {
+				return err
+			}
+		}
+		if _, err := ep.Prepare(0, Offer{Kind: Medium, Least: 8, Most: 8, NArgs: 1}); err != nil {
+			return err
+		}
+		if ep.Cancel() == nil {
+			t.Error("a request was cancelled that has its place already")
+		}
+		if err := ep.Commit(130, 8, 1); err != nil {
+			return err
+		}
+		if err := ep.RequestShort(0, 130, 2); err != nil {
+			return err
+		}
+		return ep.WaitUntil(func() bool { return len(got) >= 2 })
+	})
+	if err != nil || !slices.Equal(got, []uint32{1, 2}) {
+		t.Errorf("replies to %d; want to 1 and 2: %v", got, err)
 	}
 }

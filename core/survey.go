@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/aqueduct-go/aqueduct/internal/plural"
 )
 
 // Bounds of what a survey tells: peers of a rank, ranks one by one, kinds of place otherwise, and
@@ -253,8 +255,8 @@ func Table(places []Place) string {
 	for i := range places[:min(len(places), mostPlaces)] {
 		p := &places[i]
 		for _, t := range p.Traffic {
-			fmt.Fprintf(&b, "  rank %d with rank %d: %d requests and %d replies sent, %d messages received\n",
-				p.Rank, t.Peer, t.Requests, t.Replies, t.Received)
+			fmt.Fprintf(&b, "  rank %d with rank %d: %s and %s sent, %s received\n", p.Rank, t.Peer, plural.Count(t.Requests, "request", "requests"),
+				plural.Count(t.Replies, "reply", "replies"), plural.Count(t.Received, "message", "messages"))
 		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")

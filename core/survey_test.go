@@ -123,7 +123,7 @@ func TestTable(t *testing.T) {
 		{Rank: 1, State: "has not polled", For: 12400 * time.Millisecond},
 		{Rank: 2, Returned: true, Waits: []Wait{{For: finalWhat, Since: 1}}},
 	})
-	if want := "  rank 0 waits for x since 1.5s\n  rank 1 has not polled for 12s\n  rank 2 has returned\n  rank 0 with rank 1: 3 requests and 2 replies sent, 1 messages received"; few != want {
+	if want := "  rank 0 waits for x since 1.5s\n  rank 1 has not polled for 12s\n  rank 2 has returned\n  rank 0 with rank 1: 3 requests and 2 replies sent, 1 message received"; few != want {
 		t.Errorf("got\n%s\nwant\n%s", few, want)
 	}
 	var many []Place

@@ -16,13 +16,13 @@ import "github.com/aqueduct-go/aqueduct/internal/shm"
 type Turns struct {
 	c    *Context
 	what string
-	seen uint32 // Endpoint.found before the caller looked last
+	seen uint32 // State.Found before the caller looked last
 }
 
 // Turns begins a wait, which reports call what. It does not block. The caller looks at the condition
 // afterwards.
 func (c *Context) Turns(what string) Turns {
-	return Turns{c, what, shm.Load32(&c.ep.found)}
+	return Turns{c, what, shm.Load32(&c.ep.state.Found)}
 }
 
 // Next is one turn. It polls, and spins, yields and sleeps as WaitUntil does, until something has happened since the
@@ -32,7 +32,7 @@ func (w *Turns) Next() error {
 	ep := w.c.ep
 	return w.c.wait(w.what, func() bool {
 		before := w.seen
-		w.seen = shm.Load32(&ep.found)
+		w.seen = shm.Load32(&ep.state.Found)
 		return w.seen != before
 	})
 }

@@ -51,6 +51,14 @@ func (c *Context) WaitUntil(cond func() bool) error { return c.wait("WaitUntil",
 // WaitFor is WaitUntil that reports and errors call what, for layers above.
 func (c *Context) WaitFor(what string, cond func() bool) error { return c.wait(what, cond) }
 
+// WaitPeer is WaitFor for an answer of one peer, of which reports tell the rank.
+func (c *Context) WaitPeer(what string, peer Rank, cond func() bool) error {
+	c.peer, c.peers = peer, true
+	err := c.wait(what, cond)
+	c.peers = false
+	return err
+}
+
 // WaitSilent is WaitUntil for a condition that may also become true without a handler
 // having run, by local completion or a peer's direct store. The condition is looked at after
 // empty polls too, and at least once a millisecond. Virtual time knows no direct stores: there
@@ -92,27 +100,27 @@ func (c *Context) Poll() error {
 // poll delivers what has arrived, then has the layer above carry on if it asked for that.
 // It returns how much happened.
 func (ep *Endpoint) poll() int {
-	shm.Signal32(&ep.polls, ep.polls+1)
+	shm.Signal32(&ep.state.Polls, ep.state.Polls+1)
 	return ep.note(ep.conduit.Poll(pollBudget) + ep.carryOn())
 }
 
 // spin is poll by a Spinner.
 func (ep *Endpoint) spin() int {
-	shm.Signal32(&ep.polls, ep.polls+1)
+	shm.Signal32(&ep.state.Polls, ep.state.Polls+1)
 	return ep.note(ep.spinner.Spin(pollBudget) + ep.carryOn())
 }
 
 // note counts a poll in which n things have happened, if any.
 func (ep *Endpoint) note(n int) int {
 	if n > 0 {
-		shm.Publish32(&ep.found, ep.found+1)
+		shm.Publish32(&ep.state.Found, ep.state.Found+1)
 	}
 	return n
 }
 
 // carryOn has the layer above carry on if it asked for that, and returns how much it did.
 func (ep *Endpoint) carryOn() (n int) {
-	if ep.kicked {
+	if ep.state.Kicked != 0 {
 		c := ep.poller
 		c.restricted |= advancing
 		n = ep.advance(ep.carrier)
@@ -133,10 +141,10 @@ func (ep *Endpoint) OnAdvance(f func(*Context) int) {
 
 // Kick asks for calls of what OnAdvance set. Call it in a handler, below Exclusively, or in
 // f itself; likewise Unkick.
-func (ep *Endpoint) Kick() { ep.kicked = true }
+func (ep *Endpoint) Kick() { ep.state.Kicked = 1 }
 
 // Unkick ends what Kick began.
-func (ep *Endpoint) Unkick() { ep.kicked = false }
+func (ep *Endpoint) Unkick() { ep.state.Kicked = 0 }
 
 // wait is where everything that blocks ends up; what names the wait in reports.
 func (c *Context) wait(what string, cond func() bool) error {
@@ -173,7 +181,7 @@ func (c *Context) waitSingle(what string, cond func() bool) (crowded bool, err e
 		n := 0
 		for n == 0 && hot > 0 {
 			// A spin would keep a peer's store, and the layer above, from being noticed.
-			if ep.spinner != nil && hot >= spinPolls && !c.silent && !ep.kicked {
+			if ep.spinner != nil && hot >= spinPolls && !c.silent && ep.state.Kicked == 0 {
 				n = ep.spin()
 				hot -= spinPolls
 				continue
@@ -187,7 +195,7 @@ func (c *Context) waitSingle(what string, cond func() bool) (crowded bool, err e
 		if cond() {
 			return false, nil
 		}
-		if atomic.LoadUint32(&ep.bias.over) != 0 && !ep.single {
+		if atomic.LoadUint32(&ep.state.Over) != 0 && !ep.single {
 			return true, nil
 		}
 		if err := ep.job.failure(); err != nil {
@@ -237,7 +245,7 @@ func (c *Context) waitModelled(what string, cond func() bool) error {
 
 // idlePoll reports whether the next poll would be in vain, as Idler.Idle does.
 func (ep *Endpoint) idlePoll() (cost Time, idle bool) {
-	if ep.idler == nil || ep.kicked {
+	if ep.idler == nil || ep.state.Kicked != 0 {
 		return 0, false
 	}
 	return ep.idler.Idle()
@@ -327,7 +335,7 @@ func (l *ladder) sleep(silent bool) {
 		timeout = &left
 	}
 	if ep.job.failure() == nil {
-		_, _ = unix.Ppoll(fds[:], timeout, nil) // interrupted or not, the caller looks again
+		ep.job.cfg.ppoll(fds[:], timeout) // interrupted or not, the caller looks again
 	}
 	if ep.job.failure() == nil {
 		shm.Silence(ep.bell)

@@ -134,7 +134,7 @@ func (j *Job) lookAfter(polls uint32) uint32 {
 	if ep == nil {
 		return polls
 	}
-	n := atomic.LoadUint32(&ep.polls)
+	n := atomic.LoadUint32(&ep.state.Polls)
 	if n != polls {
 		j.polled.Store(int64(time.Since(j.start)))
 	}
@@ -168,7 +168,7 @@ func (j *Job) where() Place {
 		p.State, p.Entered = "has not attached", map[string]uint64{}
 		return p
 	}
-	before := atomic.LoadUint32(&ep.polls)
+	before := atomic.LoadUint32(&ep.state.Polls)
 	if answer := ep.ask(); answer != nil {
 		select {
 		case p := <-answer:
@@ -180,7 +180,7 @@ func (j *Job) where() Place {
 	switch {
 	case p.Returned:
 		p.State = "has returned"
-	case atomic.LoadUint32(&ep.polls) != before:
+	case atomic.LoadUint32(&ep.state.Polls) != before:
 		p.State = "polls, and waits for nothing for long"
 	default:
 		p.State, p.For = "has not polled", max(locateTime, time.Since(j.start)-time.Duration(j.polled.Load()))
@@ -216,6 +216,8 @@ func (c *Context) waiting(what string, since time.Duration) Wait {
 		need := Need{}
 		w.For, need = c.call.Awaits()
 		w.Need = &need
+	case c.peers:
+		w.For = fmt.Sprintf("%s at rank %d", what, c.peer)
 	case what == roomToSend:
 		w.For = fmt.Sprintf("%s to rank %d", what, c.op.Dst)
 	}
@@ -251,7 +253,7 @@ func (ep *Endpoint) place(own Wait) Place {
 }
 
 // joined reports whether the rank has another context than the default one in Many mode.
-func (ep *Endpoint) joined() bool { return !ep.single && atomic.LoadUint32(&ep.bias.over) != 0 }
+func (ep *Endpoint) joined() bool { return !ep.single && atomic.LoadUint32(&ep.state.Over) != 0 }
 
 // entered returns how many calls the rank has made, by Need.Key. It is called where conditions are evaluated.
 func (ep *Endpoint) entered() map[string]uint64 {

@@ -154,7 +154,7 @@ func TestLocateInAttachSegment(t *testing.T) {
 			return err
 		}
 		ep.OnLocate(func(map[string]uint64) {
-			if asked = true; ep.bias.inside == 0 {
+			if asked = true; ep.state.Inside == 0 {
 				t.Error("asked outside of the section in which conditions are evaluated")
 			}
 		})

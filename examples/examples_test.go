@@ -40,8 +40,11 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
+// lossy is a link in a bad state.
+const lossy = "loss=10%,dup=2%,reorder=5%,corrupt=1%"
+
 // kinds are the ways to run a job of four. Those with a link have it between network namespaces,
-// one for each rank.
+// one for each rank, or one for each host.
 var kinds = []struct {
 	name string
 	args []string
@@ -59,7 +62,9 @@ var kinds = []struct {
 	{"amii", []string{"-n", "4", "--model", "amii"}, ""},
 	{"udp", []string{"-n", "4", "--conduit", "udp"}, ""},
 	{"udp-goroutines", []string{"-n", "2", "--goroutines", "--conduit", "udp", "--udp-security", "encrypt"}, ""},
-	{"udp-links", []string{"-n", "4", "--conduit", "udp", "--set", "address=10.77.0.0/16"}, "loss=10%,dup=2%,reorder=5%,corrupt=1%"},
+	{"udp-links", []string{"-n", "4", "--conduit", "udp", "--set", "address=10.77.0.0/16"}, lossy},
+	{"hosts", []string{"--host", "0:2,1:2", "--set", "address=10.77.0.0/16"}, lossy},
+	{"hosts-alone", []string{"--host", "0:2,1:2", "--set", "address=10.77.0.0/16", "-x", "AQUEDUCT_NEAR=off"}, lossy},
 }
 
 // modelled are the jobs of TestTraces.
@@ -114,8 +119,12 @@ func each(t *testing.T, want string, prog string, args ...string) {
 			switch {
 			case k.link != "":
 				needNetwork(t, impair)
+				place := []string{"--launch-prefix", impair + " enter {rank}"}
+				if k.args[0] == "--host" {
+					place = []string{"--launcher", impair + " enter %H %C"}
+				}
 				line = slices.Concat([]string{impair, "-n", "4", "--mtu", "1400", "--link", k.link, "--",
-					run, "--timeout", "60s", "--launch-prefix", impair + " enter {rank}"}, k.args, line)
+					run, "--timeout", "60s"}, place, k.args, line)
 			case k.args != nil:
 				line = slices.Concat([]string{run, "--timeout", "60s"}, k.args, line)
 			}

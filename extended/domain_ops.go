@@ -78,7 +78,7 @@ func (d *Domain) remote(c *Context, f form, dst []byte, owner core.Rank, off uin
 	if !op.Fetching() {
 		dst = nil
 	}
-	o, err := c.start("atomic", f, categoryOf(op), dst)
+	o, err := c.start("atomic", f, categoryOf(op), owner, dst)
 	if err != nil {
 		return 0, err
 	}

@@ -43,7 +43,7 @@ func (c *Context) getChecked(call string, f form, dst []byte, src core.Rank, off
 		fetch(dst, from)
 		return 0, nil
 	}
-	op, err := c.start(call, f, getCategory, dst)
+	op, err := c.start(call, f, getCategory, src, dst)
 	if err != nil {
 		return 0, err
 	}

@@ -40,7 +40,7 @@ func (c *Context) memset(call string, f form, dst core.Rank, off uint64, value b
 		setBytes(mem[off:off+uint64(n)], value)
 		return 0, nil
 	}
-	op, err := c.start(call, f, putCategory, nil)
+	op, err := c.start(call, f, putCategory, dst, nil)
 	if err != nil {
 		return 0, err
 	}

@@ -21,6 +21,7 @@ type operation struct {
 	group      *operation       // what it is a member of: it ends by itself and tells the group
 	dst        []byte           // of a get
 	call       string           // what began it, for reports
+	peer       core.Rank        // of which it is a put, a get or an atomic operation, else several
 	team       *Team            // of a collective call, else nil
 	made       int64            // it is this one of the team's collective calls, from 1
 	says       engine.Signature // and this is what it does
@@ -190,12 +191,17 @@ const (
 	implicit      // counted by its category or the open access region
 )
 
-// start begins an operation of a form. dst is where a result goes, nil for none: an implicit
+// several is the peer of an operation that has no one peer.
+const several core.Rank = -1
+
+// start begins an operation of a form with a peer. dst is where a result goes, nil for none: an implicit
 // operation without one needs nothing of its own.
-func (c *Context) start(call string, f form, k category, dst []byte) (op *operation, err error) {
+func (c *Context) start(call string, f form, k category, peer core.Rank, dst []byte) (op *operation, err error) {
 	switch {
 	case f != implicit:
-		op, err = c.begin(call)
+		if op, err = c.begin(call); err == nil {
+			op.peer = peer
+		}
 	case dst != nil:
 		op, err = c.member(call, k)
 	default:
@@ -241,7 +247,7 @@ func (c *Context) begin(call string) (*operation, error) {
 		return nil, err
 	}
 	if op := c.ep.ops.take(); op != nil {
-		op.call = call
+		op.call, op.peer = call, several
 		return op, nil
 	}
 	return nil, c.ep.misuse(call, "%d operations are under way; synchronise some", maxOperations)
@@ -274,10 +280,13 @@ func (c *Context) complete(op *operation) error {
 // await waits until an operation is done.
 func (c *Context) await(op *operation) error {
 	var err error
-	if cond := func() bool { return op.arrived() }; op.team == nil {
-		err = c.WaitFor(op.call, cond)
-	} else {
+	switch cond := func() bool { return op.arrived() }; {
+	case op.team != nil:
 		err = c.WaitCall(op.call, op, cond)
+	case op.peer != several:
+		err = c.WaitPeer(op.call, op.peer, cond)
+	default:
+		err = c.WaitFor(op.call, cond)
 	}
 	if err == nil && !op.done() { // a payload is in use, of whose end no handler tells
 		err = c.WaitSilent(op.done)

@@ -86,7 +86,7 @@ func (c *Context) putChecked(f form, dst core.Rank, off uint64, src []byte, lc L
 		move(to, src)
 		return 0, nil
 	}
-	op, err := c.start(call, f, putCategory, nil)
+	op, err := c.start(call, f, putCategory, dst, nil)
 	if err != nil {
 		return 0, err
 	}

@@ -51,7 +51,7 @@ func (c *Context) putValueChecked(f form, dst core.Rank, off, v uint64, n int) (
 		storeValue(to, v, n)
 		return 0, nil
 	}
-	op, err := c.start(call, f, putCategory, nil)
+	op, err := c.start(call, f, putCategory, dst, nil)
 	if err != nil {
 		return 0, err
 	}

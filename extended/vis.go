@@ -36,7 +36,7 @@ func (t *transfer) run(f form, s vis.Shape) (Event, error) {
 	if t.get {
 		k, dst = getCategory, t.near
 	}
-	op, err := t.c.start(t.call, f, k, dst)
+	op, err := t.c.start(t.call, f, k, t.rank, dst)
 	if err != nil {
 		return 0, err
 	}

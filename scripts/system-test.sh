@@ -7,4 +7,6 @@ if [ "$(id -u)" != 0 ]; then
 	echo "make test-system needs root: sudo make test-system" >&2
 	exit 1
 fi
-AQ_REQUIRE="${AQ_REQUIRE:+$AQ_REQUIRE,}needs root" "${GO:-go}" run ./scripts/testsum ./spawner/... ./cmd/aqrun ./conduits/udp/... ./extended/exttest/links ./cmd/aqimpair
+export AQ_REQUIRE="${AQ_REQUIRE:+$AQ_REQUIRE,}needs root"
+"${GO:-go}" run ./scripts/testsum -run=OverHosts ./conduits/mpi/libmpi ./extended/exttest/libmpi
+"${GO:-go}" run ./scripts/testsum ./spawner/... ./cmd/aqrun ./conduits/udp/... ./extended/exttest/links ./cmd/aqimpair

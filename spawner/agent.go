@@ -2,6 +2,7 @@ package spawner
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,12 +10,13 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
-	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/wire"
 	"golang.org/x/sys/unix"
 )
@@ -23,22 +25,55 @@ import (
 const agentName = "aqueduct-agent"
 
 // agentGreeting is what an agent says first, on a line of its own. It ends with the version of the protocol.
-const agentGreeting = "\nAQUEDUCT agent 1\n"
+const agentGreeting = "\nAQUEDUCT agent 2\n"
 
-// An agent gets no further than this. Its Job is at the other end of its standard input and output.
+// An agent gets no further than this. What has started it is at the other end of its standard input and output.
 func init() {
-	if len(os.Args) >= 2 && len(os.Args) <= 3 && os.Args[1] == agentName {
-		if len(os.Args) == 3 && strings.HasPrefix(filepath.Base(os.Args[2]), pushDir) {
-			os.RemoveAll(os.Args[2]) // this program runs on without its name
-		}
-		signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE) // a Job that is gone is an error of the next write
-		err := serve(&pipePair{pollable(0), pollable(1)}, patience)
-		if err != nil {
-			fmt.Fprintf(os.Stderr, "aqueduct: agent: %v\n", err)
-			syscall.Exit(1)
-		}
-		syscall.Exit(0)
+	if len(os.Args) < 2 || len(os.Args) > 4 || os.Args[1] != agentName {
+		return
 	}
+	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE) // a Job that is gone is an error of the next write
+	if err := beAgent(os.Args[2:]); err != nil {
+		name, _ := os.Hostname()
+		fmt.Fprintf(os.Stderr, "aqueduct: agent on host %s: %v\n", name, err)
+		syscall.Exit(1)
+	}
+	syscall.Exit(0)
+}
+
+// beAgent is the life of a process that is an agent, with what its arguments say.
+func beAgent(args []string) error {
+	if len(args) > 0 && strings.HasPrefix(args[0], callArgument) {
+		s, err := readSummon(args)
+		if err != nil {
+			return err
+		}
+		name, err := os.Hostname()
+		if err != nil {
+			return err
+		}
+		c, d, err := s.enter(name)
+		if err != nil {
+			return err
+		}
+		a := newCaller(c, d)
+		a.process = true
+		return a.serve(patience)
+	}
+	if len(args) > 0 && strings.HasPrefix(filepath.Base(args[0]), pushDir) {
+		os.RemoveAll(args[0]) // this program runs on without its name
+	}
+	a := newAgent(&pipePair{pollable(0), pollable(1)})
+	a.process = true
+	return a.serve(patience)
+}
+
+// newCaller returns an agent that has found its place, and that those below it will come to.
+func newCaller(rw io.ReadWriteCloser, d *door) *agent {
+	a := newAgent(rw)
+	a.door, a.link = d, d.link
+	d.refused = func(why string) { a.post(func() { a.refused(why) }) }
+	return a
 }
 
 // pollable returns a descriptor as a file whose reads and writes end when it is closed.
@@ -47,27 +82,25 @@ func pollable(fd int) *os.File {
 	return os.NewFile(uintptr(fd), "trunk")
 }
 
-// introduction is what an agent says of itself and of where it is.
-type introduction struct {
-	Build string // of its program
-	Name  string // that the host gives itself
-	Host  string // tells one host from others: boot id and namespaces
-	CPUs  int    // that it may use
-}
-
-// task is what an agent is to do: a part of a Spec, and what the Job adds.
+// task is what all agents are to do: a part of a Spec, and what the Job adds.
 type task struct {
 	N                         int
 	Placement                 placement
-	Host                      int // whose agent it is
-	Job                       string
-	Prog, Dir                 []byte // need not be UTF-8, as a string of JSON must
-	Args, Env, Passed, Prefix texts  // Passed: of the launcher's environment
+	Programs                  []programTask
+	Env, Passed, Prefix       texts // Passed: of the launcher's environment
 	Conduit, Profile, Segment string
 	Bind                      Binding
 	ReportBindings            bool
 	Grace                     time.Duration
-	Input                     bool // rank 0, if it is here, has standard input
+	LineWait                  time.Duration // how long an unfinished line is held back
+	Input                     bool          // rank 0 has standard input
+}
+
+// programTask is a Program of a task.
+type programTask struct {
+	N         int
+	Prog, Dir []byte // need not be UTF-8, as a string of JSON must
+	Args, Env texts
 }
 
 // texts are strings that JSON carries as they are, also those that are not UTF-8.
@@ -93,80 +126,90 @@ func (t *texts) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// agent serves a Job on a host: it does there what the Job says, and tells it what happens.
+// agent serves a Job on a host: it does there what the Job says, and tells it what happens. To the agents below it, which
+// it starts, it passes on what the Job says, and to the Job what they tell.
 type agent struct {
 	*loop
 	trunk *trunk
-	host  *local
+	below *children
 	spec  Spec
 	flows [channels]*outflow
 	pipes pipes
 	input *inbox
-	begun bool // listen's
 
-	unheard *time.Timer // ends the trunk unless the Job begins
+	// prepare makes all that the processes of the host's ranks need, and returns which builds of programs they are to execute.
+	prepare func(o *task, ranks []int) (h ownHost, builds map[int]string, err error)
+	link    func(branch) (io.ReadWriteCloser, error) // see children
+	door    *door                                    // see children
+	process bool                                     // it is a process of its own, which is guarded
+
+	// What is asked of it, one thing after the other. The first two are listen's.
+	branch  branch
+	task    *task
+	busy    atomic.Bool    // it is being done
+	doing   sync.WaitGroup // ends when it is
+	guard   *guard         // of this process and of its ranks; nil: process is false
+	ctx     context.Context
+	give    context.CancelFunc // gives it up
+	unheard *time.Timer        // ends the trunk unless it is told to begin
 
 	// What follows belongs to the loop.
-	partial             []byte // of a broadcast
-	running             int    // processes that have not ended
-	linked              int    // connections that have not ended
+	here                *local  // what prepare has made
+	host                ownHost // the same, nil: it could not
+	hosts               []host  // this one, and the branches below
+	partial             []byte  // of a broadcast
+	running             int     // processes that have not ended, here and below
+	linked              int     // connections that have not ended
 	launching, launched bool
 	done                bool // all has ended, and the Job knows it
 	left                bool // nothing is to be done any more
 	reason              error
+	tidings
 }
 
-// serve is the life of an agent: until the Job lets it go, or is gone, or has said nothing within the time given.
-// Only from the Job's first word on is its silence noticed by the trunk.
-func serve(rw io.ReadWriteCloser, patience time.Duration) error {
+func newAgent(rw io.ReadWriteCloser) *agent {
 	a := &agent{loop: newLoop(), trunk: newTrunk(rw)}
 	for c := range a.flows {
 		a.flows[c] = &outflow{trunk: a.trunk, channel: uint8(c), credit: newCredit()}
 	}
 	a.input = newInbox(a.trunk)
-	me, err := introduce()
-	if err != nil {
+	a.prepare, a.calls = a.prepareHere, newRendezvous(0)
+	a.ctx, a.give = context.WithCancel(context.Background())
+	return a
+}
+
+// serve is the life of an agent: until the Job lets it go, or is gone, or has said nothing within the time given.
+// Only from the Job's first word on is its silence noticed by the trunk.
+func (a *agent) serve(patience time.Duration) error {
+	if _, err := io.WriteString(a.trunk.rw, agentGreeting); err != nil {
 		return err
 	}
-	if _, err := io.WriteString(rw, agentGreeting); err != nil {
-		return err
-	}
-	rw.Write(encode(wordHello, func(b []byte) []byte { return append(b, marshal(me)...) })) // an error shows when the answer is read
 	a.unheard = time.AfterFunc(patience, a.trunk.cut)
 	go a.listen()
 	for !a.left {
 		(<-a.events)()
 	}
 	a.loop.end()
-	if a.host != nil && a.host.server != nil {
-		a.host.server.stop()
+	a.give()
+	a.doing.Wait()
+	if a.below != nil {
+		a.below.dismiss()
+	}
+	if a.here != nil {
+		a.here.server.stop()
+	}
+	if a.guard != nil && (a.here == nil || len(a.here.procs.living()) == 0) {
+		a.guard.stop() // else it kills who lives
 	}
 	return a.reason
 }
 
 // introduce returns what this process says of itself.
-func introduce() (*introduction, error) {
-	build, err := buildID("/proc/self/exe")
-	if err != nil {
-		return nil, err
+func introduce() (a answer, err error) {
+	if a.Build, err = buildID("/proc/self/exe"); err == nil {
+		a.Identity, err = shm.HostIdentity()
 	}
-	name, err := os.Hostname()
-	if err != nil {
-		return nil, err
-	}
-	return &introduction{Build: build, Name: name, Host: hostIdentity(), CPUs: runtime.NumCPU()}, nil
-}
-
-// hostIdentity returns what processes have in common that may share memory and the loopback: the boot of the
-// kernel, and namespaces.
-func hostIdentity() string {
-	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // "" if /proc is not mounted
-	id := []string{strings.TrimSpace(string(boot))}
-	for _, ns := range []string{"ipc", "mnt", "net", "pid", "user"} {
-		link, _ := os.Readlink("/proc/self/ns/" + ns)
-		id = append(id, link)
-	}
-	return strings.Join(id, " ")
+	return a, err
 }
 
 // listen posts what the Job says until the trunk ends.
@@ -193,48 +236,58 @@ func (a *agent) listen() {
 
 // command returns what a word of the Job has the agent do on its loop; nil: nothing.
 func (a *agent) command(w word, r *wire.Reader) (do func(), err error) {
-	if a.host == nil && w > wordTask {
+	if a.task == nil && w > wordTask {
 		return nil, fmt.Errorf("the Job said %v before its task", w)
 	}
 	switch w {
 	case wordBeat:
-	case wordBegin:
-		if a.trunk.pulse = time.Duration(r.Uint64()); a.trunk.pulse <= 0 || a.begun {
-			return nil, fmt.Errorf("the Job began with a pulse of %v, or twice", a.trunk.pulse)
-		}
-		a.begun = true
-		a.unheard.Stop()
-		a.trunk.start()
 	case wordPause:
 		a.trunk.paused.Store(true)
+	case wordBegin:
+		if a.below != nil {
+			return nil, errors.New("the Job began twice")
+		}
+		if err := json.Unmarshal(r.Rest(), &a.branch); err != nil || a.branch.Pulse <= 0 || a.branch.Width < 1 {
+			return nil, fmt.Errorf("the Job began with a branch that cannot be understood: %v", err)
+		}
+		a.unheard.Stop()
+		a.trunk.pulse = a.branch.Pulse
+		a.trunk.start()
+		a.below = &children{loop: a.loop, of: &a.branch, tell: a, program: "/proc/self/exe", link: a.link, door: a.door, group: new(sync.WaitGroup)}
+		return a.do(a.grow)
 	case wordTask:
 		o := new(task)
-		if err := json.Unmarshal(r.Rest(), o); err != nil || a.host != nil {
+		text := bytes.Clone(r.Rest())
+		if err := json.Unmarshal(text, o); err != nil || a.below == nil || a.task != nil {
 			return nil, fmt.Errorf("the Job sent no task that can be understood: %v", err)
 		}
-		if err := a.prepare(o); err != nil {
-			a.refuse(err)
-			return nil, nil
+		if do, err = a.do(func() report { return a.take(text) }); err == nil {
+			a.task = o
 		}
+		return do, err
 	case wordLaunch:
-		return a.launch, nil
+		do, err := a.do(a.launch)
+		return func() { a.launching = true; do() }, err
 	case wordSend:
 		rank, frame := int(r.Uint32()), bytes.Clone(r.Rest())
-		return func() { a.host.send(rank, frame) }, nil
+		return a.at(rank, func(h host) { h.send(rank, frame) }), nil
 	case wordBroadcast:
 		more, frames := r.Uint8() != 0, bytes.Clone(r.Rest())
 		return func() { a.broadcast(frames, more) }, nil
 	case wordConclude:
 		frame := bytes.Clone(r.Rest())
-		return func() { a.host.conclude(frame) }, nil
+		return func() { a.conclude(frame) }, nil
 	case wordDeal:
-		return a.host.deal, nil
+		return a.deal, nil
 	case wordHangUp:
 		rank := int(r.Uint32())
-		return func() { a.host.hangUp(rank) }, nil
+		return a.at(rank, func(h host) { h.hangUp(rank) }), nil
 	case wordSignal:
 		rank, sig := r.Uint32(), syscall.Signal(r.Uint32())
-		return func() { a.signal(rank, sig) }, nil
+		return a.signal(rank, sig), nil
+	case wordTell:
+		number := r.Uint32()
+		return func() { a.tellAll(number) }, nil
 	case wordTaken:
 		channel, n := int(r.Uint8()), int(r.Uint32())
 		if channel >= channels || !a.flows[channel].credit.give(n) {
@@ -250,71 +303,135 @@ func (a *agent) command(w word, r *wire.Reader) (do func(), err error) {
 	return nil, nil
 }
 
-// signal sends a signal to a rank or all.
-func (a *agent) signal(rank uint32, sig syscall.Signal) {
-	if rank == everyRank {
-		a.host.signalAll(sig)
-	} else {
-		a.host.signal(int(rank), sig)
+// do returns what has the agent do something that takes its time, and report on it. Until then nothing else may be
+// asked for.
+func (a *agent) do(f func() report) (begin func(), err error) {
+	if a.busy.Swap(true) {
+		return nil, errors.New("the Job asked for more before it had an answer")
 	}
+	return func() {
+		a.doing.Go(func() {
+			r := f()
+			a.post(func() {
+				a.flush() // what has happened meanwhile
+				a.busy.Store(false)
+				a.trunk.sendJSON(wordReport, r)
+			})
+		})
+	}, nil
 }
 
-// broadcast passes frames on when all that belong together are there.
-func (a *agent) broadcast(frames []byte, more bool) {
-	a.partial = append(a.partial, frames...)
-	if !more {
-		a.host.broadcast(a.partial)
-		a.partial = nil
+// answer returns the report of this host alone.
+func (a *agent) answer(said answer, err error) report {
+	if err != nil {
+		return failureOf(a.branch.Host, err)
 	}
+	said.Host = a.branch.Host
+	return report{said}
 }
 
-// prepare makes all that the processes need.
-func (a *agent) prepare(o *task) error {
-	ranks := o.Placement.on(o.Host)
-	if len(ranks) == 0 || len(o.Placement) != o.N {
-		return failure(statusSelf, "the task places no rank here")
+// job is the name of the job's part on this host.
+func (a *agent) job() string { return fmt.Sprintf("%s.%d", a.branch.Job, a.branch.Host) }
+
+// grow starts the agents below.
+func (a *agent) grow() report {
+	me, err := introduce()
+	if err == nil {
+		err = a.below.hire()
 	}
+	if err == nil && a.process { // while those below start
+		a.guard, err = startGuard(a.job(), "", a.branch.Pulse)
+	}
+	if err != nil {
+		return a.answer(me, err)
+	}
+	return append(a.below.meet(a.ctx), a.answer(me, nil)...)
+}
+
+// take makes ready to start the processes of this host, and has those below do so. The text is the task as it came.
+func (a *agent) take(text []byte) report {
+	ranks := a.task.Placement.on(a.branch.Host)
+	err := a.below.assign(a.task.Placement, &a.pipes.group, func(rank int) (out, errs *stream, err error) {
+		return &stream{rank: rank, to: a.flows[channelOut]}, &stream{rank: rank, to: a.flows[channelErr]}, nil
+	})
+	if err == nil && (len(ranks) == 0 || len(a.task.Placement) != a.task.N) {
+		err = failure(statusSelf, "the task places no rank here")
+	}
+	if err != nil {
+		return a.answer(answer{}, err)
+	}
+	var below report
+	asked := done(func() { below = a.below.ask(a.ctx, wordTask, text) })
+	host, builds, err := a.prepare(a.task, ranks)
+	<-asked
+	a.post(func() { a.employ(host, ranks) })
+	return append(below, a.answer(answer{Programs: builds}, err)...)
+}
+
+// employ takes charge of the ranks of this host, unless there is none for want of something, and of those below.
+func (a *agent) employ(own ownHost, ranks []int) {
+	for _, h := range a.below.links {
+		a.hosts = append(a.hosts, h)
+		for _, c := range h.crew.all {
+			ranks = append(ranks, c.rank)
+		}
+	}
+	if a.host = own; own != nil {
+		a.hosts = append(a.hosts, own)
+	}
+	a.running = len(ranks)
+	a.tidings.of(ranks)
+}
+
+// prepareHere makes all that the processes of this host need.
+func (a *agent) prepareHere(o *task, ranks []int) (own ownHost, builds map[int]string, err error) {
 	for _, setting := range o.Passed {
 		name, value, _ := strings.Cut(setting, "=")
 		os.Setenv(name, value)
 	}
 	a.spec = Spec{
-		N: o.N, Prog: string(o.Prog), Args: o.Args, Env: o.Env, Dir: string(o.Dir), Prefix: o.Prefix, HostOf: o.Placement,
+		N: o.N, Env: o.Env, Prefix: o.Prefix, HostOf: o.Placement,
 		Conduit: o.Conduit, Profile: o.Profile, Segment: o.Segment, Bind: o.Bind, ReportBindings: o.ReportBindings, Grace: o.Grace,
 	}
-	if o.Input {
+	for _, p := range o.Programs {
+		a.spec.Programs = append(a.spec.Programs, Program{N: p.N, Prog: string(p.Prog), Args: p.Args, Env: p.Env, Dir: string(p.Dir)})
+	}
+	a.pipes.lineWait = o.LineWait
+	if o.Input && ranks[0] == 0 {
 		a.spec.Stdin = a.input
 	}
-	if err := checkCount(o.N, len(ranks)); err != nil {
-		return failure(statusSelf, "%v", err)
+	if err := checkCount(o.N, len(ranks)+len(a.below.links)); err != nil {
+		return nil, nil, failure(statusSelf, "%v", err)
 	}
-	if err := a.spec.checkDir(); err != nil {
-		return err
+	if err := a.spec.checkPrograms(); err != nil {
+		return nil, nil, err
 	}
-	path, argv, err := a.spec.resolve()
+	execs, err := a.spec.executions()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	program := path
-	if len(o.Prefix) > 0 {
-		program = argv[len(o.Prefix)]
+	if err := a.spec.resolve(execs, ranks); err != nil {
+		return nil, nil, err
 	}
-	if !filepath.IsAbs(program) {
-		program = filepath.Join(a.spec.Dir, program)
+	builds = make(map[int]string)
+	for _, rank := range ranks {
+		x := execs[rank]
+		if builds[x.number] != "" {
+			continue
+		}
+		if builds[x.number], err = x.build(); err != nil {
+			return nil, nil, failure(statusExec, "%v", err)
+		}
 	}
-	build, err := buildID(program)
-	if err != nil {
-		return failure(statusExec, "%v", err)
+	here := newLocal(a.loop, &a.spec, a.job(), ranks, a)
+	here.say = func(line string) { a.post(func() { a.notice(wordSaid, a.branch.Host, line) }) }
+	here.execs, here.attach, here.hostOf = execs, a.attach, o.Placement
+	here.procs.guard = a.guard
+	if err := here.listen(); err != nil {
+		return nil, nil, failure(statusSelf, "%v", err)
 	}
-	host := newLocal(a.loop, &a.spec, o.Job, ranks, a)
-	host.say = func(line string) { fmt.Fprintln(os.Stderr, line) } // which the Job reports with the host's name
-	host.path, host.argv, host.attach, host.hostOf = path, argv, a.attach, o.Placement
-	if err := host.listen(); err != nil {
-		return failure(statusSelf, "%v", err)
-	}
-	a.host, a.running = host, len(ranks)
-	a.trunk.sendText(wordReady, build)
-	return nil
+	a.here = here
+	return here, builds, nil
 }
 
 // attach makes the pipes for a rank's output.
@@ -322,29 +439,104 @@ func (a *agent) attach(rank int) (stdout, stderr *os.File, err error) {
 	return a.pipes.open(&stream{rank: rank, to: a.flows[channelOut]}, &stream{rank: rank, to: a.flows[channelErr]})
 }
 
-// refuse tells the Job that the processes cannot be started.
-func (a *agent) refuse(err error) {
-	a.trunk.send(wordRefusal, func(b []byte) []byte {
-		return wire.AppendText(wire.AppendUint32(b, uint32(core.StatusOf(err))), err.Error())
+// launch starts the processes, here and below.
+func (a *agent) launch() report {
+	var below report
+	asked := done(func() { below = a.below.ask(a.ctx, wordLaunch, nil) })
+	err := errors.New("it has nothing to launch")
+	if a.host != nil {
+		err = a.host.launch()
+	}
+	<-asked
+	all := append(below, a.answer(answer{}, err)...)
+	a.post(func() {
+		if err != nil {
+			a.done = true // nothing is left of it
+		}
+		if a.launched = !all.failed(); a.launched {
+			a.passInput()
+			a.check()
+		}
 	})
+	return all
 }
 
-// launch starts the processes.
-func (a *agent) launch() {
-	a.launching = true
-	a.host.group.Go(func() {
-		err := a.host.launch()
-		a.post(func() {
-			if err != nil {
-				a.done = true // nothing is left of it
-				a.refuse(err)
-				return
-			}
-			a.launched = true
-			a.trunk.send(wordLaunched, nil)
-			a.check()
-		})
-	})
+// passInput passes on standard input to rank 0 if that is below.
+func (a *agent) passInput() {
+	if h := a.below.via[a.task.Placement[0]]; h != nil && a.task.Input {
+		go sendInput(a.input, h.trunk, h.input)
+	}
+}
+
+// hostOf returns where a rank is, nil if it is not here or below.
+func (a *agent) hostOf(rank int) host {
+	if rank < 0 || rank >= len(a.task.Placement) {
+		return nil
+	}
+	n := a.task.Placement[rank]
+	if h := a.below.via[n]; h != nil {
+		return h
+	}
+	if n != a.branch.Host || a.host == nil {
+		return nil
+	}
+	return a.host
+}
+
+// at returns what calls the function for the host of a rank, if that is here or below.
+func (a *agent) at(rank int, f func(h host)) func() {
+	return func() {
+		if h := a.hostOf(rank); h != nil {
+			f(h)
+		}
+	}
+}
+
+// signal returns what sends a signal to a rank or all.
+func (a *agent) signal(rank uint32, sig syscall.Signal) func() {
+	if rank != everyRank {
+		return a.at(int(rank), func(h host) { h.signal(int(rank), sig) })
+	}
+	return func() {
+		for _, h := range a.hosts {
+			h.signalAll(sig)
+		}
+	}
+}
+
+// broadcast passes frames on: to those below as they come, to the ranks here when all that belong together are there.
+func (a *agent) broadcast(frames []byte, more bool) {
+	for _, h := range a.below.links {
+		h.pass(frames, more)
+	}
+	a.partial = append(a.partial, frames...)
+	if more {
+		return
+	}
+	a.renew()
+	if a.host != nil {
+		a.host.broadcast(a.partial)
+	}
+	a.partial = nil
+}
+
+// deal has all hosts pass descriptors on.
+func (a *agent) deal() {
+	a.renew()
+	for _, h := range a.hosts {
+		h.deal()
+	}
+}
+
+// conclude tells all ranks how the job ends.
+func (a *agent) conclude(frame []byte) {
+	a.concluded = true
+	for _, h := range a.hosts {
+		h.conclude(frame)
+	}
+	for _, rank := range a.ranks {
+		a.hangUp(rank)
+	}
 }
 
 // check tells the Job when all has ended and its output is sent.
@@ -356,6 +548,7 @@ func (a *agent) check() {
 		a.left = true
 		return
 	}
+	a.flush()
 	a.done = true
 	a.pipes.endBy(time.Now().Add(strayTime))
 	go func() {
@@ -367,63 +560,23 @@ func (a *agent) check() {
 // killTime is how long an agent waits for the ranks that it has killed. What is left then its guard kills.
 const killTime = 2 * time.Second
 
-// abandoned ends the agent: the Job has let it go, or is lost, and its ranks end with it.
+// abandoned ends the agent: the Job has let it go, or is lost, and its ranks end with it, as do the agents below.
 func (a *agent) abandoned(err error) {
 	for _, f := range a.flows {
 		f.credit.close()
 	}
+	a.input.close()
 	if a.done || !a.launching {
 		a.left = true
 		return
 	}
 	a.reason = fmt.Errorf("the connection to the job's launcher has ended: %w", err)
-	a.host.signalAll(unix.SIGKILL)
+	for _, h := range a.below.links {
+		h.trunk.cut()
+	}
+	if a.host != nil {
+		a.host.signalAll(unix.SIGKILL)
+	}
 	a.after(killTime, func() { a.left = true })
 	a.check()
 }
-
-// began implements hostEvents.
-func (a *agent) began(rank, pid int) {
-	a.trunk.sendRank(wordBegan, rank, func(b []byte) []byte { return wire.AppendUint32(b, uint32(pid)) })
-}
-
-// joined implements hostEvents.
-func (a *agent) joined(rank int) {
-	a.linked++
-	a.trunk.sendRank(wordJoined, rank, nil)
-}
-
-// message implements hostEvents.
-func (a *agent) message(rank int, m message) {
-	a.trunk.sendRank(wordMessage, rank, func(b []byte) []byte { return append(b, m.body...) })
-}
-
-// breach implements hostEvents.
-func (a *agent) breach(rank int, what string) {
-	a.trunk.sendRank(wordBreach, rank, func(b []byte) []byte { return append(b, what...) })
-}
-
-// disconnected implements hostEvents.
-func (a *agent) disconnected(rank int, err error) {
-	a.trunk.sendRank(wordDisconnected, rank, func(b []byte) []byte {
-		if err == nil {
-			return append(b, 0)
-		}
-		return append(append(b, 1), err.Error()...)
-	})
-	a.linked--
-	a.check()
-}
-
-// exited implements hostEvents.
-func (a *agent) exited(rank int, ws syscall.WaitStatus) {
-	a.trunk.sendRank(wordExited, rank, func(b []byte) []byte { return wire.AppendUint32(b, uint32(ws)) })
-	a.running--
-	a.check()
-}
-
-// refused implements hostEvents.
-func (a *agent) refused(reason string) { a.trunk.sendText(wordRefused, reason) }
-
-// failed implements hostEvents.
-func (a *agent) failed(err error) { a.trunk.sendText(wordFailed, err.Error()) }

@@ -2,11 +2,13 @@ package spawner
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"syscall"
@@ -14,12 +16,14 @@ import (
 )
 
 // carrier is the process on this host by which a launcher has started an agent, such as ssh. Its standard input
-// and output are the trunk. It is in a session of its own, so that signals of a terminal do not reach it.
+// and output are the trunk. It is in a session of its own, so that signals of a terminal do not reach it. nil is that
+// of a trunk that needs none.
 type carrier struct {
-	cmd   *exec.Cmd
-	ended chan struct{} // closed when it has
-	err   error         // how, once it has
-	quiet chan struct{} // closed when all that it said is read
+	cmd    *exec.Cmd
+	ended  chan struct{} // closed when it has
+	err    error         // how, once it has
+	theirs *os.File      // its end of a pipe, closed when it runs; nil: that is up to who has made it
+	quiet  chan struct{} // closed when all that it said is read
 
 	mu   sync.Mutex
 	last string            // what it said last on standard error
@@ -40,14 +44,32 @@ func newCarrier(argv []string) (c *carrier, rw io.ReadWriteCloser, theirs []*os.
 			return nil, nil, nil, err
 		}
 	}
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = ends[0], ends[3], ends[5]
-	// It dies with this process, so that no ssh waits for a network that is gone.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
-	cmd.Env = mergeEnv(os.Environ())
-	c = &carrier{cmd: cmd, ended: make(chan struct{}), quiet: make(chan struct{})}
+	c = carrierOf(argv, nil)
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = ends[0], ends[3], ends[5]
 	go c.listen(ends[4])
 	return c, &pipePair{ends[2], ends[1]}, []*os.File{ends[0], ends[3], ends[5]}, nil
+}
+
+// newSummoner prepares the process that starts all agents together, with variables besides those of this process. What it
+// writes counts as said.
+func newSummoner(argv, env []string) (*carrier, error) {
+	said, theirs, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	c := carrierOf(argv, env)
+	c.cmd.Stdout, c.cmd.Stderr, c.theirs = theirs, theirs, theirs
+	go c.listen(said)
+	return c, nil
+}
+
+// carrierOf returns the process without streams.
+func carrierOf(argv, env []string) *carrier {
+	cmd := exec.Command(argv[0], argv[1:]...)
+	// It dies with this process, so that no ssh waits for a network that is gone.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.Env = mergeEnv(os.Environ(), env)
+	return &carrier{cmd: cmd, ended: make(chan struct{}), quiet: make(chan struct{})}
 }
 
 // pipePair is a stream of two pipes, one for each direction.
@@ -90,7 +112,10 @@ func startCarriers(all []*carrier, release <-chan struct{}) error {
 				<-release
 				return
 			}
-			go c.wait()
+			if c.theirs != nil {
+				c.theirs.Close()
+			}
+			go c.reap()
 		}
 		started <- nil
 		<-release
@@ -98,23 +123,105 @@ func startCarriers(all []*carrier, release <-chan struct{}) error {
 	return <-started
 }
 
-// wait notes how the process has ended.
-func (c *carrier) wait() {
+// reap notes how the process has ended.
+func (c *carrier) reap() {
 	c.err = c.cmd.Wait()
 	close(c.ended)
 }
 
+// running reports whether the process was started.
+func (c *carrier) running() bool { return c != nil && c.cmd.Process != nil }
+
+// end returns when the process has ended. At the limit, also of those that come after it, it kills it.
+func (c *carrier) end(limit *time.Timer) {
+	if !c.running() {
+		return
+	}
+	select {
+	case <-c.ended:
+	case <-limit.C:
+		c.cmd.Process.Kill()
+		limit.Reset(0)
+	}
+}
+
+// wait returns when the process has ended.
+func (c *carrier) wait() {
+	if c.running() {
+		<-c.ended
+	}
+}
+
 // report has what the process says from now on told.
 func (c *carrier) report(said func(line string)) {
+	if c == nil {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.said = said
 }
 
-// fail ends the process, whose trunk has failed, and returns the error with what it has said and how it ended, if it
-// does so by itself; one whose other end is silent does not.
+// watch returns a context that ends when the process fails.
+func (c *carrier) watch(ctx context.Context) (watched context.Context, unwatch func()) {
+	watched, cancel := context.WithCancelCause(ctx)
+	if c.running() {
+		go func() {
+			select {
+			case <-c.ended:
+				if err := c.failure(); err != nil {
+					cancel(err)
+				}
+			case <-watched.Done():
+			}
+		}()
+	}
+	return watched, func() { cancel(nil) }
+}
+
+// failure returns how the process has failed, and what it said last; nil: it has not.
+func (c *carrier) failure() error {
+	if !c.running() {
+		return nil
+	}
+	select {
+	case <-c.ended:
+	default:
+		return nil
+	}
+	if c.err == nil {
+		return nil
+	}
+	return c.fail(io.EOF, false)
+}
+
+// lastSaid returns what the process said last.
+func (c *carrier) lastSaid() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.last
+}
+
+// name is what the process is called in messages.
+func (c *carrier) name() string {
+	if len(c.cmd.Args) == 2 && c.cmd.Args[1] == agentName {
+		return "its agent"
+	}
+	return filepath.Base(c.cmd.Args[0])
+}
+
+// fail ends the process, whose trunk has ended with err, and returns why: that the process has failed, if it has, or err,
+// and what the process said last, unless that was told. It waits for a second at most for the process to end by itself,
+// which one whose other end is silent does not.
 func (c *carrier) fail(err error, silent bool) error {
-	limit, end := time.NewTimer(strayTime), ""
+	ended := hungUp(err)
+	if ended {
+		err = errors.New("its agent is gone")
+	}
+	if c == nil {
+		return err
+	}
+	limit := time.NewTimer(strayTime)
 	defer limit.Stop()
 	if silent {
 		limit.Reset(0)
@@ -125,20 +232,22 @@ func (c *carrier) fail(err error, silent bool) error {
 		case <-c.quiet:
 		case <-limit.C:
 		}
-		end = "; " + c.cmd.Args[0] + " ended well"
-		if c.err != nil {
-			end = fmt.Sprintf("; %s: %v", c.cmd.Args[0], c.err)
+		how := c.name() + " is gone"
+		if c.cmd.ProcessState != nil { // it was there to be waited for
+			how = c.name() + " " + describe(c.cmd.ProcessState.Sys().(syscall.WaitStatus))
+		}
+		if ended && c.err != nil {
+			err = errors.New(how)
+		} else {
+			err = fmt.Errorf("%w; %s", err, how)
 		}
 	case <-limit.C:
 		c.cmd.Process.Kill()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if errors.Is(err, io.EOF) {
-		err = errors.New("its agent is gone")
-	}
 	if c.last != "" && c.said == nil {
-		end += "; it said: " + c.last
+		err = fmt.Errorf("%w; it said last: %s", err, c.last)
 	}
-	return fmt.Errorf("%w%s", err, end)
+	return err
 }

@@ -16,14 +16,30 @@ import (
 	"github.com/aqueduct-go/aqueduct/internal/wire"
 )
 
+// rankEnd is a rank's end of the connection to its launcher: a link, or a trunkLink, which carries no descriptors.
+type rankEnd interface {
+	// send sends frames, and descriptors with the first. It blocks until they are on their way.
+	send(frames []byte, fds ...int) error
+	// receive returns the body of the next frame, valid until the next call.
+	receive() ([]byte, error)
+	// claim returns the n descriptors that have come with the frame received last.
+	claim(n int) ([]int, error)
+	// drop closes descriptors that nobody has claimed.
+	drop()
+	// closeSend ends what goes to the launcher.
+	closeSend()
+	close()
+}
+
 // client is a rank's Bootstrap.
 type client struct {
-	link       *link
+	link       rankEnd
 	rank, size int
 	hostOf     placement
-	local      []core.Rank // on this host, ascending
-	started    bool        // by another launcher, see Spec.Starter
-	undo       func()      // of dumpOnQuit
+	local      []core.Rank           // on this host, ascending
+	started    bool                  // by another launcher, see Spec.Starter
+	lost       func(why error) error // makes the error of a rank that has lost its launcher
+	undo       func()                // of dumpOnQuit
 	quitting   atomic.Bool
 
 	call    sync.Mutex // held during a collective call
@@ -38,6 +54,19 @@ type client struct {
 	cause   error
 	done    chan error
 	partial result // watch: what has come of a result in pieces
+}
+
+// newClient makes the Bootstrap of a rank that has joined, but for undo and watch.
+func newClient(end rankEnd, rank, size int, hostOf placement) *client {
+	c := &client{
+		link: end, rank: rank, size: size, hostOf: hostOf,
+		results: make(chan result, 1), ended: make(chan struct{}), failed: make(chan struct{}), done: make(chan error, 1),
+	}
+	c.lost = func(why error) error { return fmt.Errorf("spawner: rank %d has lost its launcher: %w", rank, why) }
+	for _, near := range hostOf.on(hostOf[rank]) {
+		c.local = append(c.local, core.Rank(near))
+	}
+	return c
 }
 
 // result is the outcome of a collective call.
@@ -118,6 +147,29 @@ func (c *client) collective(frame []byte, fds ...int) (result, error) {
 func (c *client) transmit(frame []byte, fds ...int) error {
 	c.send.Lock()
 	defer c.send.Unlock()
+	return c.transmitLocked(frame, fds...)
+}
+
+// transmitLocked is transmit of who holds send.
+func (c *client) transmitLocked(frame []byte, fds ...int) error {
+	if err := c.overLocked(); err != nil {
+		return err
+	}
+	if err := c.link.send(frame, fds...); err != nil {
+		return fmt.Errorf("spawner: rank %d: sending to the launcher: %w", c.rank, err)
+	}
+	return nil
+}
+
+// over returns why no call can succeed any more, nil if calls can.
+func (c *client) over() error {
+	c.send.Lock()
+	defer c.send.Unlock()
+	return c.overLocked()
+}
+
+// overLocked is over of who holds send.
+func (c *client) overLocked() error {
 	select {
 	case <-c.failed:
 		return c.cause
@@ -126,10 +178,14 @@ func (c *client) transmit(frame []byte, fds ...int) error {
 	if c.closed {
 		return fmt.Errorf("spawner: rank %d: a call after Close", c.rank)
 	}
-	if err := c.link.send(frame, fds...); err != nil {
-		return fmt.Errorf("spawner: rank %d: sending to the launcher: %w", c.rank, err)
-	}
 	return nil
+}
+
+// isClosed reports whether Close has been called.
+func (c *client) isClosed() bool {
+	c.send.Lock()
+	defer c.send.Unlock()
+	return c.closed
 }
 
 // Abort implements core.Bootstrap. Of the reason, the first 64 KiB count.
@@ -196,19 +252,25 @@ func (c *client) dumped() {
 	}
 	drain.Wait(os.Stderr, dumpTime/2)
 	c.quitting.Store(true)
-	c.send.Lock()            // for ever
-	c.link.conn.CloseWrite() // an error means that the launcher is gone
+	c.send.Lock() // for ever
+	c.link.closeSend()
 	<-c.ended
 }
 
 // Close implements core.Bootstrap.
-func (c *client) Close() error {
-	err := c.transmit(appendFrame(nil, kindLeave, nil))
+func (c *client) Close() error { return c.leave(func() {}) }
+
+// leave says that this rank has finished, waits, and closes the connection.
+func (c *client) leave(wait func()) error {
 	c.send.Lock()
 	first := !c.closed
+	err := c.transmitLocked(appendFrame(nil, kindLeave, nil))
 	c.closed = true
 	c.send.Unlock()
 	if first {
+		if err == nil {
+			wait()
+		}
 		c.link.close()
 		c.undo()
 	}
@@ -227,10 +289,7 @@ func (c *client) watch() {
 	}
 	c.link.drop()
 	closeFDs(c.partial.fds)
-	c.send.Lock()
-	closed := c.closed
-	c.send.Unlock()
-	if closed {
+	if c.isClosed() {
 		err = fmt.Errorf("spawner: rank %d has called Close", c.rank)
 	} else {
 		c.done <- err
@@ -245,7 +304,7 @@ func (c *client) receive() error {
 	for {
 		body, err := c.link.receive()
 		if err != nil {
-			return fmt.Errorf("spawner: rank %d has lost its launcher: %w", c.rank, err)
+			return c.lost(err)
 		}
 		m, err := decode(body)
 		switch {

@@ -21,17 +21,14 @@ var ErrNotLaunched = errors.New("spawner: this process was not started by aqrun"
 
 // Launched reports whether a launcher started this process as one rank of a job: the
 // launcher then tells the user how the job ends. It does not change when Connect is called.
-func Launched() bool { return os.Getenv(EnvRank) != "" }
-
-// SeveralHosts reports whether the environment says that this process is a rank of a job on several hosts.
-func SeveralHosts() bool {
-	n, err := strconv.Atoi(os.Getenv(EnvHosts))
-	return Launched() && err == nil && n > 1
-}
+func Launched() bool { return os.Getenv(EnvRank) != "" || Static() }
 
 // RankText returns what the environment says this process's rank is, "" if nothing.
 func RankText() string {
 	text := os.Getenv(EnvRank)
+	if text == "" && Static() {
+		return os.Getenv(envIndex)
+	}
 	if name, ok := strings.CutPrefix(text, "$"); ok {
 		return os.Getenv(name)
 	}
@@ -41,7 +38,7 @@ func RankText() string {
 // joinTime is how long a rank waits to be let in.
 const joinTime = 30 * time.Second
 
-// Connect joins the job whose launcher started this process and returns the rank's
+// Connect joins the job whose launcher started this process, or which is static, and returns the rank's
 // Bootstrap, which also is a core.DescriptorSharer. It may be called once; it removes the
 // job's secret from the environment.
 //
@@ -52,6 +49,9 @@ const joinTime = 30 * time.Second
 // The error is ErrNotLaunched if there is no launcher. It is another if the environment is
 // malformed, or if another launcher has started several processes that cannot form a job.
 func Connect() (core.Bootstrap, error) {
+	if Static() {
+		return connectStatic()
+	}
 	id, err := readIdentity()
 	if err != nil {
 		return nil, err
@@ -60,18 +60,13 @@ func Connect() (core.Bootstrap, error) {
 	if err != nil {
 		return nil, fmt.Errorf("spawner: rank %d cannot join its job through %s: %w", id.rank, id.socket, err)
 	}
-	c := &client{
-		link: l, rank: id.rank, size: id.size, hostOf: hostOf, started: strings.HasPrefix(os.Getenv(EnvRank), "$"),
-		results: make(chan result, 1), ended: make(chan struct{}), failed: make(chan struct{}), done: make(chan error, 1),
-	}
+	c := newClient(l, id.rank, id.size, hostOf)
+	c.started = strings.HasPrefix(os.Getenv(EnvRank), "$")
 	if c.started && id.rank != 0 {
-		if err := endInput(); err != nil {
+		if err := EndInput(); err != nil {
 			l.close()
 			return nil, fmt.Errorf("spawner: rank %d: standard input: %w", id.rank, err)
 		}
-	}
-	for _, rank := range hostOf.on(hostOf[id.rank]) {
-		c.local = append(c.local, core.Rank(rank))
 	}
 	c.undo = dumpOnQuit(id.rank, c.dumped)
 	go c.watch()

@@ -14,7 +14,8 @@ import (
 func clearEnv(t *testing.T) {
 	for _, name := range []string{
 		spawner.EnvRank, spawner.EnvSize, spawner.EnvSocket, spawner.EnvSecret,
-		"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE", "JSM_NAMESPACE_SIZE", "SLURM_NTASKS", "SLURM_PROCID", "FLUX_JOB_SIZE", "FLUX_TASK_RANK", "PALS_RANKID",
+		"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE", "JSM_NAMESPACE_SIZE", "SLURM_NTASKS", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "FLUX_JOB_SIZE", "FLUX_TASK_RANK",
+		"PALS_RANKID", "PMIX_RANK", "ALPS_APP_PE",
 	} {
 		t.Setenv(name, "")
 		os.Unsetenv(name)
@@ -29,7 +30,8 @@ func TestNotLaunched(t *testing.T) {
 	if spawner.Launched() {
 		t.Error("Launched")
 	}
-	t.Setenv("SLURM_NTASKS", "4")  // a batch script: no process of a step
+	t.Setenv("SLURM_NTASKS", "4") // a batch script: no process of a step
+	t.Setenv("SLURM_PROCID", "0")
 	t.Setenv("FLUX_JOB_SIZE", "4") // likewise
 	t.Setenv("PMI_SIZE", "1")
 	t.Setenv("PALS_RANKID", "0") // perhaps the only one
@@ -82,8 +84,8 @@ func TestMalformedEnvironment(t *testing.T) {
 // Several processes that another launcher started must not become so many jobs of one.
 func TestBatchEnvironment(t *testing.T) {
 	for _, env := range []map[string]string{
-		{"PMI_SIZE": "4"}, {"OMPI_COMM_WORLD_SIZE": "4"}, {"SLURM_NTASKS": "4", "SLURM_PROCID": "0"},
-		{"MV2_COMM_WORLD_SIZE": "4"}, {"JSM_NAMESPACE_SIZE": "4"}, {"FLUX_JOB_SIZE": "4", "FLUX_TASK_RANK": "3"}, {"PALS_RANKID": "3"},
+		{"PMI_SIZE": "4"}, {"OMPI_COMM_WORLD_SIZE": "4"}, {"SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": "0"},
+		{"MV2_COMM_WORLD_SIZE": "4"}, {"JSM_NAMESPACE_SIZE": "4"}, {"FLUX_JOB_SIZE": "4", "FLUX_TASK_RANK": "3"}, {"PALS_RANKID": "3"}, {"PMIX_RANK": "3"}, {"ALPS_APP_PE": "3"},
 	} {
 		clearEnv(t)
 		for name, v := range env {

@@ -3,14 +3,12 @@ package spawner
 import (
 	"context"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"sync"
-	"syscall"
 	"time"
 
-	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/mtls"
 	"golang.org/x/sys/unix"
 )
 
@@ -19,205 +17,185 @@ import (
 // statusLost is the status of a job that has lost a host: its ranks are killed.
 const statusLost = 128 + int(unix.SIGKILL)
 
-// hire prepares the agents of all hosts and starts what is to connect them.
+// hire prepares the agents that the Job starts itself, and starts what is to connect them.
 func (j *Job) hire() error {
-	all, err := j.spec.starts()
+	root, err := j.spec.tree()
 	if err != nil {
 		return err
 	}
-	j.hired = make(chan struct{})
-	var carriers []*carrier
-	for i, a := range all {
-		c, rw, theirs, err := newCarrier(a.argv)
-		if err != nil {
-			return err
-		}
-		for _, f := range theirs {
-			defer f.Close()
-		}
-		h := &remote{
-			loop: j.loop, name: j.spec.Hosts[i], ranks: placement(j.spec.HostOf).on(i), tell: j,
-			carry: c, push: a.push, trunk: newTrunk(rw), answers: make(chan answer, 1), input: newCredit(),
-		}
-		j.far, j.hosts, carriers = append(j.far, h), append(j.hosts, h), append(carriers, c)
-		if err := h.collect(j.out); err != nil {
-			return err
-		}
+	agent, err := j.spec.Launch.agent()
+	if err != nil {
+		return err
 	}
-	return startCarriers(carriers, j.hired)
+	j.far = &children{loop: j.loop, of: root, tell: j, program: agent[0], link: j.spec.Launch.link, group: &j.group}
+	if err := j.summon(agent); err != nil {
+		return err
+	}
+	if err := j.far.hire(); err != nil {
+		return err
+	}
+	for _, h := range j.far.links {
+		j.hosts = append(j.hosts, h)
+	}
+	return j.far.assign(j.spec.HostOf, &j.out.group, j.out.streams)
+}
+
+// summon makes ready to start agents together, if the launcher does that.
+func (j *Job) summon(agent []string) error {
+	l, err := j.spec.Launch.launcher(j.spec.Hosts)
+	if err != nil || l.Together == nil {
+		return err
+	}
+	s := summon{job: j.far.of.Job, key: mtls.NewKey()}
+	env := []string{envAgentKey + "=" + hex.EncodeToString(s.key[:])}
+	if file := j.spec.Launch.KeyFile; file != "" {
+		if s.key, err = mtls.ReadKey(file); err != nil {
+			return failure(statusSelf, "%v", err)
+		}
+		env = nil
+	}
+	d, err := newDoor(s.key, s.job, j.spec.Hosts, func(why string) { j.post(func() { j.refused(why) }) })
+	if err != nil {
+		return failure(statusSelf, "agents cannot connect: %v", err)
+	}
+	j.far.door, j.far.link = d, d.link
+	if s.at, err = addressesAt(d.port()); err != nil {
+		return failure(statusSelf, "agents cannot connect: %v", err)
+	}
+	command := l.Together(j.spec.Hosts, slices.Concat(agent, s.arguments(j.spec.Launch.KeyFile)))
+	if command[0], err = j.far.of.find(command[0]); err != nil {
+		return err
+	}
+	j.far.summoner, err = newSummoner(command, env)
+	return err
 }
 
 // launchFar has the agents of all hosts start their ranks.
 func (j *Job) launchFar(ctx context.Context) error {
-	if err := j.meet(ctx); err != nil {
-		return err
-	}
-	name := hex.EncodeToString(fresh(8))
-	err := j.each(func(i int, h *remote) (err error) {
-		t, err := j.spec.task(i, name)
-		if err == nil {
-			h.trunk.sendJSON(wordTask, t)
-			h.build, err = h.ask()
+	names := j.spec.Hosts
+	settle := func(all report) error { // which says less of hosts that nobody waits for any more
+		err := all.sorted(names)
+		if err != nil && ctx.Err() != nil {
+			err = failure(statusSelf, "%v, with no answer yet from %s", context.Cause(ctx), listed(all.failing(names), "host", "hosts"))
 		}
 		return err
-	})
+	}
+	all := j.far.meet(ctx)
+	if err := j.far.summoned(settle(all)); err != nil {
+		return err
+	}
+	j.far.summoner.report(func(line string) { j.post(func() { j.out.report("%s: %s", j.far.of.Launcher, line) }) })
+	if err := all.compare("the launcher is not the same build", names, func(a answer) string { return a.Build }); err != nil {
+		return err
+	}
+	if err := j.distinct(all); err != nil {
+		return err
+	}
+	t, err := j.spec.task()
 	if err != nil {
+		return failure(statusSelf, "%v", err)
+	}
+	all = j.far.ask(ctx, wordTask, marshal(t))
+	if err := settle(all); err != nil {
 		return err
 	}
-	if err := j.compare(fmt.Sprintf("program %s is not the same", j.spec.Prog), func(h *remote) string { return h.build }); err != nil {
-		return err
-	}
-	if err := j.each(func(_ int, h *remote) error { return h.launch() }); err != nil {
-		return err
-	}
-	if h := j.far[j.spec.HostOf[0]]; j.spec.Stdin != nil {
-		go j.spec.inputTo(h)
-	}
-	return nil
-}
-
-// meet waits for the agents of all hosts.
-func (j *Job) meet(ctx context.Context) error {
-	limit := j.spec.Launch.timeout()
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("its agent has not answered within %v", limit))
-	defer cancel()
-	err := j.each(func(_ int, h *remote) error {
-		uncut := context.AfterFunc(ctx, h.trunk.cut)
-		err := h.meet(pulse)
-		if !uncut() && err != nil {
-			err = context.Cause(ctx)
-		}
-		if err != nil {
-			err = h.carry.fail(err, ctx.Err() != nil)
-			if line := h.trunk.skipped(); line != "" {
-				err = fmt.Errorf("%w; its output ended with %.200q", err, line)
-			}
-			return err
-		}
-		h.carry.report(func(line string) { j.post(func() { j.out.report("host %s: %s", h.name, line) }) })
-		j.group.Go(h.listen)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return j.compare("the launcher is not the same build", func(h *remote) string { return h.me.Build })
-}
-
-// compare refuses hosts of which something differs.
-func (j *Job) compare(what string, of func(*remote) string) error {
-	first := j.far[0]
-	for _, h := range j.far[1:] {
-		if of(h) != of(first) {
-			return failure(statusSelf, "%s on hosts %s and %s (%s, %s); copy one to the other", what, first.name, h.name, of(first), of(h))
-		}
-	}
-	return nil
-}
-
-// each calls the function for all hosts at once. The error names those for which it fails.
-func (j *Job) each(f func(i int, h *remote) error) error {
-	errs := make([]error, len(j.far))
-	var group sync.WaitGroup
-	for i, h := range j.far {
-		group.Go(func() { errs[i] = f(i, h) })
-	}
-	group.Wait()
-	const most = 8
-	status, failed := 0, 0
-	var text strings.Builder
-	for i, err := range errs {
-		if err == nil {
+	for rank, x := range j.execs {
+		if rank > 0 && x == j.execs[rank-1] {
 			continue
 		}
-		if failed++; failed == 1 {
-			status = statusOfFailure(err)
-		}
-		if failed <= most {
-			fmt.Fprintf(&text, "; host %s: %s", j.far[i].name, strings.TrimPrefix(err.Error(), "spawner: "))
+		if err := all.compare(fmt.Sprintf("program %s is not the same", x.Prog), names, func(a answer) string { return a.Programs[x.number] }); err != nil {
+			return err
 		}
 	}
-	if failed > most {
-		fmt.Fprintf(&text, "; and %d hosts more", failed-most)
-	}
-	if failed == 0 {
-		return nil
-	}
-	return failure(status, "%s", strings.TrimPrefix(text.String(), "; "))
-}
-
-// statusOfFailure returns the status that an error has, or that of a launcher that has failed.
-func statusOfFailure(err error) int {
-	if x := (*core.ExitError)(nil); errors.As(err, &x) {
-		return x.Status
-	}
-	return statusSelf
-}
-
-// asFailure returns the error as one with a status.
-func asFailure(err error) error {
-	if x := (*core.ExitError)(nil); errors.As(err, &x) {
+	all = j.far.ask(ctx, wordLaunch, nil)
+	if err := settle(all); err != nil {
 		return err
 	}
-	return failure(statusSelf, "%v", err)
+	if j.spec.Stdin != nil {
+		go j.spec.inputTo(j.far.via[j.spec.HostOf[0]])
+	}
+	return nil
 }
 
-// lost ends the job because a host is out of reach. Its ranks count as killed. A host that was let go is not lost.
-func (j *Job) lost(h *remote, why error) {
-	if j.hired == nil {
+// distinct refuses two names of one host: its ranks would be on two, and far from each other.
+func (j *Job) distinct(all report) error {
+	l, err := j.spec.Launch.launcher(j.spec.Hosts)
+	if err != nil || l.Pretends || j.spec.Launch.ByName {
+		return err
+	}
+	names := make(map[string]string)
+	for _, a := range all {
+		name := j.spec.Hosts[a.Host]
+		if first, ok := names[a.Identity]; ok {
+			return failure(statusSelf, "%s and %s are one host, with the same kernel, namespaces and /dev/shm; name it once, with the slots of both, or have hosts told apart by name, with --host-id name (Launch.ByName)", first, name)
+		}
+		names[a.Identity] = name
+	}
+	return nil
+}
+
+// notice implements jobEvents.
+func (j *Job) notice(w word, host int, text string) {
+	name := j.spec.Hosts[host]
+	switch w {
+	case wordRefused:
+		j.refused(text + " on host " + name)
+	case wordFailed:
+		j.failed(fmt.Errorf("%s on host %s", text, name))
+	case wordSaid:
+		j.out.report("host %s: %s", name, text)
+	case wordLost:
+		j.end(statusLost, fmt.Sprintf("host %s is lost: %s", name, text))
+	}
+}
+
+// inquire has what agents hold back told, and then calls the function, on the loop. What a rank does is told at once
+// if it may decide how the job ends.
+func (j *Job) inquire(then func()) {
+	if j.far == nil {
+		then()
 		return
 	}
-	j.end(statusLost, fmt.Sprintf("host %s is lost: %v", h.name, why))
-	for _, rank := range h.ranks {
-		m := &j.members[rank]
-		if m.joined && !m.lost {
-			m.lost = true
-			j.linked--
-		}
-		if !m.exited {
-			m.exited, m.ws = true, syscall.WaitStatus(unix.SIGKILL)
-			j.running--
-		}
-		j.located(rank, nil)
+	j.wanted++
+	j.untold = append(j.untold, then)
+	j.far.inquire(j.wanted)
+	j.checkTold()
+}
+
+// told implements jobEvents.
+func (j *Job) told(h *remote, number uint32) {
+	h.told = number
+	j.checkTold()
+}
+
+// checkTold calls what waits for what agents held back, if that is told.
+func (j *Job) checkTold() {
+	if j.far.told(j.wanted) {
+		j.callUntold()
 	}
 }
 
-// dismissTime is how long agents may take to end when the job is over: longer than what they wait for ranks that they
-// kill.
-const dismissTime = killTime + time.Second
+// callUntold calls what waits for what agents held back.
+func (j *Job) callUntold() {
+	all := j.untold
+	j.untold = nil
+	for _, then := range all {
+		then()
+	}
+}
+
+// parting has agents hold back no collective calls any more: a rank is gone, and none of them will be complete.
+func (j *Job) parting() {
+	if !j.parted && !j.verdict.ending {
+		j.parted = true
+		j.inquire(func() {})
+	}
+}
 
 // dismiss lets the agents go, when the job is over or could not begin, and waits for what has connected them.
 func (j *Job) dismiss() {
-	if j.hired == nil {
-		return
-	}
-	for _, h := range j.far {
-		h.trunk.close()
-		h.input.close()
-		for _, f := range h.flows {
-			f.close()
-		}
-	}
-	limit := time.NewTimer(dismissTime)
-	defer limit.Stop()
-	for _, h := range j.far {
-		if h.carry.cmd.Process != nil {
-			select {
-			case <-h.carry.ended:
-			case <-limit.C:
-				h.carry.cmd.Process.Kill()
-				limit.Reset(0)
-			}
-		}
-	}
-	close(j.hired)
-	j.hired = nil
-	for _, h := range j.far {
-		if h.carry.cmd.Process != nil {
-			<-h.carry.ended
-		}
-		h.trunk.cut()
-		h.trunk.group.Wait()
+	if j.far != nil {
+		j.far.dismiss()
 	}
 }
 
@@ -230,7 +208,7 @@ func (s *Spec) inputTo(h *remote) { sendInput(s.Stdin, h.trunk, h.input) }
 func (j *Job) Pause() {
 	told := done(func() {
 		var group sync.WaitGroup
-		for _, h := range j.far {
+		for _, h := range j.far.links {
 			group.Go(h.trunk.pause)
 		}
 		group.Wait()
@@ -243,7 +221,7 @@ func (j *Job) Pause() {
 
 // Resume ends a pause.
 func (j *Job) Resume() {
-	for _, h := range j.far {
+	for _, h := range j.far.links {
 		h.trunk.resume()
 	}
 }

@@ -21,9 +21,19 @@
 //
 // A Job judges; what touches a host is another part, which is told what to do and tells what happens (the interfaces host
 // and hostEvents). If the ranks are on this host that part is in the same process (local). With Spec.Hosts there is an
-// agent on each host, which has that part, and a stream of frames to it (trunk), which the Spec's Launch sets up. An
-// agent is this program again, and gets no further than this package's initialisation. It ends its ranks when the
-// Job is gone, or is not heard for 6 s. A host whose agent is gone or silent ends the job with status 137.
+// agent on each host, which has that part. An agent is this program again, and gets no further than this package's
+// initialisation. Agents form a tree, whose root is the Job (branch): a stream of frames (trunk), which the Spec's Launch
+// sets up, joins an agent to what has started it. At the upper end it is a host like any other (remote), to the Job as to
+// an agent (children), which tells upwards what it hears from there and from its own host (tidings).
+//
+// An agent ends its ranks, and those below it theirs, when what has started it is gone, or is not heard for Launch.Silence. A
+// host whose agent is gone or silent ends the job with status 137.
+//
+// # Static jobs
+//
+// The ranks of a static job (Static) have no launcher. Rank 0's process has the Job. Its one host is the hub: the
+// ranks that have come to it, each by a trunk over TLS, which carries the frames that go over a UNIX socket otherwise. It
+// can start and kill none of them: a rank ends by itself, when it is told or has not heard of rank 0 for 6 s.
 //
 // # How the job ends
 //

@@ -3,7 +3,6 @@ package spawner
 import (
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -18,18 +17,20 @@ func Describe(w io.Writer, spec Spec) error {
 	if err := spec.check(); err != nil {
 		return err
 	}
-	argv := slices.Concat(spec.Prefix, []string{spec.Prog}, spec.Args)
-	var err error
+	execs, err := spec.executions()
+	if err != nil {
+		return err
+	}
 	if spec.Hosts != nil {
 		err = spec.describeAgents(w)
 	} else {
-		_, argv, err = spec.resolve()
+		err = spec.resolve(execs, upTo(spec.ranks()))
 	}
 	if err != nil {
 		return err
 	}
 	if spec.scratches() {
-		argv = spec.withScratch(argv, "DIR")
+		execs[0].argv = spec.withScratch(execs[0].argv, "DIR")
 	}
 	var bindings *bindings // of this host
 	if spec.Hosts == nil {
@@ -40,44 +41,73 @@ func Describe(w io.Writer, spec Spec) error {
 	processes := spec.processes()
 	if spec.Hosts != nil {
 		processes = spec.N
-		if spec.Dir, err = filepath.Abs(spec.Dir); err != nil {
-			return failure(statusSelf, "%v", err)
-		}
 	}
 	for rank := range processes {
-		line := ""
+		line, x := "", execs[rank]
 		if spec.Hosts != nil {
 			line = fmt.Sprintf("# on %s: ", spec.Hosts[spec.HostOf[rank]])
 		}
-		if spec.Dir != "" {
-			line += "cd " + quote([]string{spec.Dir}) + " && "
+		if x.Dir != "" {
+			line += "cd " + quote([]string{x.Dir}) + " && "
 		}
 		line += "env "
 		for _, name := range spec.hidden() {
 			line += "-u " + quote([]string{name}) + " "
 		}
-		for _, s := range mergeEnv(nil, spec.settings(), spec.env(), spec.identityOf(rank, "JOB", "SOCKET", "********")) {
+		for _, s := range mergeEnv(nil, spec.settings(), spec.env(), x.Env, spec.identityOf(rank, "JOB", "SOCKET", "********")) {
 			line += quote([]string{s}) + " "
 		}
 		if cpus := bindings.of(rank); cpus != nil {
 			line += fmt.Sprintf("taskset -c %s ", binding.FormatList(cpus))
 		}
-		if _, err := fmt.Fprintln(w, line+quote(spec.forRank(argv, rank))); err != nil {
+		if _, err := fmt.Fprintln(w, line+quote(spec.forRank(x.argv, rank))); err != nil {
 			return failure(statusSelf, "%v", err)
 		}
 	}
 	return nil
 }
 
-// describeAgents writes what would start the agents, a line for each host.
+// describeAgents writes what would start the agents, a line for each host. Those that another agent starts say so.
 func (s *Spec) describeAgents(w io.Writer) error {
-	all, err := s.starts()
+	root, err := s.tree()
 	if err != nil {
 		return err
 	}
-	for _, a := range all {
-		if _, err := fmt.Fprintln(w, quote(a.argv)); err != nil {
+	l, err := s.Launch.launcher(s.Hosts)
+	if err != nil || l.Together == nil {
+		return root.describe(w, "")
+	}
+	agent, err := s.Launch.agent()
+	if err != nil {
+		return err
+	}
+	told, env := summon{job: "JOB", at: []string{"ADDRESS:PORT"}}, []string{"env", envAgentKey + "=********"}
+	if s.Launch.KeyFile != "" {
+		env = nil
+	}
+	command := l.Together(s.Hosts, slices.Concat(agent, told.arguments(s.Launch.KeyFile)))
+	if command[0], err = root.find(command[0]); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(w, quote(slices.Concat(env, command))); err != nil {
+		return failure(statusSelf, "%v", err)
+	}
+	return nil
+}
+
+// describe writes what would start the agents below b, on the host that by says; "": this one.
+func (b *branch) describe(w io.Writer, by string) (err error) {
+	for _, one := range b.split() {
+		if by == "" {
+			if one.Argv[0], err = b.find(one.Argv[0]); err != nil {
+				return err
+			}
+		}
+		if _, err := fmt.Fprintln(w, by+quote(one.Argv)); err != nil {
 			return failure(statusSelf, "%v", err)
+		}
+		if err := one.describe(w, fmt.Sprintf("# on %s: ", one.Name)); err != nil {
+			return err
 		}
 	}
 	return nil

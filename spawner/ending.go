@@ -2,11 +2,14 @@ package spawner
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/plural"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"golang.org/x/sys/unix"
 )
@@ -25,6 +28,7 @@ func (j *Job) exited(rank int, ws syscall.WaitStatus) {
 	m.exited, m.ws = true, ws
 	j.running--
 	j.located(rank, nil)
+	j.parting()
 	j.settle(rank)
 }
 
@@ -51,9 +55,10 @@ func (j *Job) disconnected(rank int, err error) {
 	}
 	j.settle(rank)
 	// Not before: a rank that is cut off must not be heard before the reason.
-	if j.quitting {
+	switch {
+	case j.quitting:
 		j.letQuit()
-	} else {
+	case j.far == nil || !m.left && !j.informed: // else its agent has, or will
 		j.hostOf(rank).hangUp(rank)
 	}
 }
@@ -63,9 +68,13 @@ func (m *member) heard() bool { return m.exited && (!m.joined || m.lost) }
 
 // settle judges a rank that has ended, once it is heard.
 func (j *Job) settle(rank int) {
-	if j.spec.started() {
+	m := &j.members[rank]
+	switch {
+	case j.spec.started():
 		j.settleInOrder()
-	} else if j.members[rank].heard() {
+	case m.heard() && m.joined && !m.left && m.ws == 0:
+		j.inquire(func() { j.judge(rank) }) // it matters who else has left
+	case m.heard():
 		j.judge(rank)
 	}
 }
@@ -80,7 +89,7 @@ func (j *Job) judge(rank int) {
 	status, said, announced := statusOf(m.ws), j.name(rank)+" "+describe(m.ws), false
 	unfinished := status == 0 && m.joined && !m.left && j.taking() > 0
 	if unfinished {
-		said += fmt.Sprintf(" without finishing the job while %s took part in it", count(j.taking(), "other rank", "other ranks"))
+		said += fmt.Sprintf(" without finishing the job while %s took part in it", plural.Count(j.taking(), "other rank", "other ranks"))
 	}
 	switch {
 	case status != 0 && j.spec.Mode != Processes && !m.ws.Signaled() && !j.verdict.ending:
@@ -99,8 +108,8 @@ func (j *Job) name(rank int) string {
 	if j.spec.Mode != Processes {
 		return "the process of all ranks"
 	}
-	if j.far != nil {
-		return fmt.Sprintf("rank %d on host %s", rank, j.far[j.spec.HostOf[rank]].name)
+	if host := j.hostName(rank); host != "" {
+		return fmt.Sprintf("rank %d on host %s", rank, host)
 	}
 	return fmt.Sprintf("rank %d", rank)
 }
@@ -171,10 +180,10 @@ func (j *Job) endRanks() {
 
 // tellRanks tells the ranks that the job has ended, once.
 func (j *Job) tellRanks() {
-	if j.told {
+	if j.informed {
 		return
 	}
-	j.told = true
+	j.informed = true
 	if j.spec.started() {
 		j.tellStarted()
 		return
@@ -229,22 +238,38 @@ func (j *Job) expire() {
 		if !j.spec.started() {
 			j.out.tagLines()
 		}
-		j.signal(unix.SIGQUIT)
-		wait := j.spec.dumpLimit()
-		j.after(wait, func() { j.kill(wait) })
+		j.out.reported(func() { j.post(j.askGoroutines) })
+		j.after(surveyTime, j.askGoroutines)
 	})
+}
+
+// askGoroutines has the ranks print their goroutines, once, and kills them when they had time to.
+func (j *Job) askGoroutines() {
+	if j.dumping || j.running == 0 {
+		return
+	}
+	j.dumping = true
+	j.signal(unix.SIGQUIT)
+	wait := j.spec.dumpLimit()
+	j.after(wait, func() { j.kill(wait) })
 }
 
 // kill kills the ranks that still live after they had the given time to end.
 func (j *Job) kill(given time.Duration) {
-	ranks := j.living()
 	if j.running == 0 {
 		return
 	}
-	if given > 0 && len(ranks) > 0 {
-		j.out.report("killing what did not end within %v: %s", given, rankList(ranks))
-	}
 	j.forced = true
+	ranks := j.living()
+	j.inquire(func() { // before they hear of the signal
+		ranks = slices.DeleteFunc(ranks, func(rank int) bool {
+			m := &j.members[rank]
+			return m.exited && (!m.ws.Signaled() || m.ws.Signal() != unix.SIGKILL)
+		})
+		if given > 0 && len(ranks) > 0 {
+			j.out.report("killing what did not end within %v: %s", given, rankList(ranks))
+		}
+	})
 	j.signalFollowed(unix.SIGKILL)
 	if j.spec.started() {
 		// It ends by itself when the ranks have, and cleans up. Those that have not entered it alone knows.
@@ -272,16 +297,18 @@ func (j *Job) living() (ranks []int) {
 
 // rankList names ranks, a few of many.
 func rankList(ranks []int) string {
+	names := make([]string, len(ranks))
+	for i, r := range ranks {
+		names[i] = strconv.Itoa(r)
+	}
+	return listed(names, "rank", "ranks")
+}
+
+// listed puts the names of things behind the word for them, a few of many.
+func listed(names []string, one, many string) string {
 	const most = 8
-	names := make([]string, 0, most)
-	for _, r := range ranks[:min(len(ranks), most)] {
-		names = append(names, fmt.Sprint(r))
-	}
-	s := "rank " + strings.Join(names, ", ")
-	if len(ranks) > 1 {
-		s = "ranks" + s[len("rank"):]
-	}
-	if more := len(ranks) - most; more > 0 {
+	s := plural.Word(len(names), one, many) + " " + strings.Join(names[:min(len(names), most)], ", ")
+	if more := len(names) - most; more > 0 {
 		s += fmt.Sprintf(" and %d more", more)
 	}
 	return s

@@ -13,9 +13,15 @@ const (
 	EnvJob    = "AQUEDUCT_JOB"    // names the job: what all its processes have in common
 	EnvRank   = "AQUEDUCT_RANK"   // decimal, 0 ≤ rank < size; or $NAME for the variable that holds it
 	EnvSize   = "AQUEDUCT_SIZE"   // decimal, ranks of the job
-	EnvHosts  = "AQUEDUCT_HOSTS"  // decimal, hosts of the job; not set if it has but one
 	EnvSocket = "AQUEDUCT_SOCKET" // path of the launcher's UNIX socket
 	EnvSecret = "AQUEDUCT_SECRET" // 32 bytes in hexadecimal
+)
+
+// Variables of a static job, whose ranks are started without a launcher (see Static), beside EnvRank and EnvSize.
+const (
+	EnvRoot         = "AQUEDUCT_ROOT"          // host:port at which rank 0 is reached
+	EnvKeyFile      = "AQUEDUCT_KEY_FILE"      // path of the file with the key that all ranks have, see mtls.ReadKey
+	EnvStartTimeout = "AQUEDUCT_START_TIMEOUT" // a Go duration: how long ranks wait for each other; DefaultStartTimeout if not set
 )
 
 // Variables of a job whose ranks all live in the one process that is started.
@@ -35,7 +41,7 @@ const (
 
 // identity holds the variables that only a launcher may set: a rank must not take those
 // of another job, which its launcher may have in its own environment, for its own.
-var identity = []string{EnvJob, EnvRank, EnvSize, EnvHosts, EnvSocket, EnvSecret, EnvRanks, EnvMode}
+var identity = []string{EnvJob, EnvRank, EnvSize, EnvSocket, EnvSecret, EnvRoot, EnvKeyFile, EnvRanks, EnvMode, envAgentKey}
 
 // chosen maps the variables that a Spec has a field for to that field and aqrun's option,
 // so that nothing is said in two ways.

@@ -2,6 +2,7 @@ package spawner
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,7 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,26 +22,61 @@ const guardName = "aqueduct-guard"
 
 // A process that a launcher has started as its guard never gets further than this.
 func init() {
-	if len(os.Args) == 3 && os.Args[0] == guardName {
-		keepGuard(os.Stdin, EnvJob+"="+os.Args[1], os.Args[2])
+	if len(os.Args) == 4 && os.Args[0] == guardName {
+		pulse, _ := time.ParseDuration(os.Args[3]) // as startGuard has written it
+		parent := os.Getppid()
+		if keepGuard(&heard{pollable(0), pulse}, EnvJob+"="+os.Args[1], os.Args[2]) && os.Getppid() == parent {
+			unix.Kill(parent, unix.SIGKILL)
+		}
 		syscall.Exit(0)
 	}
 }
 
-// jobOver is what the launcher says last.
-const jobOver = 0
+// What a launcher says to its guard besides the numbers of process groups.
+const (
+	jobOver       = 0 // the last that it says
+	launcherLives = 1 // it is there
+)
+
+// heard reads from a launcher that says something in each pulse.
+type heard struct {
+	*os.File
+	pulse time.Duration // 0: it need not
+}
+
+// guardBeats is how many pulses of its launcher a guard may miss: more than an agent's Job, which is to name the host first.
+const guardBeats = beats + 2
+
+// errUnheard reports that a launcher has said nothing for so many pulses that it is lost.
+var errUnheard = errors.New("the launcher is silent")
+
+// Read implements io.Reader. It counts pulses, and not the time, so that a guard that was stopped with its launcher
+// does not take that for lost.
+func (h *heard) Read(b []byte) (int, error) {
+	for missed := 0; h.pulse == 0 || missed < guardBeats; missed++ {
+		if h.pulse > 0 {
+			h.SetReadDeadline(time.Now().Add(h.pulse))
+		}
+		if n, err := h.File.Read(b); !errors.Is(err, os.ErrDeadlineExceeded) {
+			return n, err
+		}
+	}
+	return 0, errUnheard
+}
 
 // keepGuard reads the process groups of a job's ranks, a number a line: positive when one
-// begins, negative when it has ended. If the launcher ends before it says that the job is
+// begins, negative when it has ended. If the launcher ends, or is silent, before it says that the job is
 // over, what there is of the job is killed, and the directory scratch, if there is one, removed.
-// mark is in the environment of all ranks.
-func keepGuard(launcher io.Reader, mark, scratch string) {
+// mark is in the environment of all ranks. It reports whether the launcher is silent: then that has stopped.
+func keepGuard(from io.Reader, mark, scratch string) (silent bool) {
 	groups := make(map[int]bool)
-	for lines := bufio.NewScanner(launcher); lines.Scan(); {
+	lines := bufio.NewScanner(from)
+	for lines.Scan() {
 		switch n, err := strconv.Atoi(lines.Text()); {
 		case err != nil:
 		case n == jobOver:
-			return
+			return false
+		case n == launcherLives:
 		case n > 1: // kill(2) takes 1 for every process
 			groups[n] = true
 		default:
@@ -52,6 +90,7 @@ func keepGuard(launcher io.Reader, mark, scratch string) {
 	if scratch != "" {
 		removeScratch(scratch)
 	}
+	return errors.Is(lines.Err(), errUnheard)
 }
 
 // sweep kills the processes with the setting in their environment: those that have left
@@ -78,11 +117,16 @@ func sweep(setting string) {
 
 // guard is the launcher's end of a process that outlives it just long enough to kill what
 // ranks have started. The ranks themselves the kernel kills.
-type guard struct{ pid, pipe int }
+type guard struct {
+	pid, pipe int
+	quit      chan struct{} // closed when it need not hear any more that the launcher is there
+	group     sync.WaitGroup
+}
 
 // startGuard executes this program again, in a session of its own: whatever signal ends
-// the launcher's process group leaves it alone.
-func startGuard(job, scratch string) (*guard, error) {
+// the launcher's process group leaves it alone. With a pulse, how often it hears of the launcher, it takes
+// one that has stopped for one that has ended, and kills it, too.
+func startGuard(job, scratch string, pulse time.Duration) (*guard, error) {
 	null, err := os.Open(os.DevNull)
 	if err != nil {
 		return nil, failure(statusSelf, "%v", err)
@@ -93,7 +137,7 @@ func startGuard(job, scratch string) (*guard, error) {
 		return nil, failure(statusSelf, "making a pipe for the job's guard: %v", err)
 	}
 	defer unix.Close(pipe[0])
-	pid, err := syscall.ForkExec("/proc/self/exe", []string{guardName, job, scratch}, &syscall.ProcAttr{
+	pid, err := syscall.ForkExec("/proc/self/exe", []string{guardName, job, scratch, pulse.String()}, &syscall.ProcAttr{
 		Dir: "/", Env: mergeEnv(os.Environ()), Files: []uintptr{uintptr(pipe[0]), null.Fd(), null.Fd()},
 		Sys: &syscall.SysProcAttr{Setsid: true},
 	})
@@ -101,7 +145,25 @@ func startGuard(job, scratch string) (*guard, error) {
 		unix.Close(pipe[1])
 		return nil, failure(statusSelf, "starting the job's guard, which is this program again: %v; is /proc mounted, and is there room for a process more?", err)
 	}
-	return &guard{pid: pid, pipe: pipe[1]}, nil
+	g := &guard{pid: pid, pipe: pipe[1], quit: make(chan struct{})}
+	if pulse > 0 {
+		g.group.Go(func() { g.beat(pulse) })
+	}
+	return g, nil
+}
+
+// beat tells the guard in each pulse that the launcher is there.
+func (g *guard) beat(pulse time.Duration) {
+	tick := time.NewTicker(pulse)
+	defer tick.Stop()
+	for {
+		select {
+		case <-g.quit:
+			return
+		case <-tick.C:
+			g.tell(launcherLives)
+		}
+	}
 }
 
 // begins tells the guard of a process group.
@@ -121,6 +183,8 @@ func (g *guard) tell(n int) {
 
 // stop returns when the guard is gone.
 func (g *guard) stop() {
+	close(g.quit)
+	g.group.Wait()
 	g.tell(jobOver)
 	unix.Close(g.pipe)
 	for {

@@ -2,11 +2,9 @@ package spawner
 
 import "syscall"
 
-// host is what a Job can have done where some of its ranks live: here (local), or elsewhere, by an
-// agent (remote). All calls but launch are made on the Job's loop. None of those blocks.
+// host is what a Job, or an agent, can have done where some of its ranks live: here (local), or on other hosts, by the
+// agents there (remote). All calls are made on the loop. None of them blocks.
 type host interface {
-	// launch starts the processes of the host's ranks and returns when all run. On error none is left.
-	launch() error
 	// send sends a rank that has joined a frame.
 	send(rank int, frame []byte)
 	// broadcast sends frames to all ranks of the host, which have joined.
@@ -22,6 +20,14 @@ type host interface {
 	signal(rank int, sig syscall.Signal)
 	// signalAll sends a signal to those of all ranks of the host.
 	signalAll(sig syscall.Signal)
+}
+
+// ownHost is one whose processes this process starts.
+type ownHost interface {
+	host
+	// launch starts the processes of the host's ranks and returns when all run. On error none is left. It is not called
+	// on the loop.
+	launch() error
 }
 
 // hostEvents is what a host tells, on its loop. Ranks have their numbers in the job.

@@ -21,14 +21,16 @@ import (
 // Launchers of tests. Each executes the agent on this host.
 func init() {
 	through := func(name, script string) {
-		spawner.RegisterLauncher(spawner.Launcher{Name: name, Command: func(host string, command []string) []string {
+		spawner.RegisterLauncher(spawner.Launcher{Name: name, Pretends: true, Command: func(host string, command []string) []string {
 			return append([]string{"sh", "-c", script, host}, command...)
 		}})
 	}
 	through("shielded", `"$@"; exit $?`)
 	through("noisy", `echo Welcome to $0; head -c 60000 /dev/zero; exec "$@"`)
 	through("flooded", `head -c 200000 /dev/zero; exec "$@"`)
+	through("waiting", `test $0 = host0 || exec sleep 1000; sh -c 'echo $$ >$AGENT; exec "$@"' sh "$@"; exit $?`)
 	through("silent", `test $0 = host0 && exec "$@"; echo still looking for $0 >&2; exec sleep 1000`)
+	through("mute", `exec "$@" 2>/dev/null`)
 	through("broken", `test $0 = host0 && exec "$@"; echo no way to $0 >&2; exit 255`)
 	through("talkative", `(read gate < $GATE; echo the lights flicker >&2) & exec "$@"`)
 	through("elsewhere", `PATH=$PLACE/$0:$PATH; exec "$@"`)
@@ -70,26 +72,99 @@ func ranksOf(t *testing.T, j *testJob, n int) map[string][]int {
 	return fds
 }
 
+// shapes are trees of agents of four hosts: flat, and as a chain, whose second agent has others below it.
+var shapes = map[string]func(*spawner.Spec){
+	"flat":  over(4),
+	"chain": func(s *spawner.Spec) { over(4)(s); s.Launch.Width = 1 },
+}
+
 func TestAgentIsKilled(t *testing.T) {
-	j := start(t, "wait", 4, over(2))
-	j.out.await("ready", 4)
-	left := ranksOf(t, j, 4)
-	unix.Kill(agentOf(t, j, 1), unix.SIGKILL)
-	j.finish(137)
-	j.reported("host host1 is lost: its agent is gone")
-	checkEnd(t, left)
+	for name, shape := range shapes {
+		t.Run(name, func(t *testing.T) {
+			j := start(t, "wait", 4, shape)
+			j.out.await("ready", 4)
+			left := ranksOf(t, j, 4)
+			unix.Kill(agentOf(t, j, 1), unix.SIGKILL)
+			j.finish(137)
+			j.reported("host host1 is lost: its agent was killed by SIGKILL (killed)")
+			checkEnd(t, left)
+		})
+	}
 }
 
 // An agent that says nothing any more is lost, as one is behind a network that is.
 func TestAgentIsSilent(t *testing.T) {
 	defer spawner.SetPulse(100 * time.Millisecond)()
-	j := start(t, "wait", 4, over(2))
+	for name, shape := range shapes {
+		t.Run(name, func(t *testing.T) {
+			j := start(t, "wait", 4, shape)
+			j.out.await("ready", 4)
+			left := ranksOf(t, j, 4)
+			unix.Kill(agentOf(t, j, 1), unix.SIGSTOP)
+			j.finish(137)
+			j.reported("host host1 is lost: it has not been heard for 600ms")
+			checkEnd(t, left)
+		})
+	}
+}
+
+// So is one that is stopped where its launcher cannot kill it, and its host's guard kills it with its ranks.
+func TestStoppedAgentIsOutOfReach(t *testing.T) {
+	defer spawner.SetPulse(100 * time.Millisecond)()
+	j := start(t, "wait", 4, over(2), by("shielded"))
 	j.out.await("ready", 4)
 	left := ranksOf(t, j, 4)
+	agent := agentOf(t, j, 1)
+	left["agent"] = []int{processFD(t, agent)}
+	unix.Kill(agent, unix.SIGSTOP)
+	j.finish(137)
+	checkEnd(t, left)
+}
+
+// One that is stopped before there are ranks is killed by its guard as well.
+func TestStoppedAgentWithoutRanks(t *testing.T) {
+	defer spawner.SetPulse(100 * time.Millisecond)()
+	leakCheck(t)
+	file := filepath.Join(t.TempDir(), "agent")
+	t.Setenv("AGENT", file)
+	spec := spawner.Spec{N: 2, Prog: "true"}
+	over(2)(&spec)
+	by("waiting")(&spec)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := spawner.Start(ctx, spec)
+		ended <- err
+	}()
+	agent, guards := 0, []string(nil)
+	for until := time.Now().Add(10 * time.Second); len(guards) == 0 && time.Now().Before(until); <-time.After(10 * time.Millisecond) {
+		text, _ := os.ReadFile(file)
+		agent, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+		all, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", agent))
+		for _, path := range all {
+			text, _ := os.ReadFile(path)
+			guards = append(guards, strings.Fields(string(text))...)
+		}
+	}
+	if len(guards) == 0 {
+		t.Error("an agent without ranks has no guard")
+	}
+	fd := processFD(t, agent)
+	unix.Kill(agent, unix.SIGSTOP)
+	cancel()
+	if err := <-ended; err == nil {
+		t.Error("the job has started")
+	}
+	checkEnd(t, map[string][]int{"agent": {fd}})
+}
+
+// How long an agent may be silent is a setting.
+func TestSilenceIsASetting(t *testing.T) {
+	j := start(t, "wait", 2, over(2), func(s *spawner.Spec) { s.Launch.Silence = spawner.MinSilence })
+	j.out.await("ready", 2)
 	unix.Kill(agentOf(t, j, 1), unix.SIGSTOP)
 	j.finish(137)
-	j.reported("host host1 is lost: it has not been heard for 600ms")
-	checkEnd(t, left)
+	j.reported("host host1 is lost: it has not been heard for 1s")
 }
 
 // Ranks end when their agent does not hear of the job any more, be it that the launcher is killed, or
@@ -143,6 +218,70 @@ func TestBuildsDiffer(t *testing.T) {
 		if _, err := spawner.Start(context.Background(), spec); err == nil || core.StatusOf(err) != 125 || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("error %v, want %q", err, c.says)
 		}
+	}
+}
+
+// Two names of one host are noticed, unless the user has hosts told apart by name.
+func TestOneHostByTwoNames(t *testing.T) {
+	spec := spawner.Spec{N: 3, Prog: "true"}
+	over(3)(&spec)
+	by("env N=%N H=%H %C")(&spec)
+	const want = "host0 and host1 are one host"
+	if _, err := spawner.Start(context.Background(), spec); core.StatusOf(err) != 125 || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+	spec.Launch.ByName = true
+	job, err := spawner.Start(context.Background(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := job.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Of a program those hosts need have the same build whose ranks execute it, and only they look for it.
+func TestBuildsOfSeveralPrograms(t *testing.T) {
+	dir := t.TempDir()
+	for i, name := range []string{"both", "both", "one"} {
+		place := filepath.Join(dir, fmt.Sprintf("host%d", i%2))
+		if err := os.MkdirAll(place, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(place, "aqueduct-test-"+name), fmt.Appendf(nil, "#!/bin/sh\n# %d\nexit 0\n", i), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PLACE", dir)
+	for _, c := range []struct {
+		programs []string // each of one rank; ranks are on the hosts in turn
+		status   int
+		says     string
+	}{
+		{[]string{"aqueduct-test-one", "aqueduct-test-both", "true"}, 0, ""},
+		{[]string{"true", "aqueduct-test-one"}, 127, "host host1: program aqueduct-test-one not found in PATH"},
+		{[]string{"aqueduct-test-both", "aqueduct-test-both"}, 0, ""},
+	} {
+		spec := spawner.Spec{N: len(c.programs)}
+		for _, p := range c.programs {
+			spec.Programs = append(spec.Programs, spawner.Program{N: 1, Prog: p})
+		}
+		over(2)(&spec)
+		by("elsewhere")(&spec)
+		job, err := spawner.Start(context.Background(), spec)
+		if err == nil {
+			_, err = job.Wait()
+		}
+		if core.StatusOf(err) != c.status || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%q: %v, want status %d and %q", c.programs, err, c.status, c.says)
+		}
+	}
+	spec := spawner.Spec{N: 3, Programs: []spawner.Program{{N: 1, Prog: "true"}, {N: 2, Prog: "aqueduct-test-both"}}}
+	over(2)(&spec)
+	by("elsewhere")(&spec)
+	const want = "program aqueduct-test-both is not the same on hosts host0 and host1 (file "
+	if _, err := spawner.Start(context.Background(), spec); core.StatusOf(err) != 125 || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
 	}
 }
 
@@ -264,43 +403,53 @@ func TestStartFailuresOfHosts(t *testing.T) {
 		{"unknown launcher", by("telepathy"), 2, `there is no launcher "telepathy"; known: local, ssh, `},
 		{"template without command", by("mycmd %H"), 2, "has %C"},
 		{"quoted template", by("my 'cmd' %C"), 2, "cannot be quoted"},
-		{"broken", by("broken"), 125, "host host1: its agent is gone; "},
-		{"what it says", by("broken"), 125, "exit status 255; it said: no way to host1"},
-		{"closed", by("closed"), 125, `exit status 1; its output ended with "no logins on host1"`},
+		{"broken", by("broken"), 125, "host host1: sh exited with status 255; "},
+		{"what it says", by("broken"), 125, "exited with status 255; it said last: no way to host1"},
+		{"closed", by("closed"), 125, `sh exited with status 1; its output ended with "no logins on host`},
 		{"flooded", by("flooded"), 125, "bytes came from there, and none of them from an agent"},
-		{"silent", func(s *spawner.Spec) { s.Launch.Launcher, s.Launch.Timeout = "silent", 300*time.Millisecond }, 125, "host host1: its agent has not answered within 300ms; it said: still looking for host1"},
+		{"silent", func(s *spawner.Spec) { s.Launch.Launcher, s.Launch.Timeout = "silent", 300*time.Millisecond }, 125, "host host1: its agent has not answered within 300ms; it said last: still looking for host1"},
 		{"unplaced", func(s *spawner.Spec) { s.HostOf = s.HostOf[:1] }, 2, "placed"},
 		{"misnumbered", func(s *spawner.Spec) { s.HostOf = []int{1, 0} }, 2, "in the order of their lowest ranks"},
 		{"twice", func(s *spawner.Spec) { s.Hosts[1] = s.Hosts[0] }, 2, "host host0 is named twice"},
 		{"an option", func(s *spawner.Spec) { s.Hosts[1] = "-oProxyCommand=x" }, 2, "is no name of a host"},
+		{"no tree", func(s *spawner.Spec) { s.Launch.Width = -1 }, 2, "a tree of agents of width -1"},
+		{"no silence", func(s *spawner.Spec) { s.Launch.Silence = time.Millisecond }, 2, "silent for 1ms only"},
 		{"goroutines", func(s *spawner.Spec) { s.Mode = spawner.Goroutines }, 2, "share a process"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var said bytes.Buffer
-			spec := spawner.Spec{N: 2, Prog: "true", Stderr: &said}
-			over(2)(&spec)
-			c.edit(&spec)
-			_, err := spawner.Start(context.Background(), spec)
-			if said.Len() > 0 { // the error says it all
-				t.Errorf("also said:\n%s", said.String())
-			}
-			if err == nil || core.StatusOf(err) != c.status || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("error %v with status %d; want %d and %q", err, core.StatusOf(err), c.status, c.says)
+			for _, width := range []int{0, 1} { // in a tree of width 1, one agent starts the other
+				var said bytes.Buffer
+				spec := spawner.Spec{N: 2, Prog: "true", Stderr: &said}
+				over(2)(&spec)
+				spec.Launch.Width = width
+				c.edit(&spec)
+				_, err := spawner.Start(context.Background(), spec)
+				if said.Len() > 0 { // the error says it all
+					t.Errorf("also said:\n%s", said.String())
+				}
+				if err == nil || core.StatusOf(err) != c.status || !strings.Contains(err.Error(), c.says) {
+					t.Errorf("width %d: error %v with status %d; want %d and %q", width, err, core.StatusOf(err), c.status, c.says)
+				}
 			}
 		})
 	}
 }
 
-// A job can be given up while its agents start.
+// A job can be given up while its agents start. The error alone tells of it, and names hosts whose agents have not answered.
 func TestStartIsCancelled(t *testing.T) {
 	leakCheck(t)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(fmt.Errorf("enough"))
-	spec := spawner.Spec{N: 2, Prog: "true"}
-	over(2)(&spec)
-	by("silent")(&spec)
-	if _, err := spawner.Start(ctx, spec); err == nil || !strings.Contains(err.Error(), "host host1: enough") {
-		t.Errorf("Start: %v", err)
+	for width, host := range map[int]string{2: "host1", 1: "host0"} { // in a tree of width 1, host0 is waiting for host1
+		said := newTranscript()
+		spec := spawner.Spec{N: 2, Prog: "true", Stderr: said}
+		over(2)(&spec)
+		by("silent")(&spec)
+		spec.Launch.Width = width
+		_, err := spawner.Start(ctx, spec)
+		if err == nil || !strings.Contains(err.Error(), "enough, with no answer yet from host") || !strings.Contains(err.Error(), host) || said.String() != "" {
+			t.Errorf("width %d: Start: %v; said %q", width, err, said)
+		}
 	}
 }
 
@@ -328,13 +477,17 @@ func TestOutputDirOverHosts(t *testing.T) {
 	}
 }
 
-// hostsEnv has the ranks of all jobs of a test live on so many hosts.
-const hostsEnv = "SPAWNER_TEST_HOSTS"
+// hostsEnv has the ranks of all jobs of a test live on so many hosts, and widthEnv says how wide the tree of agents is.
+const (
+	hostsEnv = "SPAWNER_TEST_HOSTS"
+	widthEnv = "SPAWNER_TEST_WIDTH"
+)
 
 // spread puts ranks on as many hosts as the environment says.
 func spread(s *spawner.Spec) {
 	if n, err := strconv.Atoi(os.Getenv(hostsEnv)); err == nil && s.Hosts == nil && s.Mode == spawner.Processes {
 		over(min(n, s.N))(s)
+		s.Launch.Width, _ = strconv.Atoi(os.Getenv(widthEnv)) // 0: as it is
 		s.Env = append(s.Env, fmt.Sprintf("HOSTS=%d", min(n, s.N)))
 	}
 }
@@ -352,15 +505,15 @@ func over(hosts int) func(*spawner.Spec) {
 	}
 }
 
-// What jobs on one host do, those on several do.
+// What jobs on one host do, those on several do, whatever the shape of the tree of agents.
 func TestTheSameOverHosts(t *testing.T) {
-	for n := range 3 {
-		t.Run(fmt.Sprint(n+1), func(t *testing.T) {
+	for _, shape := range []struct{ hosts, width int }{{1, 0}, {2, 0}, {3, 0}, {3, 1}, {5, 2}} {
+		t.Run(fmt.Sprintf("%d in a tree of width %d", shape.hosts, shape.width), func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.Command(self(t), "-test.run=^("+strings.Join(anywhere, "|")+")$")
-			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", hostsEnv, n+1))
+			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", hostsEnv, shape.hosts), fmt.Sprintf("%s=%d", widthEnv, shape.width))
 			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("with %s=%d: %v\n%s", hostsEnv, n+1, err, out)
+				t.Errorf("over %d hosts, width %d: %v\n%s", shape.hosts, shape.width, err, out)
 			}
 		})
 	}
@@ -376,4 +529,5 @@ var anywhere = []string{
 	"TestInterruptsCutTheGraceShort", "TestProcessGroupEndsWithItsRank", "TestStrayProcessDoesNotHoldTheJob", "TestPrefix",
 	"TestLinesStayWhole", "TestLongLineOfOneRankIsUntouched", "TestLongLinesAreNotMixed", "TestPartialLastLine", "TestFailingOutputEndsTheJob",
 	"TestReaderGoesAway", "TestLostOutput", "TestStuckOutput", "TestSlowReader", "TestPrompt", "TestStdinGoesToRankZero", "TestUnreadStdin",
+	"TestPrograms", "TestTimestamps",
 }

@@ -31,9 +31,9 @@ func (s *Spec) input(rank int) (*os.File, error) {
 	return r, nil
 }
 
-// endInput has this process read /dev/null, as all ranks but 0 do. Another launcher may have given it a
+// EndInput has this process read /dev/null, as all ranks but 0 do. Another launcher may have given it a
 // standard input that never ends.
-func endInput() error {
+func EndInput() error {
 	fd, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil || fd == 0 { // there was none
 		return os.NewSyscallError("open "+os.DevNull, err)

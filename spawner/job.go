@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"sync"
 	"syscall"
 
@@ -17,12 +16,12 @@ import (
 type Job struct {
 	*loop
 	spec  Spec
-	argv  []string // of every rank, "{rank}" still in the prefix
+	execs []*execution // by rank
 	out   *output
-	hosts []host        // by number
-	far   []*remote     // the same, if agents serve them
-	hired chan struct{} // closed when the carriers of agents may go
-	here  *local        // the only host, if the ranks are on this one
+	hosts []host    // where the ranks are
+	far   *children // the same, if agents serve them; else nil
+	here  *local    // the only host, if the ranks are on this one
+	hub   *hub      // stands for all hosts, if the job is static
 
 	// What follows belongs to the loop.
 	members []member
@@ -33,10 +32,15 @@ type Job struct {
 	strange int  // connections refused
 	asked   int  // times a user has asked the job to end
 	forced  bool // the output must not take much longer than the ranks
+	dumping bool // the ranks have been asked for their goroutines
 	abandon bool // it must not take any longer
 
-	told    bool // the ranks know that the job has ended
-	speaker int  // the rank that aborted the job last; -1: none
+	wanted uint32   // how often agents were asked for what they hold back
+	untold []func() // what waits for that
+	parted bool     // a rank is gone
+
+	informed bool // the ranks know that the job has ended
+	speaker  int  // the rank that aborted the job last; -1: none
 
 	survey    core.Survey // what is known of where the ranks are
 	surveying *inquiry    // to all ranks where they are; nil: none
@@ -64,24 +68,25 @@ func Start(ctx context.Context, spec Spec) (*Job, error) {
 	if err := spec.check(); err != nil {
 		return nil, err
 	}
-	var path string
-	argv := slices.Concat(spec.Prefix, []string{spec.Prog}, spec.Args)
+	execs, err := spec.executions()
+	if err != nil {
+		return nil, err
+	}
 	if spec.Hosts == nil { // else agents look
-		var err error
-		if path, argv, err = spec.resolve(); err != nil {
+		if err := spec.resolve(execs, upTo(spec.ranks())); err != nil {
 			return nil, err
 		}
 	}
 	ranks := spec.ranks()
 	j := &Job{
-		loop: newLoop(), spec: spec, argv: argv,
+		loop: newLoop(), spec: spec, execs: execs,
 		members: make([]member, ranks), running: spec.processes(), speaker: -1, calls: newRendezvous(ranks),
 		judged: nobody, starterFD: nobody, done: make(chan struct{}),
 	}
 	for i := range j.members {
 		j.members[i].pidfd = nobody
 	}
-	if err := j.open(path); err != nil {
+	if err := j.open(); err != nil {
 		j.release()
 		return nil, asFailure(err)
 	}
@@ -90,7 +95,7 @@ func Start(ctx context.Context, spec Spec) (*Job, error) {
 	}
 	started := make(chan bool)
 	go j.run(ctx, started)
-	err := j.launch(ctx)
+	err = j.launch(ctx)
 	started <- err == nil
 	if err != nil {
 		<-j.done
@@ -100,7 +105,7 @@ func Start(ctx context.Context, spec Spec) (*Job, error) {
 }
 
 // open makes what the job needs before its first process.
-func (j *Job) open(path string) (err error) {
+func (j *Job) open() (err error) {
 	if j.judged, err = shm.NewBell(); err != nil {
 		return err
 	}
@@ -118,18 +123,23 @@ func (j *Job) open(path string) (err error) {
 	if j.spec.Hosts != nil {
 		return j.hire()
 	}
-	ranks := make([]int, j.spec.ranks())
-	for i := range ranks {
-		ranks[i] = i
-	}
-	j.here = newLocal(j.loop, &j.spec, hex.EncodeToString(fresh(8)), ranks, j)
+	j.here = newLocal(j.loop, &j.spec, hex.EncodeToString(fresh(8)), upTo(j.spec.ranks()), j)
 	j.here.say = func(line string) { j.out.report("%s", line) }
-	j.here.path, j.here.argv, j.here.attach, j.here.starter = path, j.argv, j.out.attach, j.starterEvents()
+	j.here.execs, j.here.attach, j.here.starter = j.execs, j.out.attach, j.starterEvents()
 	j.hosts = []host{j.here}
 	if j.spec.Mode == Processes {
 		return j.here.listen()
 	}
 	return nil
+}
+
+// upTo returns the numbers from 0 to n-1.
+func upTo(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
 }
 
 // launch starts the processes.
@@ -145,25 +155,36 @@ func (j *Job) launch(ctx context.Context) error {
 
 // hostOf returns the host of a rank.
 func (j *Job) hostOf(rank int) host {
-	if j.here != nil {
-		return j.here
+	if len(j.hosts) == 1 {
+		return j.hosts[0]
 	}
-	return j.hosts[j.spec.HostOf[rank]]
+	return j.far.via[j.spec.HostOf[rank]]
+}
+
+// hostName returns the name of a rank's host, "" if all ranks are on this one.
+func (j *Job) hostName(rank int) string {
+	if j.spec.Hosts == nil {
+		return ""
+	}
+	return j.spec.Hosts[j.spec.HostOf[rank]]
 }
 
 // run is the life of the job: it executes what others post until all has ended and the
 // output is delivered, then releases everything.
 func (j *Job) run(ctx context.Context, started <-chan bool) {
-	unwatch := context.AfterFunc(ctx, func() {
-		j.post(func() {
-			j.forced = true
-			j.end(statusSelf, fmt.Sprintf("the job was cancelled: %v", context.Cause(ctx)))
-		})
-	})
 	alive := j.awaitLaunch(started)
+	if alive { // else nobody is left to hear of the end of ctx, and launch has told of it
+		defer context.AfterFunc(ctx, func() {
+			j.post(func() {
+				j.forced = true
+				j.end(statusSelf, fmt.Sprintf("the job was cancelled: %v", context.Cause(ctx)))
+			})
+		})()
+	}
 	for alive && j.running+j.linked > 0 {
 		(<-j.events)()
 	}
+	j.callUntold() // there is no more to tell
 	if !alive {
 		j.dismiss()
 	}
@@ -177,7 +198,6 @@ func (j *Job) run(ctx context.Context, started <-chan bool) {
 	j.finishOutput()
 	j.loop.end()
 
-	unwatch()
 	j.release()
 	close(j.done)
 }
@@ -187,6 +207,9 @@ func (j *Job) run(ctx context.Context, started <-chan bool) {
 func (j *Job) release() {
 	if j.here != nil {
 		j.here.close()
+	}
+	if j.hub != nil {
+		j.hub.close()
 	}
 	j.dismiss()
 	j.group.Wait()

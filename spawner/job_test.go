@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -397,6 +398,7 @@ func TestBind(t *testing.T) {
 			s.Bind, s.TagOutput, s.ReportBindings = kind, true, true
 			if hosts > 1 {
 				over(hosts)(s)
+				s.Launch.Launcher = "mute" // agents tell, whether or not their standard error is read
 			}
 		})
 		j.finish(0)
@@ -582,5 +584,52 @@ func BenchmarkStart(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// Ranks are numbered in the order of the programs, each of which has its arguments, variables and directory.
+func TestPrograms(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "program"), []byte("#!/bin/sh\n"+`echo $AQUEDUCT_RANK of $AQUEDUCT_SIZE: $A $B "$@" in ${PWD##*/}`), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	j := start(t, "", 4, func(s *spawner.Spec) {
+		s.Prog, s.Dir = "", "/"
+		s.Env = append(s.Env, "A=all", "B=none")
+		s.Programs = []spawner.Program{
+			{N: 1, Prog: "sh", Args: []string{"-c", "echo $AQUEDUCT_RANK of $AQUEDUCT_SIZE: $A $B in $PWD"}},
+			{N: 2, Prog: "./program", Args: []string{"x", ":"}, Env: []string{"B=two"}, Dir: dir},
+			{N: 1, Prog: "sh", Args: []string{"-c", "echo $AQUEDUCT_RANK of $AQUEDUCT_SIZE: $A $B"}, Env: []string{"A=three"}},
+		}
+	})
+	j.finish(0)
+	lines := strings.Split(strings.TrimSpace(j.out.String()), "\n")
+	slices.Sort(lines)
+	in := " in " + filepath.Base(dir)
+	want := []string{"0 of 4: all none in /", "1 of 4: all two x :" + in, "2 of 4: all two x :" + in, "3 of 4: three none"}
+	if !slices.Equal(lines, want) {
+		t.Errorf("output %q, want %q", lines, want)
+	}
+}
+
+func TestProgramsMisuse(t *testing.T) {
+	two := []spawner.Program{{N: 1, Prog: "true"}, {N: 2, Prog: "true"}}
+	for _, c := range []struct {
+		spec   spawner.Spec
+		status int
+		says   string
+	}{
+		{spawner.Spec{N: 4, Programs: two}, 2, "the job has 4 ranks, but its programs have 3 together"},
+		{spawner.Spec{N: 3, Programs: two, Prog: "true"}, 2, "give one of them"},
+		{spawner.Spec{N: 3, Programs: two, Mode: spawner.Goroutines}, 2, "execute one program; this job has 2"},
+		{spawner.Spec{N: 3, Programs: two, Starter: &core.Starter{Command: []string{"mpiexec"}}}, 2, "to be told of several programs by its own options"},
+		{spawner.Spec{N: 1, Programs: []spawner.Program{{N: 0, Prog: "true"}}}, 2, "program 0 of the job, true, has 0 ranks"},
+		{spawner.Spec{N: 1, Programs: []spawner.Program{{N: 1, Prog: "true", Env: []string{"AQUEDUCT_RANK=1"}}}}, 2, "cannot be chosen"},
+		{spawner.Spec{N: 1, Programs: []spawner.Program{{N: 1, Prog: "true", Dir: "/dev/null"}}}, 125, "working directory /dev/null is not a directory"},
+		{spawner.Spec{N: 1, Programs: []spawner.Program{{N: 1}}}, 127, "no program given"},
+	} {
+		if _, err := spawner.Start(context.Background(), c.spec); core.StatusOf(err) != c.status || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("error %v, want status %d and %q", err, c.status, c.says)
+		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// launch implements host.
+// launch implements ownHost.
 func (h *local) launch() error {
 	bindings, err := h.spec.bindings(len(h.ranks))
 	if err != nil {
@@ -20,14 +20,15 @@ func (h *local) launch() error {
 	if h.server != nil {
 		socket = h.server.point.path
 	}
-	env, secret := mergeEnv(h.spec.inherited(), h.spec.settings(), h.spec.env()), hex.EncodeToString(h.secret)
+	env, secret := h.environments(), hex.EncodeToString(h.secret)
 	build := func(i int) (c command, err error) {
 		rank := h.ranks[i]
-		c = command{path: h.path, argv: h.spec.forRank(h.argv, rank), dir: h.spec.Dir, cpus: bindings.of(i)}
+		x := h.execs[rank]
+		c = command{path: x.path, argv: h.spec.forRank(x.argv, rank), dir: x.Dir, cpus: bindings.of(i)}
 		if h.spec.ReportBindings {
 			h.say(fmt.Sprintf("rank %d %s", rank, bindings.describe(i)))
 		}
-		c.env = slices.Concat(env, h.spec.identityOf(rank, h.procs.job, socket, secret)) // which env has none of
+		c.env = slices.Concat(env[x.number], h.spec.identityOf(rank, h.procs.job, socket, secret)) // which env has none of
 		stdin, err := h.spec.input(rank)
 		if err != nil {
 			return c, failure(statusSelf, "rank %d: standard input: %v", rank, err)
@@ -48,4 +49,15 @@ func (h *local) launch() error {
 	}
 	return h.procs.launch(build, func(i, pid int) { h.post(func() { h.tell.began(h.ranks[i], pid) }) },
 		func(i int, ws syscall.WaitStatus) { h.post(func() { h.exited(i, ws) }) })
+}
+
+// environments returns by program what all its ranks here have in their environment.
+func (h *local) environments() map[int][]string {
+	all := make(map[int][]string)
+	for _, rank := range h.ranks {
+		if x := h.execs[rank]; all[x.number] == nil {
+			all[x.number] = mergeEnv(h.spec.inherited(), h.spec.settings(), h.spec.env(), x.Env)
+		}
+	}
+	return all
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,21 +17,42 @@ import (
 // Launch says how the agents of a job's hosts are started. The zero value starts them by ssh.
 type Launch struct {
 	// Launcher is the name of a registered launcher, or a template: words separated by blanks that cannot be
-	// quoted, in which %H becomes the host's name, %N the number of hosts, %C the words of the agent's
-	// command, and %% a percent sign. "": "ssh".
+	// quoted, in which %H becomes the host's name, %N the number of hosts, %L the names of all, joined by commas, %C the words of
+	// the agent's command, and %% a percent sign. A template without %H starts the agents of all hosts by one process (see
+	// Launcher.Together). "": "ssh".
 	Launcher string
+	// KeyFile is the path of a file with the key of agents that are started together, the same on all hosts and here, such as
+	// `openssl rand -hex 32` makes; others than its owner may not read it. "": a new key, which the environment carries.
+	KeyFile string
 	// Agent is the path of this program on the hosts; "": that of this process. Where ssh finds none there, it
 	// takes the program of that name in the host's PATH.
 	Agent string
 	// Push has this program copied to the hosts in place of Agent, into a fresh directory that is removed as soon as the
 	// agent runs. Only ssh can do that.
 	Push bool
+	// ByName has hosts be told apart by their names alone. Else two that are one, by what their agents find, are refused.
+	ByName bool
 	// Timeout is how long all agents together may take to start. 0: DefaultStartTime.
 	Timeout time.Duration
+	// Width is how many agents the Job, and each agent, starts at most; the others are started by these. 0:
+	// DefaultTreeWidth.
+	Width int
+	// Silence is how long nothing may be heard of an agent, or an agent hear nothing, before that counts as lost. 0:
+	// DefaultSilence.
+	Silence time.Duration
+
+	link func(branch) (io.ReadWriteCloser, error) // in place of the processes that connect agents, for tests
 }
 
 // DefaultStartTime is how long agents may take to start, if a Launch does not say.
 const DefaultStartTime = 60 * time.Second
+
+// DefaultSilence is how long an agent may be silent, if a Launch does not say. A network that loses one direction only
+// still lets something through at first, and jobs are to end within 10 seconds.
+const DefaultSilence = 6 * time.Second
+
+// MinSilence is the shortest that a Launch may say.
+const MinSilence = time.Second
 
 // Launcher is a way to start a command on a host, with its standard input and output connected to here.
 type Launcher struct {
@@ -39,17 +61,25 @@ type Launcher struct {
 	// Command returns the argument list of the process on this host that does it. The first word is looked up
 	// in PATH. command is for the far host to execute: an absolute path and an argument.
 	Command func(host string, command []string) []string
+	// Together returns, in place of Command, the argument list of the one process that executes the command on all hosts,
+	// once on each. No stream comes of that: the agents connect, by TLS 1.3 under the job's key. Their hosts are told by the
+	// names that they give themselves, or by their addresses. The process gets the key in its environment and
+	// has to pass that on, unless there is a Launch.KeyFile. It may end before the agents do, but if it fails before all have come, the
+	// start fails.
+	Together func(hosts, command []string) []string
 	// Push returns in the same way what copies so many bytes from its standard input, once it has said
 	// "AQUEDUCT push" on a line of its own, to a file of that name in a fresh directory, and executes it there with the arguments
 	// "aqueduct-agent" and the directory. nil: it cannot.
 	Push func(host, name string, size int64) []string
+	// Pretends says that the launcher's hosts may all be one: they are told apart by their names.
+	Pretends bool
 	// Missing says how to get the program that Command names first.
 	Missing string
 }
 
 var launchers = []Launcher{
 	{
-		Name: "local", About: "this host pretends to be all of them, for tests",
+		Name: "local", About: "this host pretends to be all of them, for tests", Pretends: true,
 		Command: func(_ string, command []string) []string { return command },
 	},
 	{
@@ -77,14 +107,17 @@ const pushReady = "\nAQUEDUCT push\n"
 const pushDir = "aqueduct-push-"
 
 // pushScript makes the first $1 bytes of its input a program $0 and executes that with the argument $2.
-const pushScript = `d=$(mktemp -d "${TMPDIR:-/tmp}/` + pushDir + `XXXXXX") || exit 1; ` +
+const pushScript = `t=${TMPDIR:-/tmp}; ` +
+	`no() { echo "$t: $2; have TMPDIR there name a directory with room for $1 bytes where programs may be executed" >&2; exit 1; }; ` +
+	`d=$(mktemp -d "$t/` + pushDir + `XXXXXX" 2>&1) || no "$1" "$d"; ` +
 	`trap 'rm -rf "$d"' EXIT; trap 'exit 1' HUP INT TERM; ` +
-	`printf "\nAQUEDUCT push\n"; head -c "$1" >"$d/$0" && chmod 700 "$d/$0" && exec "$d/$0" "$2" "$d"`
+	`printf "\nAQUEDUCT push\n"; e=$( { head -c "$1" >"$d/$0" && chmod 700 "$d/$0"; } 2>&1) && [ -x "$d/$0" ] || ` +
+	`no "$1" "${e:-it takes no programs}"; exec "$d/$0" "$2" "$d"`
 
 // RegisterLauncher makes a launcher known by its name. It is called before Start, as by an init function. A
 // name that is taken is a panic.
 func RegisterLauncher(l Launcher) {
-	if _, err := launcherByName(l.Name); err == nil || l.Name == "" || l.Command == nil {
+	if _, err := launcherByName(l.Name); err == nil || l.Name == "" || (l.Command == nil) == (l.Together == nil) {
 		panic(fmt.Sprintf("spawner: RegisterLauncher: launcher %q exists, or is incomplete", l.Name))
 	}
 	launchers = append(launchers, l)
@@ -104,8 +137,8 @@ func launcherByName(name string) (*Launcher, error) {
 	return nil, fmt.Errorf("there is no launcher %q; known: %s, or a template such as 'mycommand %%H %%C'", name, strings.Join(known, ", "))
 }
 
-// launcher returns the launcher that l names; there are so many hosts.
-func (l *Launch) launcher(hosts int) (*Launcher, error) {
+// launcher returns the launcher that l names, for jobs on the hosts.
+func (l *Launch) launcher(hosts []string) (*Launcher, error) {
 	if !strings.ContainsAny(l.Launcher, " %") {
 		return launcherByName(cmp.Or(l.Launcher, "ssh"))
 	}
@@ -116,25 +149,36 @@ func (l *Launch) launcher(hosts int) (*Launcher, error) {
 	if strings.ContainsAny(l.Launcher, `'"\`) {
 		return nil, fmt.Errorf("launcher %q: the words of a template are separated by blanks and cannot be quoted; put into a script what needs quotes", l.Launcher)
 	}
-	return &Launcher{Name: words[0], Command: func(host string, command []string) (argv []string) {
+	filled := func(host string, command []string) (argv []string) {
+		in := strings.NewReplacer("%%", "%", "%H", host, "%N", strconv.Itoa(len(hosts)), "%L", strings.Join(hosts, ","), "%C", quote(command))
 		for _, w := range words {
 			if w == "%C" {
 				argv = append(argv, command...)
 				continue
 			}
-			argv = append(argv, strings.NewReplacer("%%", "%", "%H", host, "%N", strconv.Itoa(hosts), "%C", quote(command)).Replace(w))
+			argv = append(argv, in.Replace(w))
 		}
 		return argv
-	}}, nil
+	}
+	if strings.Contains(strings.ReplaceAll(l.Launcher, "%%", ""), "%H") {
+		return &Launcher{Name: words[0], Command: filled}, nil
+	}
+	return &Launcher{Name: words[0], Together: func(_, command []string) []string { return filled("", command) }}, nil
 }
 
 // timeout returns how long agents may take to start.
 func (l *Launch) timeout() time.Duration { return cmp.Or(l.Timeout, DefaultStartTime) }
 
+// width returns how many agents the Job and each agent start at most.
+func (l *Launch) width() int { return cmp.Or(l.Width, DefaultTreeWidth) }
+
+// silence returns how long an agent may be silent.
+func (l *Launch) silence() time.Duration { return cmp.Or(l.Silence, beats*pulse) }
+
 // sshScript executes $0 if there is such a program, or else $1 from PATH, with the argument $2.
 const sshScript = `if [ -x "$0" ]; then exec "$0" "$2"; fi; ` +
 	`if command -v "$1" >/dev/null 2>&1; then exec "$1" "$2"; fi; ` +
-	`echo "there is no $0 here, and no $1 in PATH" >&2; exit 127`
+	`echo "there is no $0 here that may be executed, and no $1 in PATH" >&2; exit 127`
 
 // agent returns the command that a host is to execute.
 func (l *Launch) agent() (command []string, err error) {
@@ -161,6 +205,12 @@ func (s *Spec) checkHosts() error {
 	case s.started():
 		return failure(statusUsage, "the ranks are started by %s, which is to be told of their hosts by its own options", s.starterName())
 	}
+	switch l := &s.Launch; {
+	case l.Width < 0:
+		return failure(statusUsage, "a tree of agents of width %d cannot be; it is 1 or more", l.Width)
+	case l.Silence != 0 && l.Silence < MinSilence:
+		return failure(statusUsage, "agents that may be silent for %v only are lost too soon; the least is %v", l.Silence, MinSilence)
+	}
 	for i, name := range s.Hosts {
 		if name == "" || strings.HasPrefix(name, "-") || strings.ContainsAny(name, " \t\n'\"\\$`;&|<>()") {
 			return failure(statusUsage, "%q is no name of a host", name)
@@ -172,49 +222,48 @@ func (s *Spec) checkHosts() error {
 	return nil
 }
 
-// start is how the agent of a host is started.
-type start struct {
-	argv []string // the first word is a path
-	push string   // the path of the program that is to be sent there first; "": none
-}
-
-// starts returns for each host how its agent is started. Nobody needs ssh to reach this host.
-func (s *Spec) starts() (all []start, err error) {
-	l, err := s.Launch.launcher(len(s.Hosts))
+// starts returns the launcher, and how the agents of all hosts are started. Nobody needs ssh to reach this host, so it
+// comes first: then who starts its agent is here.
+func (s *Spec) starts() (l *Launcher, all []start, err error) {
+	l, err = s.Launch.launcher(s.Hosts)
 	if err != nil {
-		return nil, failure(statusUsage, "%v", err)
+		return nil, nil, failure(statusUsage, "%v", err)
+	}
+	switch {
+	case s.Launch.KeyFile != "" && l.Together == nil:
+		return nil, nil, failure(statusUsage, "launcher %s connects each agent itself, and has no use for the key in %s", l.Name, s.Launch.KeyFile)
+	case strings.ContainsFunc(s.Launch.KeyFile, special):
+		return nil, nil, failure(statusUsage, "%q has characters that the path of a key cannot have, as it is a word of commands", s.Launch.KeyFile)
 	}
 	agent, err := s.Launch.agent()
 	if err != nil {
-		return nil, failure(statusSelf, "%v", err)
+		return nil, nil, failure(statusSelf, "%v", err)
 	}
 	var pushed int64
 	if s.Launch.Push {
 		info, err := os.Stat(agent[0])
 		switch {
 		case l.Push == nil:
-			return nil, failure(statusUsage, "launcher %s cannot push programs; copy %s to the hosts", l.Name, agent[0])
+			return nil, nil, failure(statusUsage, "launcher %s cannot push programs; copy %s to the hosts", l.Name, agent[0])
 		case err != nil:
-			return nil, failure(statusSelf, "pushing this program: %v", err)
+			return nil, nil, failure(statusSelf, "pushing this program: %v", err)
 		}
 		pushed = info.Size()
 	}
-	for _, host := range s.Hosts {
+	var others []start
+	for i, host := range s.Hosts {
 		switch {
 		case l.Name == "ssh" && IsHere(host):
-			all = append(all, start{argv: agent})
+			all = append(all, start{Host: i, Name: host, Argv: agent})
+		case l.Together != nil:
+			others = append(others, start{Host: i, Name: host})
 		case s.Launch.Push:
-			all = append(all, start{l.Push(host, filepath.Base(agent[0]), pushed), agent[0]})
+			others = append(others, start{i, host, l.Push(host, filepath.Base(agent[0]), pushed), true})
 		default:
-			all = append(all, start{argv: l.Command(host, agent)})
+			others = append(others, start{Host: i, Name: host, Argv: l.Command(host, agent)})
 		}
 	}
-	for _, a := range all {
-		if a.argv[0], err = l.find(a.argv[0]); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
+	return l, append(all, others...), nil
 }
 
 // IsHere reports whether a name is one of this host: localhost, or the name that the host gives itself, with its domain or without.
@@ -224,18 +273,14 @@ func IsHere(name string) bool {
 	return name == "localhost" || err == nil && (name == own || name == short)
 }
 
-// find returns the path of a program that the launcher needs.
-func (l *Launcher) find(program string) (path string, err error) {
+// find returns the path of a program that the launcher needs here.
+func (b *branch) find(program string) (path string, err error) {
 	path, err = exec.LookPath(program)
-	if err != nil {
-		why := "is it installed?"
-		if l.Missing != "" {
-			why = l.Missing
-		}
-		if errors.Is(err, exec.ErrNotFound) {
-			return "", failure(statusSelf, "launcher %s: there is no program %s in PATH: %s", l.Name, program, why)
-		}
-		return "", failure(statusSelf, "launcher %s: %v", l.Name, err)
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return "", failure(statusSelf, "launcher %s: there is no program %s in PATH: %s", b.Launcher, program, cmp.Or(b.Missing, "is it installed?"))
+	case err != nil:
+		return "", failure(statusSelf, "launcher %s: %v", b.Launcher, err)
 	}
 	return path, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/aqueduct-go/aqueduct/internal/plural"
 	"golang.org/x/sys/unix"
 )
 
@@ -29,14 +30,14 @@ func checkCount(ranks, processes int) error {
 	}
 	if need := uint64(processes*fdsPerRank + fdsSpare); need > files.Cur {
 		return fmt.Errorf("starting %s needs %d open files, but the limit is %d; raise it with `ulimit -n %[2]d`, as root where that is refused%[4]s",
-			count(processes, "process", "processes"), need, files.Cur, orFewer(processes))
+			plural.Count(processes, "process", "processes"), need, files.Cur, orFewer(processes))
 	}
 	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &procs); err != nil {
 		return fmt.Errorf("reading the limit of processes: %w", err)
 	}
 	if uint64(processes) > procs.Cur && os.Geteuid() != 0 { // root is exempt
 		return fmt.Errorf("starting %s, but the limit of processes is %d; raise it with `ulimit -u`%s",
-			count(processes, "process", "processes"), procs.Cur, orFewer(processes))
+			plural.Count(processes, "process", "processes"), procs.Cur, orFewer(processes))
 	}
 	return nil
 }
@@ -47,14 +48,6 @@ func orFewer(processes int) string {
 		return ""
 	}
 	return ", or start fewer ranks"
-}
-
-// count says how many there are of something.
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 // allowedCPUs returns the numbers of the CPUs that this process may use, ascending.

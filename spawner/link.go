@@ -117,6 +117,9 @@ func (l *link) claim(n int) ([]int, error) {
 	return fds, nil
 }
 
+// closeSend ends what this end sends. An error means that the other end is gone.
+func (l *link) closeSend() { l.conn.CloseWrite() }
+
 // close ends the connection. The receiving goroutine, if there is one, calls drop when it
 // has seen the end.
 func (l *link) close() { l.conn.Close() }

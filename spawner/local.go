@@ -24,9 +24,8 @@ type local struct {
 
 	hostOf placement // of all ranks of the job; nil: they are all here
 
-	path   string   // of the program
-	argv   []string // of every rank, see Spec.forRank
-	procs  *procs   // by place in ranks
+	execs  []*execution // by rank of the job; resolved for those that live here
+	procs  *procs       // by place in ranks
 	secret []byte
 	server *server // nil if the ranks share a process
 	group  sync.WaitGroup

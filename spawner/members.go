@@ -35,7 +35,7 @@ const strangersNamed = 5
 func (j *Job) began(rank, pid int) {
 	j.members[rank].pid = pid
 	if j.spec.Verbose {
-		j.out.report("%s is process %d: %s", j.name(rank), pid, quote(j.spec.forRank(j.argv, rank)))
+		j.out.report("%s is process %d: %s", j.name(rank), pid, quote(j.spec.forRank(j.execs[rank].argv, rank)))
 	}
 }
 
@@ -64,12 +64,13 @@ func (j *Job) breach(rank int, what string) {
 func (j *Job) message(rank int, m message) {
 	switch m.kind {
 	case kindExchange, kindBarrier, kindShare:
-		j.collective(rank, m)
+		j.arrived(m.kind, []contribution{{rank, m.blob}})
 	case kindAbort:
 		j.abort(rank, m.status, m.reason)
 	case kindLeave:
 		j.members[rank].left = true
 		j.located(rank, nil)
+		j.parting()
 		j.checkWaiters()
 	case kindStalled:
 		j.stalled(core.Stall{
@@ -94,19 +95,22 @@ func (j *Job) abort(rank, status int, reason string) {
 	j.decide(status, reason, announce)
 }
 
-// collective acts on a rank's collective call.
-func (j *Job) collective(rank int, m message) {
-	complete, err := j.calls.arrive(rank, m.kind, m.blob)
-	if err != nil {
-		j.end(1, err.Error())
-		return
+// arrived acts on collective calls of ranks.
+func (j *Job) arrived(k kind, calls []contribution) {
+	complete := false
+	for _, c := range calls {
+		var err error
+		if complete, err = j.calls.arrive(c.rank, k, c.blob); err != nil {
+			j.end(1, err.Error())
+			return
+		}
 	}
 	if !complete {
 		j.checkWaiters()
 		return
 	}
 	var result []byte
-	switch m.kind {
+	switch k {
 	case kindExchange:
 		for r, blob := range j.calls.blobs {
 			result = appendPart(result, r, blob)
@@ -116,10 +120,24 @@ func (j *Job) collective(rank int, m message) {
 	}
 	j.calls.reset()
 	for _, h := range j.hosts {
-		if m.kind == kindShare {
+		if k == kindShare {
 			h.deal()
 		} else {
 			h.broadcast(result)
 		}
 	}
+}
+
+// writeOff counts a rank that is out of reach as killed.
+func (j *Job) writeOff(rank int) {
+	m := &j.members[rank]
+	if m.joined && !m.lost {
+		m.lost = true
+		j.linked--
+	}
+	if !m.exited {
+		m.exited, m.ws = true, syscall.WaitStatus(syscall.SIGKILL)
+		j.running--
+	}
+	j.located(rank, nil)
 }

@@ -20,12 +20,18 @@ type output struct {
 	pipes     pipes          // of ranks on this host
 	group     sync.WaitGroup // of what comes from other hosts
 	own       *stream
-	messages  chan string   // nil when nothing may be reported any more
+	messages  chan remark   // nil when nothing may be reported any more
 	delivered chan struct{} // closed when all messages are
 
 	failed func(error)
 	mu     sync.Mutex
 	lost   error // the first of writing
+}
+
+// remark is what the launcher itself writes.
+type remark struct {
+	text string
+	then func() // called when text and all before it are written, unless nil
 }
 
 // newOutput makes the output of a job. failed hears of errors of writing.
@@ -35,17 +41,23 @@ func newOutput(spec *Spec, failed func(err error)) (*output, error) {
 			return nil, fmt.Errorf("output directory: %w", err)
 		}
 	}
-	o := &output{dir: spec.OutputDir, messages: make(chan string, 64+3*spec.N), failed: failed}
-	o.out = newSink(spec.Stdout, "standard output", spec.TagOutput, o.fail)
+	o := &output{dir: spec.OutputDir, messages: make(chan remark, 64+3*spec.N), failed: failed}
+	o.pipes.lineWait = lineWait
+	o.out = newSink(spec.Stdout, "standard output", spec.TagOutput, spec.Timestamps, o.fail)
 	o.err = o.out
 	if !sameWriter(spec.Stdout, spec.Stderr) {
-		o.err = newSink(spec.Stderr, "standard error", spec.TagOutput, o.fail)
+		o.err = newSink(spec.Stderr, "standard error", spec.TagOutput, spec.Timestamps, o.fail)
 	}
 	o.own = &stream{to: o.err}
 	messages := o.messages
 	o.delivered = done(func() {
 		for m := range messages {
-			o.err.write(o.own, []byte(m))
+			if m.text != "" {
+				o.err.write(o.own, []byte(m.text))
+			}
+			if m.then != nil {
+				m.then()
+			}
 		}
 	})
 	return o, nil
@@ -97,8 +109,15 @@ func (o *output) stream(rank int, k *sink, suffix string) (s *stream, err error)
 // report writes a message of the launcher itself. It never blocks: what a stuck standard
 // error cannot take is dropped, so that it cannot keep a job from ending.
 func (o *output) report(format string, args ...any) {
+	o.say(remark{text: fmt.Sprintf("aqueduct: "+format+"\n", args...)})
+}
+
+// reported has then called, on another goroutine, when the messages until now are written. It is not called if standard error is stuck.
+func (o *output) reported(then func()) { o.say(remark{then: then}) }
+
+func (o *output) say(m remark) {
 	select {
-	case o.messages <- fmt.Sprintf("aqueduct: "+format+"\n", args...):
+	case o.messages <- m:
 	default:
 	}
 }

@@ -56,6 +56,7 @@ func tagOf(line string) int {
 }
 
 func TestLinesStayWhole(t *testing.T) {
+	defer spawner.SetLineWait(time.Hour)() // ranks stop within lines, for as long as the machine has them
 	for _, tag := range []bool{false, true} {
 		t.Run(fmt.Sprintf("tagged=%v", tag), func(t *testing.T) {
 			const n = 6
@@ -85,6 +86,7 @@ func TestLinesStayWhole(t *testing.T) {
 
 // Both streams in one place: lines of one must not cut those of the other.
 func TestStandardErrorJoinedToOutput(t *testing.T) {
+	defer spawner.SetLineWait(time.Hour)()
 	j := start(t, "lines", 3, func(s *spawner.Spec) { s.Stderr = s.Stdout })
 	j.finish(0)
 	var out, errs strings.Builder
@@ -141,6 +143,35 @@ func TestPartialLastLine(t *testing.T) {
 	j.finish(0)
 	if got := j.out.String(); got != "no end of line from 0" {
 		t.Errorf("untagged output %q is not what the rank wrote", got)
+	}
+}
+
+// Every line has the time, then its tag, be it a rank's or the launcher's own, and an unfinished one an end.
+func TestTimestamps(t *testing.T) {
+	for _, tag := range []string{"", `\[\d\] `} {
+		before := time.Now()
+		j := start(t, "", 2, shell(`echo one; echo two; printf three`), func(s *spawner.Spec) {
+			s.Timestamps, s.TagOutput, s.Verbose = true, tag != "", true
+		})
+		j.finish(0)
+		lines := strings.Split(j.out.String(), "\n")
+		if len(lines) != 7 {
+			t.Errorf("%d lines, want 6: %q", len(lines)-1, lines)
+		}
+		form := regexp.MustCompile(`^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) ` + tag + `(one|two|three)$`)
+		for _, line := range lines[:len(lines)-1] {
+			m := form.FindStringSubmatch(line)
+			if m == nil {
+				t.Errorf("line %q", line)
+				continue
+			}
+			if at, err := time.Parse(time.RFC3339, m[1]); err != nil || at.Before(before.Truncate(time.Millisecond)) || at.After(time.Now()) {
+				t.Errorf("line %q is not of now: %v", line, err)
+			}
+		}
+		if !regexp.MustCompile(`(?m)^\d{4}\S{20} aqueduct: rank 1 is process `).MatchString(j.err.String()) {
+			t.Errorf("messages %q", j.err)
+		}
 	}
 }
 

@@ -192,12 +192,36 @@ func TestPipeIsEmptiedAtItsDeadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	s := &stream{pipe: r, to: newSink(&out, "test", false, func(err error) { t.Error(err) })}
+	s := &stream{pipe: r, to: newSink(&out, "test", false, false, func(err error) { t.Error(err) })}
 	s.endBy(time.Unix(1, 0))
 	s.copy()
 	if out.String() != text {
 		t.Errorf("%d bytes of %d", out.Len(), len(text))
 	}
+}
+
+// lineCheck fails a test when it gets a piece of a line.
+type lineCheck struct{ t *testing.T }
+
+func (c lineCheck) write(_ *stream, data []byte) {
+	if !bytes.HasSuffix(data, []byte("\n")) {
+		c.t.Errorf("an unfinished line came out: %q", data[max(0, len(data)-20):])
+	}
+}
+
+func (lineCheck) finish(*stream) {}
+
+// A reader that is late does not take for silence what lies in the pipe.
+func TestLateReaderKeepsLinesWhole(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.WriteString(strings.Repeat("a line\n", 5000)); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	(&stream{pipe: r, to: lineCheck{t}, lineWait: -time.Hour}).copy()
 }
 
 // A cut line: the pieces of one stream are kept apart from what comes between.
@@ -207,7 +231,7 @@ func TestSinkMarksInterruptedLines(t *testing.T) {
 		false: "abc\nx\nd\ny\nz\n",
 	} {
 		var out bytes.Buffer
-		k := newSink(&out, "test", tag, nil)
+		k := newSink(&out, "test", tag, false, nil)
 		a, b := &stream{to: k, tag: []byte("[0] ")}, &stream{to: k, tag: []byte("[1] ")}
 		k.write(a, []byte("ab"))
 		k.write(a, []byte("c"))
@@ -568,5 +592,33 @@ func TestManyStrangers(t *testing.T) {
 	}
 	for range 3 * pendingMax {
 		<-refusals
+	}
+}
+
+// heldWriter writes when it may.
+type heldWriter struct {
+	may chan struct{}
+	bytes.Buffer
+}
+
+func (w *heldWriter) Write(b []byte) (int, error) {
+	<-w.may
+	return w.Buffer.Write(b)
+}
+
+// What is to follow a message comes when it is written.
+func TestReported(t *testing.T) {
+	w := &heldWriter{may: make(chan struct{})}
+	o, err := newOutput(&Spec{N: 1, Stdout: io.Discard, Stderr: w}, func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.report("the table")
+	written := make(chan string, 1)
+	o.reported(func() { written <- w.String() })
+	close(w.may)
+	<-o.finish()
+	if s := <-written; s != "aqueduct: the table\n" {
+		t.Errorf("when %q was written", s)
 	}
 }

@@ -11,10 +11,6 @@ import (
 	"github.com/aqueduct-go/aqueduct/internal/wire"
 )
 
-// HostIdentity names what processes have in common that may share memory and the loopback: the boot of the kernel, and
-// namespaces.
-func HostIdentity() string { return hostIdentity() }
-
 // Gathering is a socket at which ranks of a host meet one of them, where no launcher of this package has started them. It
 // lies in a fresh directory of mode 0700, and ranks prove to each other that they know its secret.
 type Gathering struct {

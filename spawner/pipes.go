@@ -8,13 +8,15 @@ import (
 
 // pipes are what the ranks of this host write their output to.
 type pipes struct {
-	streams []*stream
-	group   sync.WaitGroup // of the streams
+	streams  []*stream
+	lineWait time.Duration  // of the streams
+	group    sync.WaitGroup // of the streams
 }
 
 // open makes the pipes for the streams of a rank, begins to pass on what comes out of them, and returns the ends
 // for the rank. The streams are the pipes' from then on.
 func (p *pipes) open(out, errs *stream) (stdout, stderr *os.File, err error) {
+	out.lineWait, errs.lineWait = p.lineWait, p.lineWait
 	out.pipe, stdout, err = os.Pipe()
 	if err == nil {
 		if errs.pipe, stderr, err = os.Pipe(); err != nil {

@@ -31,7 +31,7 @@ type procs struct {
 	job   string         // its name
 	dir   string         // removed by the guard
 	group sync.WaitGroup // of parent
-	guard *guard         // parent's
+	guard *guard         // nil: parent starts and stops one
 	mu    sync.Mutex
 	pids  []int // by rank; 0: not started
 	alive []bool
@@ -55,13 +55,15 @@ func (p *procs) launch(build func(rank int) (command, error), began func(rank, p
 func (p *procs) parent(build func(int) (command, error), began func(int, int), exited func(int, syscall.WaitStatus), started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	var err error
-	if p.guard, err = startGuard(p.job, p.dir); err != nil {
-		started <- err
-		return
+	if p.guard == nil {
+		var err error
+		if p.guard, err = startGuard(p.job, p.dir, 0); err != nil {
+			started <- err
+			return
+		}
+		defer p.guard.stop()
 	}
-	defer p.guard.stop()
-	err = p.startAll(build, began)
+	err := p.startAll(build, began)
 	if err == nil {
 		started <- nil
 	} else {

@@ -8,8 +8,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/internal/wire"
 )
 
-// window is how many bytes of each channel of output, and of standard input, may be on their way between a Job
-// and an agent. So a reader that is stuck holds up ranks, but nothing else that goes through the trunk.
+// window is how many bytes of each channel of output, and of standard input, may be on their way through a trunk. So a reader that is stuck holds up ranks, but nothing else that goes through the trunk.
 const window = 1 << 20
 
 // credit is how much more may be sent.
@@ -57,7 +56,7 @@ func (c *credit) close() {
 	c.more.Broadcast()
 }
 
-// outflow sends what ranks write to one channel to the Job, in the pieces that a sink would be given.
+// outflow sends what ranks write to one channel upwards, in the pieces that a sink would be given.
 type outflow struct {
 	trunk   *trunk
 	channel uint8
@@ -97,7 +96,8 @@ func newInflow() *inflow {
 	return f
 }
 
-// put queues a piece, of which it takes a copy. It reports whether there was credit for it.
+// put queues a piece, of which it takes a copy. It reports whether there was credit for it. Of an end there is but one
+// in a stream, which the caller sees to.
 func (f *inflow) put(s *stream, data []byte) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -192,6 +192,9 @@ func (in *inbox) put(data []byte) bool {
 	in.more.Signal()
 	return true
 }
+
+// close ends the input.
+func (in *inbox) close() { in.put(nil) }
 
 // Read implements io.Reader.
 func (in *inbox) Read(b []byte) (int, error) {

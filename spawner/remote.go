@@ -1,74 +1,93 @@
 package spawner
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"github.com/aqueduct-go/aqueduct/internal/wire"
 )
 
-// remote is a host that an agent serves, at the Job's end of the trunk to it.
+// remote is a branch of the tree, at the end of the trunk to its agent where the Job is, or the agent that has started
+// that one.
 type remote struct {
 	*loop
-	name  string // that the Job knows it by
-	ranks []int
-	tell  jobEvents
-	carry *carrier // the process that connects the trunk
-	push  string   // the program that is to be the agent, if the host is to get it
-	trunk *trunk
-	me    introduction
-	build string // of the program, where the agent has found it
+	branch branch
+	of     *children // which it is one of
+	tell   jobEvents
+	carry  *carrier // the process that connects the trunk
+	push   string   // the program that is to be the agent, if the host is to get it
+	trunk  *trunk
 
-	answers chan answer // to a task, and to wordLaunch
-	flows   [channels]*inflow
-	streams [channels]map[int]*stream // by rank
-	input   *credit
-	asking  atomic.Bool // somebody waits for an answer
-	done    bool        // all its ranks have ended; listen's
+	answers  chan reply // to what the agent has been asked for
+	flows    [channels]*inflow
+	input    *credit
+	asking   atomic.Bool // somebody waits for an answer
+	assigned atomic.Bool // crew is set
+	crew     *crew       // its ranks
+	done     bool        // all its ranks have ended; listen's
+
+	told uint32 // the number up to which it has told what it held back; the loop's
 }
 
-// jobEvents is what a remote host tells besides.
+// crew are the ranks of a branch. What has happened to them is listen's.
+type crew struct {
+	of  map[int]*standing
+	all []contribution // of a call in which nothing is contributed
+}
+
+// standing is what is known of a rank.
+type standing struct {
+	joined, linked, exited bool
+	streams                [channels]*stream // nil once it has ended
+}
+
+// contribution is a rank's to a collective call.
+type contribution struct {
+	rank int
+	blob []byte
+}
+
+// jobEvents is what the branches tell besides what hosts do.
 type jobEvents interface {
 	hostEvents
-	// lost tells that a host and its ranks are out of reach.
-	lost(h *remote, why error)
+	// arrived tells that ranks have made a collective call.
+	arrived(k kind, calls []contribution)
+	// notice tells something of a host: wordRefused, wordFailed, wordSaid, or wordLost.
+	notice(w word, host int, text string)
+	// told tells that what was held back when it was asked with the number is told.
+	told(h *remote, number uint32)
 }
 
-// answer is what an agent says to what it was asked for.
-type answer struct {
-	build string
-	err   error
+// reply is a report, or why there is none.
+type reply struct {
+	report report
+	err    error
 }
 
-// meet waits for the agent and learns who it is.
-func (h *remote) meet(pulse time.Duration) error {
+// greet waits for the agent, which it sends there first if it is to be pushed.
+func (h *remote) greet() error {
 	if h.push != "" {
 		if err := h.pushProgram(); err != nil {
 			return err
 		}
 	}
-	if err := h.trunk.await(agentGreeting); err != nil {
-		return err
-	}
-	w, r, err := h.trunk.receive()
-	if err != nil {
-		return err
-	}
-	if w != wordHello || json.Unmarshal(r.Rest(), &h.me) != nil {
-		return fmt.Errorf("what answers there is no agent of this version: it said %v", w)
-	}
-	h.trunk.pulse = pulse
-	h.trunk.send(wordBegin, func(b []byte) []byte { return wire.AppendUint64(b, uint64(pulse)) })
+	return h.trunk.await(agentGreeting)
+}
+
+// begin tells the agent its place in the tree.
+func (h *remote) begin() {
+	h.trunk.pulse = h.branch.Pulse
+	h.trunk.sendJSON(wordBegin, h.branch)
 	h.trunk.start()
-	return nil
 }
 
 // pushProgram sends the program that is to be the agent.
@@ -85,19 +104,26 @@ func (h *remote) pushProgram() error {
 	return err
 }
 
-// ask returns the agent's answer to what it has been told.
-func (h *remote) ask() (build string, err error) {
-	h.asking.Store(true)
-	defer h.asking.Store(false)
-	a := <-h.answers
-	return a.build, a.err
+// during calls the function, which the end of ctx ends: then its cause is the error.
+func (h *remote) during(ctx context.Context, f func() error) error {
+	uncut := context.AfterFunc(ctx, h.trunk.cut)
+	err := f()
+	if !uncut() && err != nil {
+		err = context.Cause(ctx)
+	}
+	return err
 }
 
-// launch implements host.
-func (h *remote) launch() error {
-	h.trunk.send(wordLaunch, nil)
-	_, err := h.ask()
-	return err
+// ask returns the agent's answer to what it has been told. The end of ctx ends that.
+func (h *remote) ask(ctx context.Context) (r report, err error) {
+	h.asking.Store(true)
+	defer h.asking.Store(false)
+	err = h.during(ctx, func() error {
+		a := <-h.answers
+		r = a.report
+		return a.err
+	})
+	return r, err
 }
 
 // send implements host.
@@ -112,14 +138,18 @@ const broadcastPiece = 1 << 20
 func (h *remote) broadcast(frames []byte) {
 	for len(frames) > 0 {
 		n := min(len(frames), broadcastPiece)
-		piece := frames[:n]
+		h.pass(frames[:n], n < len(frames))
 		frames = frames[n:]
-		more := byte(0)
-		if len(frames) > 0 {
-			more = 1
-		}
-		h.trunk.send(wordBroadcast, func(b []byte) []byte { return append(append(b, more), piece...) })
 	}
+}
+
+// pass sends a piece of a broadcast; more of it comes.
+func (h *remote) pass(piece []byte, more bool) {
+	head := []byte{0}
+	if more {
+		head[0] = 1
+	}
+	h.trunk.sendShared(wordBroadcast, head, piece)
 }
 
 // conclude implements host.
@@ -150,13 +180,34 @@ func (h *remote) listen() {
 	}
 	h.input.close()
 	if h.done {
+		h.post(func() { h.tell.told(h, allTold) })
 		return
 	}
 	err = h.carry.fail(err, h.trunk.lost.Load())
-	h.answer(answer{err: err}) // whoever asks, now or later, says so
+	h.answer(reply{err: err}) // whoever asks, now or later, says so
 	if !h.asking.Load() {
-		h.post(func() { h.tell.lost(h, err) })
+		h.post(func() { h.lost(err) })
 	}
+}
+
+// lost tells that the agent is out of reach, and with it all its ranks. They count as killed.
+func (h *remote) lost(why error) {
+	if h.of.hired == nil {
+		return // it was let go
+	}
+	h.tell.notice(wordLost, h.branch.Host, why.Error())
+	if h.assigned.Load() {
+		for _, c := range h.crew.all {
+			s := h.crew.of[c.rank]
+			if s.linked {
+				h.tell.disconnected(c.rank, nil)
+			}
+			if !s.exited {
+				h.tell.exited(c.rank, syscall.WaitStatus(syscall.SIGKILL))
+			}
+		}
+	}
+	h.tell.told(h, allTold)
 }
 
 // hear takes what the agent tells until it says something wrong, or the trunk ends.
@@ -179,7 +230,7 @@ func (h *remote) hear() error {
 	}
 }
 
-// event returns what the Job is to be told of a word; nil: nothing.
+// event returns what is to be told of a word; nil: nothing.
 func (h *remote) event(w word, r *wire.Reader) (event func(), err error) {
 	switch w {
 	case wordBeat:
@@ -187,55 +238,134 @@ func (h *remote) event(w word, r *wire.Reader) (event func(), err error) {
 	case wordPause:
 		h.trunk.paused.Store(true)
 		return nil, nil
-	case wordReady:
-		return nil, h.answer(answer{build: string(r.Rest())})
-	case wordLaunched:
-		return nil, h.answer(answer{})
-	case wordRefusal:
-		status, text := r.Uint32(), r.Text()
-		return nil, h.answer(answer{err: failure(exitStatus(int(status)), "%s", strings.TrimPrefix(text, "spawner: "))})
+	case wordReport:
+		var all report
+		if err := json.Unmarshal(r.Rest(), &all); err != nil {
+			return nil, fmt.Errorf("its agent sent a report that cannot be understood: %w", err)
+		}
+		for _, a := range all {
+			if !h.has(a.Host) {
+				return nil, fmt.Errorf("its agent reported on host %d, which is not below it", a.Host)
+			}
+		}
+		return nil, h.answer(reply{report: all})
+	case wordEvents:
+		return h.events(r)
 	case wordInputTaken:
 		if !h.input.give(int(r.Uint32())) {
 			return nil, errors.New("its agent took input that it was not sent")
 		}
 		return nil, nil
+	case wordTold:
+		number := r.Uint32()
+		return func() { h.tell.told(h, number) }, nil
 	case wordDone:
 		h.done = true
 		for _, f := range h.flows {
 			f.close()
 		}
 		return nil, nil
-	case wordRefused:
-		text := string(r.Rest())
-		return func() { h.tell.refused(text + h.there()) }, nil
-	case wordFailed:
-		err := errors.New(string(r.Rest()) + h.there())
-		return func() { h.tell.failed(err) }, nil
+	case wordRefused, wordFailed, wordSaid, wordLost:
+		host, text := int(r.Uint32()), string(r.Rest())
+		if !h.has(host) {
+			return nil, fmt.Errorf("its agent told of host %d, which is not below it: %v", host, w)
+		}
+		return func() { h.tell.notice(w, host, text) }, nil
+	}
+	if !h.assigned.Load() {
+		return nil, fmt.Errorf("its agent said %v before it had ranks", w)
+	}
+	if w == wordArrived {
+		return h.arrivals(r)
 	}
 	rank := int(r.Uint32())
-	if h.streams[channelOut][rank] == nil {
+	s := h.crew.of[rank]
+	if s == nil {
 		return nil, fmt.Errorf("its agent told of rank %d, which is not there: %v", rank, w)
 	}
-	return h.rankEvent(w, rank, r)
+	return h.rankEvent(w, rank, s, r)
 }
 
-// there says where, at the end of a message.
-func (h *remote) there() string { return " on host " + h.name }
+// has reports whether the host is that of the agent or of one below it.
+func (h *remote) has(host int) bool { return h.of.via[host] == h }
 
-// rankEvent returns what the Job is to be told of a word that is about a rank; nil: nothing.
-func (h *remote) rankEvent(w word, rank int, r *wire.Reader) (event func(), err error) {
+// events returns what is to be told of words that come together.
+func (h *remote) events(r *wire.Reader) (event func(), err error) {
+	var all []func()
+	for rest := r.Rest(); len(rest) > 0; {
+		body, behind, err := wire.NextFrame(rest, maxTrunkFrame)
+		if err != nil {
+			return nil, fmt.Errorf("its agent sent malformed events: %w", err)
+		}
+		rest = behind
+		one := wire.NewReader(body)
+		w := word(one.Uint8())
+		if w == wordEvents {
+			return nil, errors.New("its agent sent events within events")
+		}
+		do, err := h.event(w, one)
+		if err == nil && one.End() != nil {
+			err = fmt.Errorf("its agent sent a malformed %v", w)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if do != nil {
+			all = append(all, do)
+		}
+	}
+	return func() {
+		for _, do := range all {
+			do()
+		}
+	}, nil
+}
+
+// arrivals returns what is to be told of ranks that have made a collective call.
+func (h *remote) arrivals(r *wire.Reader) (event func(), err error) {
+	k := kind(r.Uint8())
+	if k != kindExchange && k != kindBarrier && k != kindShare {
+		return nil, fmt.Errorf("its agent told of the collective call %v, which is none", k)
+	}
+	calls := h.crew.all
+	if r.Len() > 0 {
+		all := wire.NewReader(bytes.Clone(r.Rest()))
+		for calls = nil; all.Len() > 0 && all.Err() == nil; {
+			c := contribution{int(all.Uint32()), all.Bytes()}
+			if all.Err() == nil && h.crew.of[c.rank] == nil {
+				return nil, fmt.Errorf("its agent told of a call of rank %d, which is not there", c.rank)
+			}
+			calls = append(calls, c)
+		}
+		if all.End() != nil {
+			return nil, errors.New("its agent sent malformed contributions")
+		}
+	}
+	return func() { h.tell.arrived(k, calls) }, nil
+}
+
+// rankEvent returns what is to be told of a word that is about a rank; nil: nothing.
+func (h *remote) rankEvent(w word, rank int, s *standing, r *wire.Reader) (event func(), err error) {
+	again := func() (func(), error) {
+		return nil, fmt.Errorf("its agent told of rank %d what cannot be: %v", rank, w)
+	}
 	switch w {
 	case wordBegan:
 		pid := int(r.Uint32())
 		return func() { h.tell.began(rank, pid) }, nil
 	case wordJoined:
+		if s.joined {
+			return again()
+		}
+		s.joined, s.linked = true, true
 		return func() { h.tell.joined(rank) }, nil
 	case wordMessage:
-		body := append([]byte(nil), r.Rest()...)
+		body := bytes.Clone(r.Rest())
 		m, err := decode(body)
 		if err != nil {
 			return nil, err
 		}
+		m.body = body
 		return func() { h.tell.message(rank, m) }, nil
 	case wordBreach:
 		what := string(r.Rest())
@@ -245,29 +375,44 @@ func (h *remote) rankEvent(w word, rank int, r *wire.Reader) (event func(), err 
 		if r.Uint8() != 0 {
 			why = errors.New(string(r.Rest()))
 		}
+		if !s.linked {
+			return again()
+		}
+		s.linked = false
 		return func() { h.tell.disconnected(rank, why) }, nil
 	case wordExited:
+		if s.exited {
+			return again()
+		}
+		s.exited = true
 		ws := syscall.WaitStatus(r.Uint32())
 		return func() { h.tell.exited(rank, ws) }, nil
 	case wordOutput, wordOutputEnd:
-		channel := int(r.Uint8())
-		if channel >= channels || h.streams[channel][rank] == nil {
-			return nil, fmt.Errorf("its agent sent output %d of rank %d", channel, rank)
-		}
-		var data []byte
-		if w == wordOutput {
-			data = r.Rest()
-		}
-		if !h.flows[channel].put(h.streams[channel][rank], data) {
-			return nil, errors.New("its agent sent more output than it may")
-		}
-		return nil, nil
+		return nil, h.output(w, rank, s, r)
 	}
 	return nil, fmt.Errorf("its agent said %v, which is unknown", w)
 }
 
+// output queues what a rank has written, or the end of that.
+func (h *remote) output(w word, rank int, s *standing, r *wire.Reader) error {
+	channel := int(r.Uint8())
+	if channel >= channels || s.streams[channel] == nil {
+		return fmt.Errorf("its agent sent output %d of rank %d, which has ended or never was", channel, rank)
+	}
+	to, data := s.streams[channel], r.Rest()
+	if ends := w == wordOutputEnd; ends {
+		s.streams[channel], data = nil, nil
+	} else if len(data) == 0 {
+		return fmt.Errorf("its agent sent nothing as output of rank %d", rank)
+	}
+	if !h.flows[channel].put(to, data) {
+		return errors.New("its agent sent more output than it may")
+	}
+	return nil
+}
+
 // answer passes an answer on. Nobody may wait for it any more.
-func (h *remote) answer(a answer) error {
+func (h *remote) answer(a reply) error {
 	select {
 	case h.answers <- a:
 		return nil
@@ -276,32 +421,27 @@ func (h *remote) answer(a answer) error {
 	}
 }
 
-// collect begins to write the output that comes from the host.
-func (h *remote) collect(o *output) error {
-	for c := range channels {
-		h.flows[c], h.streams[c] = newInflow(), make(map[int]*stream)
-	}
-	var err error
-	for _, rank := range h.ranks {
-		if h.streams[channelOut][rank], h.streams[channelErr][rank], err = o.streams(rank); err != nil {
-			return err
-		}
-	}
+// collect begins to pass on the output that comes from the ranks of the branch.
+func (h *remote) collect(group *sync.WaitGroup) {
+	h.assigned.Store(true)
 	for c, f := range h.flows {
-		o.group.Go(func() {
+		group.Go(func() {
 			f.pass(func(n int) {
 				h.trunk.send(wordTaken, func(b []byte) []byte { return wire.AppendUint32(append(b, byte(c)), uint32(n)) })
 			})
 		})
 	}
-	return nil
 }
 
-// task returns what the agent of a host is to do.
-func (s *Spec) task(host int, job string) (*task, error) {
-	dir, err := filepath.Abs(s.Dir)
+// task returns what agents are to do.
+func (s *Spec) task() (*task, error) {
+	all, err := s.programs()
 	if err != nil {
-		return nil, fmt.Errorf("the working directory of the ranks: %w", err)
+		return nil, err
+	}
+	var programs []programTask
+	for _, p := range all {
+		programs = append(programs, programTask{N: p.N, Prog: []byte(p.Prog), Dir: []byte(p.Dir), Args: p.Args, Env: p.Env})
 	}
 	var passed []string
 	for _, setting := range mergeEnv(os.Environ()) { // which leaves out who this process is itself
@@ -310,8 +450,8 @@ func (s *Spec) task(host int, job string) (*task, error) {
 		}
 	}
 	return &task{
-		N: s.N, Placement: s.HostOf, Host: host, Job: fmt.Sprintf("%s.%d", job, host), Prog: []byte(s.Prog), Args: s.Args,
-		Env: s.Env, Passed: passed, Prefix: s.Prefix, Dir: []byte(dir), Conduit: s.Conduit, Profile: s.Profile, Segment: s.Segment,
-		Bind: s.Bind, ReportBindings: s.ReportBindings, Grace: s.Grace, Input: s.Stdin != nil && s.HostOf[0] == host,
+		N: s.N, Placement: s.HostOf, Programs: programs,
+		Env: s.Env, Passed: passed, Prefix: s.Prefix, Conduit: s.Conduit, Profile: s.Profile, Segment: s.Segment,
+		Bind: s.Bind, ReportBindings: s.ReportBindings, Grace: s.Grace, LineWait: lineWait, Input: s.Stdin != nil,
 	}, nil
 }

@@ -76,6 +76,6 @@ func (j *Job) makeScratch() error {
 		j.out.report("files of %s, which take up to %d MB, are in %s: %s", j.spec.starterName(), j.spec.Starter.Room>>20, d.path, why)
 	}
 	j.here.procs.dir = d.path
-	j.here.argv = j.spec.withScratch(j.argv, d.path)
+	j.execs[0].argv = j.spec.withScratch(j.execs[0].argv, d.path) // a Starter's ranks execute one program
 	return nil
 }

@@ -107,7 +107,7 @@ func (s *server) admit(c *net.UnixConn) {
 	s.refused(fmt.Sprintf("process %d: %v", who.pid, err))
 }
 
-// hungUp reports whether a handshake failed because the process at the other end was gone.
+// hungUp reports whether a stream, or a handshake, failed because the process at the other end has closed it or is gone.
 func hungUp(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE) || errors.Is(err, errRankEnded)

@@ -20,22 +20,23 @@ const maxLine = 64 << 10
 // than maxLine is written in pieces; when another stream comes between two pieces, the
 // first gets a newline and the second begins like a line.
 type sink struct {
-	tagged atomic.Bool // lines begin with their stream's tag
-	closed atomic.Bool // nothing is written any more
-	mu     sync.Mutex
-	w      io.Writer
-	name   string
-	open   *stream // whose unfinished line was written last
-	buf    []byte
-	err    error           // the first error; nothing is written after it
-	failed func(err error) // hears of it
+	tagged  atomic.Bool // lines begin with their stream's tag
+	stamped bool        // before that, lines begin with the time
+	closed  atomic.Bool // nothing is written any more
+	mu      sync.Mutex
+	w       io.Writer
+	name    string
+	open    *stream // whose unfinished line was written last
+	buf     []byte
+	err     error           // the first error; nothing is written after it
+	failed  func(err error) // hears of it
 }
 
-func newSink(w io.Writer, name string, tagged bool, failed func(error)) *sink {
+func newSink(w io.Writer, name string, tagged, stamped bool, failed func(error)) *sink {
 	if w == nil {
 		w = io.Discard
 	}
-	k := &sink{w: w, name: name, failed: failed}
+	k := &sink{w: w, name: name, stamped: stamped, failed: failed}
 	k.tagged.Store(tagged)
 	return k
 }
@@ -50,13 +51,20 @@ func (k *sink) write(s *stream, data []byte) {
 		k.open = nil
 	}
 	tagged := k.tagged.Load()
+	var stamp []byte
+	if k.stamped {
+		stamp = time.Now().UTC().AppendFormat(make([]byte, 0, len(stampLayout)), stampLayout)
+	}
 	for len(data) > 0 {
 		n := bytes.IndexByte(data, '\n') + 1
-		if !tagged || n == 0 {
+		if !tagged && !k.stamped || n == 0 {
 			n = len(data)
 		}
-		if tagged && k.open == nil {
-			k.buf = append(k.buf, s.tag...)
+		if k.open == nil {
+			k.buf = append(k.buf, stamp...)
+			if tagged {
+				k.buf = append(k.buf, s.tag...)
+			}
 		}
 		k.buf = append(k.buf, data[:n]...)
 		k.open = s
@@ -68,12 +76,15 @@ func (k *sink) write(s *stream, data []byte) {
 	k.flush()
 }
 
-// finish ends the unfinished line that s may have left. Untagged output stays byte for
+// stampLayout is that of the time at the beginning of a line: RFC 3339 with milliseconds, in UTC, so that all are of one length and sort.
+const stampLayout = "2006-01-02T15:04:05.000Z "
+
+// finish ends the unfinished line that s may have left. Output without tags and times stays byte for
 // byte what the rank wrote.
 func (k *sink) finish(s *stream) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.tagged.Load() && k.open == s {
+	if (k.tagged.Load() || k.stamped) && k.open == s {
 		k.buf = append(k.buf[:0], '\n')
 		k.open = nil
 		k.flush()
@@ -89,9 +100,9 @@ func (k *sink) flush() {
 	}
 }
 
-// silence is how long an unfinished line, such as a prompt, is held back: no longer than
-// people take for at once, yet longer than a program pauses within a line.
-const silence = 200 * time.Millisecond
+// lineWait is how long an unfinished line, such as a prompt, is held back: no longer than
+// people take for at once, yet longer than a program pauses within a line. The Job tells agents.
+var lineWait = 200 * time.Millisecond
 
 // destination is where the output of ranks goes: a sink, or on another host an outflow.
 type destination interface {
@@ -109,6 +120,8 @@ type stream struct {
 	tag    []byte          // "[rank] "
 	file   *os.File        // gets a copy, if not nil
 	pipe   *os.File        // where it comes from; nil if an agent sends it
+
+	lineWait time.Duration // how long an unfinished line is held back
 
 	mu    sync.Mutex
 	limit time.Time // when reading ends although the pipe does not; zero: never
@@ -187,7 +200,7 @@ func (s *stream) setDeadline(waited bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d := s.limit
-	if soon := time.Now().Add(silence); waited && (d.IsZero() || soon.Before(d)) {
+	if soon := time.Now().Add(s.lineWait); waited && (d.IsZero() || soon.Before(d)) {
 		d = soon
 	}
 	s.pipe.SetReadDeadline(d)
@@ -205,15 +218,12 @@ var errSilent = errors.New("silence")
 
 // read reads from the pipe; only if waited is set does it fail with errSilent. After the
 // limit it returns what is there at once and then io.EOF, so that a slow reader at the
-// other end of a sink loses nothing.
+// other end of a sink loses nothing. What is there is no silence either, however late it is read.
 func (s *stream) read(b []byte, waited bool) (n int, err error) {
 	s.setDeadline(waited)
 	n, err = s.pipe.Read(b)
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		return n, err
-	}
-	if !s.atLimit() {
-		return 0, errSilent
 	}
 	raw, err := s.pipe.SyscallConn()
 	if err != nil {
@@ -222,7 +232,10 @@ func (s *stream) read(b []byte, waited bool) (n int, err error) {
 	if cerr := raw.Control(func(fd uintptr) { n, err = unix.Read(int(fd), b) }); cerr != nil {
 		return 0, cerr
 	}
-	if err != nil || n <= 0 {
+	switch {
+	case err == unix.EAGAIN && !s.atLimit():
+		return 0, errSilent
+	case err != nil || n <= 0:
 		return 0, io.EOF
 	}
 	return n, nil

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -39,6 +38,10 @@ type Spec struct {
 	Args []string // its arguments, passed on untouched
 	Env  []string // NAME=value, on top of the launcher's environment; not what fields stand for
 	Dir  string   // working directory of the ranks; "" is the launcher's
+
+	// Programs, if not nil, are what the ranks execute in place of Prog and its Args: the lowest ranks the first, as many
+	// as its N says, the next ones the second, and so on. N is the sum of theirs. They are processes, and no Starter's.
+	Programs []Program
 
 	// Prefix is put before the program of every rank, as in "ip netns exec aq{rank}";
 	// "{rank}" in it becomes the rank's number. Its first word is looked up as Prog is. It
@@ -78,6 +81,7 @@ type Spec struct {
 	// it was forced; then it is left behind, and none follows it.
 	Stdout, Stderr io.Writer
 	TagOutput      bool   // begin every line with "[rank] "
+	Timestamps     bool   // begin every line, also of the launcher's own, with the time at which this process writes it: "2026-01-31T23:59:59.999Z ", in UTC
 	OutputDir      string // also write rank.N.out and rank.N.err there, byte for byte
 
 	Verbose bool // report every rank that starts and ends
@@ -104,7 +108,7 @@ func (s *Spec) processes() int {
 	case s.Mode != Processes || s.started():
 		return 1
 	case s.Hosts != nil:
-		return len(s.Hosts)
+		return min(len(s.Hosts), s.Launch.width())
 	}
 	return s.N
 }
@@ -149,6 +153,9 @@ func (s *Spec) check() error {
 	if len(s.Prefix) > 0 && s.Mode != Processes {
 		return failure(statusSelf, "ranks that share a process cannot be started one by one through %s; leave the prefix out", quote(s.Prefix))
 	}
+	if err := s.checkPrograms(); err != nil {
+		return err
+	}
 	if err := s.checkStarter(); err != nil {
 		return err
 	}
@@ -158,48 +165,7 @@ func (s *Spec) check() error {
 	if s.Timeout < 0 {
 		return failure(statusSelf, "timeout %v is negative", s.Timeout)
 	}
-	if s.Hosts != nil {
-		return nil // agents check it
-	}
-	return s.checkDir()
-}
-
-// checkDir refuses a working directory that is none.
-func (s *Spec) checkDir() error {
-	if s.Dir != "" {
-		if fi, err := os.Stat(s.Dir); err != nil {
-			return failure(statusSelf, "working directory: %v", err)
-		} else if !fi.IsDir() {
-			return failure(statusSelf, "working directory %s is not a directory", s.Dir)
-		}
-	}
 	return nil
-}
-
-// resolve returns the file to execute and the argument list of every rank, "{rank}" still
-// in the prefix.
-func (s *Spec) resolve() (path string, argv []string, err error) {
-	if s.Prog == "" {
-		return "", nil, failure(statusMissing, "no program given")
-	}
-	path, err = find(s.Prog, s.Dir)
-	if err != nil {
-		return "", nil, err
-	}
-	before := s.Prefix
-	if s.started() { // and there is no prefix
-		self, err := os.Executable()
-		if err != nil {
-			return "", nil, failure(statusSelf, "%v", err)
-		}
-		before = append(slices.Clip(s.Starter.Command), self, entryName)
-	}
-	if len(before) == 0 {
-		return path, append([]string{s.Prog}, s.Args...), nil
-	}
-	argv = slices.Concat(before, []string{path}, s.Args)
-	path, err = find(argv[0], s.Dir)
-	return path, argv, err
 }
 
 // find looks prog up as a shell in dir would.
@@ -254,9 +220,5 @@ func (s *Spec) identityOf(rank int, job, socket, secret string) []string {
 	if s.started() {
 		number = "$" + s.Starter.RankVar
 	}
-	id := []string{EnvJob + "=" + job, EnvRank + "=" + number, EnvSize + "=" + strconv.Itoa(s.N)}
-	if n, err := placement(s.HostOf).check(); err == nil && n > 1 {
-		id = append(id, EnvHosts+"="+strconv.Itoa(n))
-	}
-	return append(id, EnvSocket+"="+socket, EnvSecret+"="+secret)
+	return []string{EnvJob + "=" + job, EnvRank + "=" + number, EnvSize + "=" + strconv.Itoa(s.N), EnvSocket + "=" + socket, EnvSecret + "=" + secret}
 }

@@ -243,7 +243,7 @@ func (j *Job) starterEvents() *starterEvents {
 // starterBegan puts the starter among those whose ends are noticed in order.
 func (j *Job) starterBegan(pid, pidfd int, err error) {
 	if j.spec.Verbose {
-		j.out.report("%s is process %d: %s", j.spec.starterName(), pid, quote(j.here.argv))
+		j.out.report("%s is process %d: %s", j.spec.starterName(), pid, quote(j.here.execs[0].argv))
 	}
 	if j.starterFD = pidfd; err == nil {
 		err = j.order.ends(theStarter, pidfd)
@@ -320,7 +320,7 @@ func (j *Job) tellStarted() {
 // letGo lets the rank leave that has ended the job with status 0, once it is the last: it waits for
 // that (see client.Exit), as a starter would kill the others, who may have a status of failure.
 func (j *Job) letGo() {
-	if j.speaker < 0 || !j.told || !j.spec.started() {
+	if j.speaker < 0 || !j.informed || !j.spec.started() {
 		return
 	}
 	if left := j.followedLiving(); len(left) == 1 && left[0] == j.speaker {

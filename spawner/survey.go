@@ -34,9 +34,20 @@ func (j *Job) locate(then func(places []core.Place)) {
 	j.inquiries++
 	q := &inquiry{number: j.inquiries, places: make([]core.Place, n), asked: make([]bool, n), then: []func([]core.Place){then}}
 	j.surveying = q
+	for rank := range q.places {
+		q.places[rank] = core.Place{Rank: core.Rank(rank), State: fmt.Sprintf("does not answer within %v", surveyTime)}
+	}
+	j.after(surveyTime, func() { j.surveyed(q) })
+	j.inquire(func() { j.ask(q) })
+}
+
+// ask asks the ranks that take part.
+func (j *Job) ask(q *inquiry) {
+	if j.surveying != q {
+		return
+	}
 	frame := appendFrame(nil, kindLocate, func(b []byte) []byte { return wire.AppendUint32(b, q.number) })
 	for rank := range j.members {
-		q.places[rank].Rank = core.Rank(rank)
 		switch m := &j.members[rank]; {
 		case m.exited || m.lost:
 			q.places[rank].State = "has ended"
@@ -45,13 +56,11 @@ func (j *Job) locate(then func(places []core.Place)) {
 		case m.left:
 			q.places[rank].State = "has finished"
 		default:
-			q.places[rank].State = fmt.Sprintf("does not answer within %v", surveyTime)
 			q.asked[rank] = true
 			q.left++
 			j.hostOf(rank).send(rank, frame)
 		}
 	}
-	j.after(surveyTime, func() { j.surveyed(q) })
 	if q.left == 0 {
 		j.surveyed(q)
 	}
@@ -100,10 +109,7 @@ func (j *Job) surveyed(q *inquiry) {
 	}
 	j.surveying = nil
 	for rank := range q.places {
-		q.places[rank].Host = ""
-		if j.far != nil {
-			q.places[rank].Host = j.far[j.spec.HostOf[rank]].name
-		}
+		q.places[rank].Host = j.hostName(rank)
 	}
 	for _, then := range q.then {
 		then(q.places)

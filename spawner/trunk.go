@@ -20,18 +20,21 @@ const maxTrunkFrame = maxFrame + 64
 var pulse = time.Second
 
 // beats is how many may be missed before the other end counts as lost.
-// That is 6 seconds, since a network that loses one direction only still lets some beats through in the first ones, and
-// jobs are to end within 10.
 const beats = 6
 
-// trunk is one end of the connection between a Job and the agent of a host: a stream of frames, each a word and
+// pauseTime is how long the other end may have stopped: longer than people leave a job alone that they mean to go on
+// with.
+const pauseTime = 24 * time.Hour
+
+// trunk is one end of the connection between an agent and the Job or the agent that has started it: a stream of frames, each a word and
 // what belongs to it. Whatever is sent is queued: the one thing of unbounded size, output, has credit (see
 // outflow).
 type trunk struct {
-	rw    io.ReadWriteCloser
-	in    []byte // received and not yet returned
-	buf   []byte // what in is a part of
-	pulse time.Duration
+	rw        io.ReadWriteCloser
+	in        []byte // received and not yet returned
+	buf       []byte // what in is a part of
+	pulse     time.Duration
+	pauseTime time.Duration // how long the other end may have stopped
 
 	mu      sync.Mutex
 	changed *sync.Cond // queue, writing, closed
@@ -42,15 +45,16 @@ type trunk struct {
 	started bool
 
 	sent, heard atomic.Bool // since the last beat
+	reading     atomic.Bool // this end waits for the other
 	paused      atomic.Bool // the other end has said that it stops
-	lost        atomic.Bool // the other end was silent too long
+	lost        atomic.Bool // the other end was silent too long, or has stopped for too long
 	noise       []byte      // the end of what await has skipped
 	group       sync.WaitGroup
 	quit        chan struct{} // closed when the trunk is
 }
 
 func newTrunk(rw io.ReadWriteCloser) *trunk {
-	t := &trunk{rw: rw, buf: make([]byte, 4096), pulse: pulse, quit: make(chan struct{})}
+	t := &trunk{rw: rw, buf: make([]byte, 4096), pulse: pulse, pauseTime: pauseTime, quit: make(chan struct{})}
 	t.changed = sync.NewCond(&t.mu)
 	return t
 }
@@ -66,13 +70,23 @@ func (t *trunk) start() {
 
 // send queues a frame of a word; body appends what belongs to it, unless it is nil. It does not block.
 func (t *trunk) send(w word, body func([]byte) []byte) {
-	frame := encode(w, body)
+	t.sendFrame(encode(w, body))
+}
+
+// sendFrame queues a frame, or parts of one that belong together.
+func (t *trunk) sendFrame(parts ...[]byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.closed {
-		t.queue = append(t.queue, frame)
+		t.queue = append(t.queue, parts...)
 		t.changed.Broadcast()
 	}
+}
+
+// sendShared queues a frame of a word, a head and data, which is not copied and must not change.
+func (t *trunk) sendShared(w word, head, data []byte) {
+	b := wire.AppendUint32(nil, uint32(1+len(head)+len(data)))
+	t.sendFrame(append(append(b, byte(w)), head...), data)
 }
 
 // encode returns the frame of a word.
@@ -117,13 +131,25 @@ func (t *trunk) write() {
 	}
 }
 
+// flush returns when all that was queued is written, or the trunk is closed.
+func (t *trunk) flush() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.awaitWritten()
+}
+
+// awaitWritten is flush of who holds mu.
+func (t *trunk) awaitWritten() {
+	for (len(t.queue) > 0 || t.writing) && !t.closed {
+		t.changed.Wait()
+	}
+}
+
 // pause has the other end not take silence for the end of this one. It returns when that is written, after all
 // that was queued. Nothing else is written before resume.
 func (t *trunk) pause() {
 	t.mu.Lock()
-	for (len(t.queue) > 0 || t.writing) && !t.closed {
-		t.changed.Wait()
-	}
+	t.awaitWritten()
 	t.held = true
 	t.mu.Unlock()
 	t.rw.Write(encode(wordPause, nil)) // an error shows when something is written again
@@ -138,11 +164,12 @@ func (t *trunk) resume() {
 }
 
 // beat says something now and then and closes the trunk when the other end does not. It counts its own
-// beats, and not the time, so that a process that was stopped itself does not take the other for lost.
+// beats, and not the time, so that a process that was stopped itself does not take the other for lost; and only those
+// in which this end waits for the other, so that one that is busy does not either.
 func (t *trunk) beat() {
 	tick := time.NewTicker(t.pulse)
 	defer tick.Stop()
-	missed := 0
+	missed, stopped := 0, time.Duration(0)
 	for {
 		select {
 		case <-t.quit:
@@ -152,10 +179,13 @@ func (t *trunk) beat() {
 		if !t.sent.Swap(false) {
 			t.send(wordBeat, nil)
 		}
-		if missed++; t.heard.Swap(false) || t.paused.Load() {
+		if stopped += t.pulse; !t.paused.Load() {
+			stopped = 0
+		}
+		if missed++; t.heard.Swap(false) || stopped > 0 || !t.reading.Load() {
 			missed = 0
 		}
-		if missed >= beats {
+		if missed >= beats || stopped > t.pauseTime {
 			t.lost.Store(true)
 			t.cut()
 		}
@@ -195,7 +225,7 @@ func (t *trunk) receive() (word, *wire.Reader, error) {
 			r := wire.NewReader(body)
 			return word(r.Uint8()), r, nil
 		case !errors.Is(err, wire.ErrShort):
-			return 0, nil, err
+			return 0, nil, fmt.Errorf("what came is no frame, but %.40q: %w", t.in, err)
 		}
 		if err := t.fill(); err != nil {
 			return 0, nil, err
@@ -209,15 +239,20 @@ func (t *trunk) fill() error {
 	if n == len(t.buf) {
 		t.buf = append(t.buf, make([]byte, len(t.buf))...)
 	}
+	t.reading.Store(true)
 	got, err := t.rw.Read(t.buf[n:])
+	t.reading.Store(false)
 	t.in = t.buf[:n+max(got, 0)]
 	if got > 0 {
 		t.heard.Store(true)
 		t.paused.Store(false)
 		return nil
 	}
+	if t.lost.Load() && t.paused.Load() {
+		return fmt.Errorf("it has stopped for more than %v", t.pauseTime)
+	}
 	if t.lost.Load() {
-		return fmt.Errorf("it has not been heard for %v", beats*t.pulse)
+		return fmt.Errorf("it has not been heard for %v", (beats * t.pulse).Round(time.Millisecond))
 	}
 	if err == nil {
 		err = io.ErrNoProgress

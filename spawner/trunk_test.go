@@ -2,6 +2,7 @@ package spawner
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net"
 	"reflect"
@@ -49,11 +50,11 @@ func TestTrunkKeepsOrder(t *testing.T) {
 // Closing sends what is queued first.
 func TestTrunkSendsBeforeItCloses(t *testing.T) {
 	a, b := inMemory(t)
-	a.sendText(wordRefused, "last")
+	a.sendNotice(wordRefused, 0, "last")
 	a.start()
 	a.close()
-	a.sendText(wordRefused, "too late")
-	if w, r, err := b.receive(); w != wordRefused || err != nil || string(r.Rest()) != "last" {
+	a.sendNotice(wordRefused, 0, "too late")
+	if w, r, err := b.receive(); w != wordRefused || err != nil || string(r.Rest()) != "\x00\x00\x00\x00last" {
 		t.Errorf("%v %v", w, err)
 	}
 	if _, _, err := b.receive(); err != io.EOF {
@@ -62,7 +63,7 @@ func TestTrunkSendsBeforeItCloses(t *testing.T) {
 }
 
 func TestNoiseIsSkipped(t *testing.T) {
-	for _, noise := range []string{"", "\nAQUEDUCT", "\nAQUEDUCT agent 0\n", strings.Repeat("\nAQUEDUCT agent ", 3000)} {
+	for _, noise := range []string{"", "\nAQUEDUCT", "\nAQUEDUCT agent 1\n", strings.Repeat("\nAQUEDUCT agent ", 3000)} {
 		a, b := inMemory(t)
 		go func() { a.rw.Write(append([]byte(noise+agentGreeting), encode(wordBeat, nil)...)) }()
 		if err := b.await(agentGreeting); err != nil {
@@ -78,7 +79,7 @@ func TestNoiseIsSkipped(t *testing.T) {
 func TestTooLongFrameIsRefused(t *testing.T) {
 	a, b := inMemory(t)
 	go func() { a.rw.Write(wire.AppendUint32(nil, maxTrunkFrame+1)) }()
-	if _, _, err := b.receive(); err != wire.ErrTooLong {
+	if _, _, err := b.receive(); !errors.Is(err, wire.ErrTooLong) || !strings.Contains(err.Error(), `no frame, but "`) {
 		t.Errorf("receive: %v", err)
 	}
 }
@@ -113,17 +114,17 @@ func TestAgentHearsNothing(t *testing.T) {
 	const patience = 500 * time.Millisecond
 	for _, begins := range []bool{false, true} {
 		here, there := net.Pipe()
-		ended := done(func() { serve(here, patience) })
+		ended := done(func() { newAgent(here).serve(patience) })
 		job := newTrunk(there)
 		if err := job.await(agentGreeting); err != nil {
 			t.Fatal(err)
 		}
 		if begins {
-			job.send(wordBegin, func(b []byte) []byte { return wire.AppendUint64(b, uint64(patience)) })
+			job.sendJSON(wordBegin, branch{Pulse: patience, Width: 1})
 			job.pulse = patience
 			job.start()
 		}
-		frames := 0 // the introduction and some beats
+		frames := 0 // a report and some beats
 		for ; frames < 4; frames++ {
 			if _, _, err := job.receive(); err != nil {
 				break
@@ -145,6 +146,87 @@ func TestPauseEnds(t *testing.T) {
 	go func() { a.rw.Write(encode(wordBeat, nil)) }()
 	if w, _, err := b.receive(); w != wordBeat || err != nil || b.paused.Load() {
 		t.Errorf("%v, %v; paused: %v", w, err, b.paused.Load())
+	}
+}
+
+// No pause lasts for ever.
+func TestPauseHasALimit(t *testing.T) {
+	a, b := inMemory(t)
+	b.pulse, b.pauseTime = 10*time.Millisecond, 100*time.Millisecond
+	b.start()
+	go func() { a.rw.Write(encode(wordPause, nil)) }()
+	if w, _, err := b.receive(); w != wordPause || err != nil {
+		t.Fatal(w, err)
+	}
+	b.paused.Store(true)
+	go io.Copy(io.Discard, a.rw)
+	if _, _, err := b.receive(); err == nil || err.Error() != "it has stopped for more than 100ms" {
+		t.Errorf("after the limit: %v", err)
+	}
+}
+
+// An end that is too busy to read does not take the other for lost.
+func TestBusyEndLosesNobody(t *testing.T) {
+	a, b := inMemory(t)
+	a.pulse, b.pulse = 20*time.Millisecond, 20*time.Millisecond
+	a.start()
+	b.start()
+	go func() {
+		for {
+			if _, _, err := a.receive(); err != nil {
+				return
+			}
+		}
+	}()
+	if _, _, err := b.receive(); err != nil {
+		t.Fatal(err)
+	}
+	select { // nobody receives
+	case <-b.quit:
+		t.Errorf("the trunk is cut; lost: %v", b.lost.Load())
+	case <-time.After(3 * beats * b.pulse):
+	}
+	if w, _, err := b.receive(); w != wordBeat || err != nil {
+		t.Errorf("then %v, %v", w, err)
+	}
+}
+
+// What cannot be is refused, and costs no memory: the output of a rank ends once, pieces are not empty, a process ends
+// once.
+func TestAgentRepeatsItself(t *testing.T) {
+	end, _ := inMemory(t)
+	h := &remote{loop: newLoop(), trunk: end, tell: told{t}, of: new(children), input: newCredit()}
+	h.crew = &crew{of: map[int]*standing{1: {streams: [channels]*stream{{rank: 1}, {rank: 1}}}}}
+	h.assigned.Store(true)
+	for c := range channels {
+		h.flows[c] = newInflow()
+	}
+	about1 := func(more ...byte) *wire.Reader { return wire.NewReader(append([]byte{1, 0, 0, 0}, more...)) }
+	for _, c := range []struct {
+		w    word
+		more []byte
+		ok   bool
+	}{
+		{wordOutput, []byte{channelOut}, false},
+		{wordOutput, []byte{channelOut, 'x'}, true},
+		{wordOutputEnd, []byte{channelOut}, true},
+		{wordOutputEnd, []byte{channelOut}, false},
+		{wordOutput, []byte{channelOut, 'x'}, false},
+		{wordOutput, []byte{channelErr, 'x'}, true},
+		{wordDisconnected, []byte{0}, false},
+		{wordJoined, nil, true},
+		{wordJoined, nil, false},
+		{wordDisconnected, []byte{0}, true},
+		{wordDisconnected, []byte{0}, false},
+		{wordExited, make([]byte, 4), true},
+		{wordExited, make([]byte, 4), false},
+	} {
+		if _, err := h.event(c.w, about1(c.more...)); (err == nil) != c.ok {
+			t.Errorf("%v %v: %v", c.w, c.more, err)
+		}
+	}
+	if n := len(h.flows[channelOut].queue); n != 2 {
+		t.Errorf("%d pieces are queued", n)
 	}
 }
 
@@ -183,7 +265,7 @@ func TestOutputHasCredit(t *testing.T) {
 		t.Errorf("%d bytes of credit are left", o.credit.left)
 	}
 	o.credit.mu.Unlock()
-	a.sendText(wordRefused, "")
+	a.sendNotice(wordRefused, 0, "")
 	if w, _ := next(); w != wordRefused {
 		t.Errorf("%v without credit", w)
 	}
@@ -201,7 +283,8 @@ func TestBroadcastInPieces(t *testing.T) {
 	frames := bytes.Repeat([]byte("0123456789abcdef"), 7*broadcastPiece/32)
 	(&remote{trunk: end}).broadcast(frames)
 	c := &conn{out: make(chan packet, 8)}
-	a := &agent{host: &local{conns: []*conn{c}}}
+	a := newAgent(nil)
+	a.task, a.below, a.host = new(task), new(children), &local{conns: []*conn{c}}
 	for range 4 {
 		w, r, err := other.receive()
 		for ; err == nil && w == wordBeat; w, r, err = other.receive() {
@@ -260,8 +343,9 @@ func fuzzed(f *testing.F) {
 		f.Add(uint8(w), []byte{})
 		f.Add(uint8(w), []byte{1, 0, 0, 0, 1, 0, 0, 0, 9})
 		f.Add(uint8(w), []byte{1, 0, 0, 0, 0})
+		f.Add(uint8(w), []byte{1, 0})
 	}
-	f.Add(uint8(wordTask), marshal(&task{N: 2, Placement: placement{0, 0}, Prog: []byte("true")}))
+	f.Add(uint8(wordTask), marshal(&task{N: 2, Placement: placement{0, 0}, Programs: []programTask{{N: 2, Prog: []byte("true")}}}))
 }
 
 // Whatever a Job says, an agent that has its task neither panics nor takes more than there is credit for.
@@ -269,11 +353,9 @@ func FuzzCommand(f *testing.F) {
 	fuzzed(f)
 	f.Fuzz(func(t *testing.T, w uint8, b []byte) {
 		end, _ := inMemory(t)
-		spec := &Spec{N: 2}
-		a := &agent{loop: newLoop(), trunk: end, host: newLocal(newLoop(), spec, "test", []int{0, 1}, nil), begun: true, input: newInbox(end), unheard: time.NewTimer(time.Hour)}
-		for c := range a.flows {
-			a.flows[c] = &outflow{trunk: end, credit: newCredit()}
-		}
+		a := newAgent(end.rw)
+		a.task, a.branch.Host, a.below = &task{N: 2, Placement: placement{0, 0}}, 0, &children{via: make(map[int]*remote)}
+		a.employ(newLocal(newLoop(), &Spec{N: 2}, "test", []int{0, 1}, nil), []int{0, 1})
 		if do, err := a.command(word(w), wire.NewReader(bytes.Clone(b))); do != nil && err == nil && word(w) != wordLaunch && word(w) != wordDeal {
 			do()
 		}
@@ -290,9 +372,12 @@ func FuzzEvent(f *testing.F) {
 	fuzzed(f)
 	f.Fuzz(func(t *testing.T, w uint8, b []byte) {
 		end, _ := inMemory(t)
-		h := &remote{loop: newLoop(), trunk: end, tell: told{t}, answers: make(chan answer, 1), input: newCredit()}
+		h := &remote{loop: newLoop(), trunk: end, tell: told{t}, answers: make(chan reply, 1), input: newCredit()}
+		h.of = &children{via: map[int]*remote{1: h}}
+		h.crew = &crew{of: map[int]*standing{1: {streams: [channels]*stream{{rank: 1}, {rank: 1}}}}, all: []contribution{{rank: 1}}}
+		h.assigned.Store(true)
 		for c := range channels {
-			h.flows[c], h.streams[c] = newInflow(), map[int]*stream{1: {rank: 1}}
+			h.flows[c] = newInflow()
 		}
 		if event, err := h.event(word(w), wire.NewReader(bytes.Clone(b))); event != nil && err == nil {
 			event()
@@ -317,4 +402,10 @@ func (x told) disconnected(rank int, _ error)        { x.rank(rank) }
 func (x told) exited(rank int, _ syscall.WaitStatus) { x.rank(rank) }
 func (x told) refused(string)                        {}
 func (x told) failed(error)                          {}
-func (x told) lost(*remote, error)                   {}
+func (x told) told(*remote, uint32)                  {}
+func (x told) notice(_ word, host int, _ string)     { x.rank(host) }
+func (x told) arrived(_ kind, calls []contribution) {
+	for _, c := range calls {
+		x.rank(c.rank)
+	}
+}

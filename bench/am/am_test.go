@@ -12,6 +12,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/bench"
 	"github.com/aqueduct-go/aqueduct/bench/am"
 	"github.com/aqueduct-go/aqueduct/bench/floor"
+	"github.com/aqueduct-go/aqueduct/bench/mpipeer"
 	"github.com/aqueduct-go/aqueduct/bench/runner/runnertest"
 	"github.com/aqueduct-go/aqueduct/core"
 )
@@ -102,6 +103,28 @@ func checkStartup(t *testing.T, all []*bench.Series) {
 				if end := sample.Metrics["end-ns"]; !(sample.Ns > 0 && end >= sample.Ns) {
 					t.Errorf("%d ranks: attached after %v ns, ended after %v", r.Ranks, sample.Ns, end)
 				}
+			}
+		}
+	}
+}
+
+// TestStartPeers wants the start of a job compared with that of each MPI library that is installed.
+func TestStartPeers(t *testing.T) {
+	_, what, err := mpipeer.Starts(t.Context(), 2, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(what) == 0 {
+		t.Skip("needs an MPI library")
+	}
+	p := am.Plan{Plan: runnertest.Plans()["processes"], Ranks: []int{2}, Peers: true}
+	p.Ops = []string{am.Startup}
+	all := collect(t, p)
+	checkStartup(t, all[am.Startup])
+	for _, s := range all[am.Startup] {
+		for _, w := range what {
+			if got := runnertest.Against(s, w.Key); got != w.Value {
+				t.Errorf("%s is against %q, want %q", w.Key, got, w.Value)
 			}
 		}
 	}

@@ -5,11 +5,15 @@ package am
 import (
 	"context"
 	"fmt"
+	"os/exec"
 	"slices"
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/bench"
+	"github.com/aqueduct-go/aqueduct/bench/mpipeer"
 	"github.com/aqueduct-go/aqueduct/bench/runner"
+	"github.com/aqueduct-go/aqueduct/spawner"
+	"golang.org/x/sync/errgroup"
 )
 
 // The operations.
@@ -42,6 +46,10 @@ type Plan struct {
 	Ranks []int // sizes of job for Poll and Startup
 	N     int   // ranks of Exchange
 	Width []int // numbers of contexts of Contexts, at most MostContexts
+	Peers bool  // Startup beside that of the MPI libraries that are installed, whose jobs take seconds
+	// Beside is another conduit, or CONDUIT/PROFILE, beside whose Shorts those of PingPong are measured, each sample by jobs of
+	// its own, and nothing else. "": there is none.
+	Beside string
 }
 
 // Run measures the plan and calls report for each series as it is finished.
@@ -64,8 +72,12 @@ func Run(ctx context.Context, p Plan, report func(*bench.Series) error) error {
 		case Contexts:
 			err = p.contexts(ctx, report)
 		case PingPong, Flood, Stream, Bandwidth:
-			if op == pairs[0] { // one job measures all that two ranks do
-				err = runner.Launch(ctx, verb, p.only(pairs...), 2, report)
+			if p.Beside != "" {
+				if err := p.beside(ctx, report); err != nil {
+					return err
+				}
+			} else if op == pairs[0] { // one job measures all that two ranks do
+				err = launch(ctx, p.only(pairs...), report)
 			}
 		default:
 			err = fmt.Errorf("am: unknown operation %q; known: %v", op, Ops())
@@ -75,6 +87,11 @@ func Run(ctx context.Context, p Plan, report func(*bench.Series) error) error {
 		}
 	}
 	return nil
+}
+
+// launch runs a job of two ranks.
+func launch(ctx context.Context, q runner.Plan, report func(*bench.Series) error) error {
+	return runner.Launch(ctx, verb, q, 2, report)
 }
 
 // only returns the plan of a job that measures some of the operations.
@@ -95,34 +112,45 @@ func (p *Plan) exchange(ctx context.Context, report func(*bench.Series) error) e
 }
 
 // each measures op at every number of ranks, not pinned, and reports one series.
-func (p *Plan) each(ctx context.Context, title, op string, report func(*bench.Series) error, one func(context.Context, runner.Plan, int) (bench.Result, error)) error {
+func (p *Plan) each(ctx context.Context, title, op string, report func(*bench.Series) error, one func(context.Context, runner.Plan, int) (bench.Result, []bench.Param, error)) error {
 	s := &bench.Series{Family: "AM", Title: title, Params: p.Params(op), Quantity: bench.Duration, Axis: bench.Ranks}
 	q := p.only(op)
 	q.CPUs = nil
 	for _, n := range p.Ranks {
-		r, err := one(ctx, q, n)
+		r, against, err := one(ctx, q, n)
 		if err != nil {
 			return err
 		}
-		s.Results = append(s.Results, r)
+		s.Results, s.Against = append(s.Results, r), against
 	}
 	return report(s)
 }
 
 // pollJob has rank 0 of n poll while the others sleep.
-func (p *Plan) pollJob(ctx context.Context, q runner.Plan, n int) (r bench.Result, err error) {
+func (p *Plan) pollJob(ctx context.Context, q runner.Plan, n int) (r bench.Result, against []bench.Param, err error) {
 	err = runner.Launch(ctx, verb, q, n, func(s *bench.Series) error {
 		r = s.Results[0]
 		return nil
 	})
-	return r, err
+	return r, nil, err
 }
 
 // startJob starts jobs whose rank 0 emits a series when it is attached, which, attaching
 // being a barrier, is when all are. The end of the job is another metric.
-func (p *Plan) startJob(ctx context.Context, q runner.Plan, n int) (bench.Result, error) {
+func (p *Plan) startJob(ctx context.Context, q runner.Plan, n int) (r bench.Result, against []bench.Param, err error) {
+	var refs []bench.Reference
+	if p.Peers && p.Mode == spawner.Processes {
+		if refs, against, err = mpipeer.Starts(ctx, n, p.Hosts); err != nil {
+			return r, nil, err
+		}
+	}
+	if len(p.Hosts) > 0 && p.Launcher == "" {
+		refs = append(refs, bench.Reference{Unit: "x-ssh", Peer: true, Meter: p.byShell(ctx, min(n, len(p.Hosts)))})
+		against = append(against, bench.Param{Key: "x-ssh", Value: "ssh HOST true, for all hosts at once"})
+	}
+	r = bench.Result{Ranks: n, Iters: 1}
 	var whole []float64
-	out, err := bench.Interleave(ctx, p.Samples, nil, func() (float64, error) {
+	r.Outcome, err = bench.Interleave(ctx, p.Samples, refs, func() (float64, error) {
 		start := time.Now()
 		var attached time.Duration
 		err := runner.Launch(ctx, verb, q, n, func(*bench.Series) error {
@@ -135,10 +163,28 @@ func (p *Plan) startJob(ctx context.Context, q runner.Plan, n int) (bench.Result
 		whole = append(whole, float64(time.Since(start).Nanoseconds()))
 		return float64(attached.Nanoseconds()), err
 	})
-	for i := range out.Samples { // without references none is dropped
-		out.Samples[i].Metrics[endUnit] = whole[i]
+	for i := range r.Samples { // peers have no sample dropped
+		r.Samples[i].Metrics[endUnit] = whole[i]
 	}
-	return bench.Result{Ranks: n, Iters: 1, Outcome: out}, err
+	return r, against, err
+}
+
+// byShell returns what takes the time in which ssh does nothing on so many of the hosts.
+func (p *Plan) byShell(ctx context.Context, n int) bench.Meter {
+	return func() (float64, error) {
+		start := time.Now()
+		group, ctx := errgroup.WithContext(ctx)
+		for _, host := range p.Hosts[:n] {
+			group.Go(func() error {
+				if said, err := exec.CommandContext(ctx, "ssh", "-T", "-o", "BatchMode=yes", "--", host, "true").CombinedOutput(); err != nil {
+					return fmt.Errorf("am: ssh %s true: %w: %s", host, err, said)
+				}
+				return nil
+			})
+		}
+		err := group.Wait()
+		return float64(time.Since(start).Nanoseconds()), err
+	}
 }
 
 // endUnit is the time until a job of Startup has ended.

@@ -52,17 +52,17 @@ func TestPeers(t *testing.T) {
 	p := runnertest.Pinned(t, runnertest.Plans()["processes"])
 	p.Ops, p.Sizes, p.Samples = coll.Ops(), []int{64}, 1
 	installed := 0
-	for _, peer := range coll.Peers(p.Conduit) {
+	for _, peer := range coll.Peers(&p) {
 		if peer.Missing == "" {
 			installed++
 		}
 	}
 	if installed == 0 {
-		t.Skip("needs an MPI library: ", coll.Describe(p.Conduit))
+		t.Skip("needs an MPI library: ", coll.Describe(&p))
 	}
 	all := collect(t, p, 2)
 	for _, op := range coll.Ops() {
-		for _, peer := range coll.Peers(p.Conduit) {
+		for _, peer := range coll.Peers(&p) {
 			if measured := runnertest.Against(all[op][0], peer.Unit) != ""; measured != (peer.Missing == "") {
 				t.Errorf("%s: %s measured: %v; missing: %q", op, peer.Unit, measured, peer.Missing)
 			}
@@ -83,9 +83,10 @@ func TestBlocks(t *testing.T) {
 // TestDescribe wants every peer of a conduit's network named, no other, and what to do about a missing one.
 func TestDescribe(t *testing.T) {
 	for conduit, want := range map[string]string{"sci": "x-openmpi x-openmpi-nocma x-mpich", "udp": "x-openmpi-tcp"} {
-		text := coll.Describe(conduit)
+		p := runner.Plan{Conduit: conduit}
+		text := coll.Describe(&p)
 		var units []string
-		for _, peer := range coll.Peers(conduit) {
+		for _, peer := range coll.Peers(&p) {
 			units = append(units, peer.Unit)
 			if !strings.Contains(text, peer.Unit) || peer.Missing != "" && !strings.Contains(text, "apt-get install") {
 				t.Errorf("%s is not in %q", peer.Unit, text)

@@ -59,9 +59,9 @@ func (r *rank) refs(op *operation, size, iters int) []runner.Ref {
 		refs = append(refs, against.For(r.Plan).Barrier(n, iters)...)
 	}
 	crowded := n > len(r.CPUs)
-	for _, p := range Peers(r.Conduit) {
+	for _, p := range Peers(r.Plan) {
 		if p.Missing == "" {
-			refs = append(refs, p.Ref(op.name, size, cpus, crowded))
+			refs = append(refs, p.On(r.Hosts, n).Ref(op.name, size, cpus, crowded))
 		}
 	}
 	return refs

@@ -43,19 +43,40 @@ type Peer struct {
 	Multiple bool
 
 	cc, run string // its compiler and launcher
+	hosts   string // the launcher's option for hosts with their slots
+	far     bool   // On has placed it
 	options func(crowded bool) []string
+}
+
+// On returns the library as a peer whose n ranks are divided in order among hosts, which its launcher reaches by ssh; none: they are on
+// this host.
+func (p *Peer) On(hosts []string, n int) *Peer {
+	if len(hosts) == 0 {
+		return p
+	}
+	var all []string
+	for i, h := range hosts {
+		if slots := n*(i+1)/len(hosts) - n*i/len(hosts); slots > 0 {
+			all = append(all, h+":"+strconv.Itoa(slots))
+		}
+	}
+	q := *p
+	q.far = true
+	q.options = func(crowded bool) []string { return append(p.options(crowded), p.hosts, strings.Join(all, ",")) }
+	return &q
 }
 
 // library is an MPI library that may be installed.
 type library struct {
 	name, packages string
+	hosts          string   // the launcher's option for hosts
 	cc, run        []string // commands to look for, in this order
 	banner         string   // what the launcher says of its version
 }
 
 var (
-	openMPI = library{"Open MPI", "openmpi-bin libopenmpi-dev", []string{"mpicc.openmpi", "mpicc"}, []string{"mpirun.openmpi", "mpirun"}, "open-mpi.org"}
-	mpich   = library{"MPICH", "mpich libmpich-dev", []string{"mpicc.mpich", "mpicc"}, []string{"mpiexec.mpich", "mpiexec"}, "HYDRA"}
+	openMPI = library{"Open MPI", "openmpi-bin libopenmpi-dev", "--host", []string{"mpicc.openmpi", "mpicc"}, []string{"mpirun.openmpi", "mpirun"}, "open-mpi.org"}
+	mpich   = library{"MPICH", "mpich libmpich-dev", "-hosts", []string{"mpicc.mpich", "mpicc"}, []string{"mpiexec.mpich", "mpiexec"}, "HYDRA"}
 )
 
 // Found returns what Find found the first time.
@@ -94,7 +115,7 @@ func openMPIOptions(crowded bool) []string {
 
 // peer looks for the library's commands.
 func (l *library) peer(unit, name, profile string, tcp bool, options func(crowded bool) []string) Peer {
-	p := Peer{Peer: runner.Peer{Unit: unit, Name: name}, Library: profile, TCP: tcp, options: options}
+	p := Peer{Peer: runner.Peer{Unit: unit, Name: name}, Library: profile, TCP: tcp, options: options, hosts: l.hosts}
 	if p.run = find(l.run, l.banner); p.run != "" {
 		p.cc = l.compiler()
 	}
@@ -136,7 +157,7 @@ const peerSample = 10 * time.Millisecond
 // Ref returns the peer doing op on the given CPUs. crowded says that there are more ranks
 // than CPUs.
 func (p *Peer) Ref(op string, size int, cpus []int, crowded bool) runner.Ref {
-	return runner.Ref{Unit: p.Unit, What: p.Name, Peer: true, Open: func(ctx context.Context) (bench.Meter, io.Closer, error) {
+	return runner.Ref{Unit: p.Unit, What: p.Name, Peer: true, Far: p.far, Open: func(ctx context.Context) (bench.Meter, io.Closer, error) {
 		exe, err := floor.Compile(ctx, []string{p.cc}, peerSource())
 		if err != nil {
 			return nil, nil, err

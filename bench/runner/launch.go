@@ -14,11 +14,11 @@ import (
 	"github.com/aqueduct-go/aqueduct/spawner"
 )
 
-// envTask holds a task in JSON.
-const envTask = "AQUEDUCT_BENCH"
+// EnvTask is the environment variable that holds a Task in JSON.
+const EnvTask = "AQUEDUCT_BENCH"
 
-// task is what a rank is told.
-type task struct {
+// Task is what a rank is told.
+type Task struct {
 	Verb string
 	Plan Plan
 }
@@ -33,14 +33,20 @@ func Launch(ctx context.Context, verb string, p Plan, n int, report func(*bench.
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(task{verb, p})
+	text, err := json.Marshal(Task{verb, p})
 	if err != nil {
 		return err
 	}
 	lines := &seriesWriter{report: report}
 	spec := spawner.Spec{
-		N: n, Prog: prog, Env: []string{envTask + "=" + string(text)},
+		N: n, Prog: prog, Env: []string{EnvTask + "=" + string(text)},
 		Mode: p.Mode, Conduit: p.Conduit, Stdout: lines, Stderr: os.Stderr,
+	}
+	if len(p.Hosts) > 0 {
+		spec.Hosts, spec.Launch.Launcher = p.Hosts[:min(n, len(p.Hosts))], p.Launcher
+		for rank := range n {
+			spec.HostOf = append(spec.HostOf, rank*len(spec.Hosts)/n)
+		}
 	}
 	if l := core.LauncherOf(p.Conduit); l != nil && p.Mode == spawner.Processes {
 		if spec.Starter, err = l.Starter(p.Profile, n, false); err != nil { // they pin themselves
@@ -60,13 +66,13 @@ func Launch(ctx context.Context, verb string, p Plan, n int, report func(*bench.
 // RankMain returns unless Launch started this process for the verb. Then it runs body for
 // its rank, or all of them, and exits. A program calls it first, once for each benchmark.
 func RankMain(verb string, body func(*Plan, *core.Job) error) {
-	text, ok := os.LookupEnv(envTask)
+	text, ok := os.LookupEnv(EnvTask)
 	if !ok {
 		return
 	}
-	var t task
+	var t Task
 	if err := json.Unmarshal([]byte(text), &t); err != nil {
-		fmt.Fprintf(os.Stderr, "aqbench: environment variable %s: %v\n", envTask, err)
+		fmt.Fprintf(os.Stderr, "aqbench: environment variable %s: %v\n", EnvTask, err)
 		os.Exit(1)
 	}
 	if t.Verb != verb {

@@ -42,6 +42,8 @@ type Plan struct {
 	Samples  int          // of each point
 	CPUs     []int        // rank i runs on CPUs[i % len(CPUs)], and so do the floors; nil: not pinned, no floors
 	Weight   float64      // operations per sample, relative to the usual number
+	Hosts    []string     // among which ranks are divided in order, by agents as aqrun has them; nil: this host, without an agent
+	Launcher string       // of the agents; "": ssh
 
 	Idle time.Duration // how soon a waiting rank goes to sleep; 0: the library's default
 }

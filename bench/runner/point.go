@@ -17,6 +17,9 @@ type Work func(n int) error
 // sample the times are reported without ratios.
 func (r *Rank) Point(s *bench.Series, point bench.Result, refs []Ref, work Work) error {
 	ctx := context.Background()
+	if len(r.Hosts) > 0 {
+		refs = slices.DeleteFunc(refs, func(ref Ref) bool { return !ref.Far })
+	}
 	started, what, close, err := open(ctx, refs)
 	if err != nil {
 		return err

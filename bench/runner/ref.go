@@ -15,6 +15,7 @@ type Ref struct {
 	What   string // what the ratio is to, for people
 	Places bool   // see bench.Reference
 	Peer   bool   // see bench.Reference
+	Far    bool   // it is on the plan's hosts; others are this host's, and count for nothing where there are any
 	// Open starts it. The meter is nil where there is no such thing.
 	Open func(ctx context.Context) (bench.Meter, io.Closer, error)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/routing"
+	"github.com/aqueduct-go/aqueduct/internal/plural"
 )
 
 // Picture is what is drawn of a topology.
@@ -171,14 +172,6 @@ func (d *drawing) hostsOf(s int) (n int) {
 
 func (d *drawing) printf(format string, args ...any) { fmt.Fprintf(&d.out, format, args...) }
 
-// count returns a number of things, in words.
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
 func num(x float64) string { return strconv.FormatFloat(math.Round(x*10)/10, 'f', -1, 64) }
 
 // escape returns a text as XML has it; what XML cannot have is replaced.
@@ -200,7 +193,7 @@ func (d *drawing) draw() {
 	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" font-family="sans-serif" font-size="%s" fill="#222222" role="img" aria-label="%s">`+"\n",
 		num(d.width), num(d.height), num(letter), escape(title))
 	d.printf(`<rect width="%s" height="%s" fill="#ffffff"/>`+"\n", num(d.width), num(d.height))
-	d.text(margin, 24, "start", fmt.Sprintf("%s: %s, %s; %v routes, root %s", title, count(len(d.t.Switches), "switch", "switches"), count(len(d.t.Hosts), "host", "hosts"),
+	d.text(margin, 24, "start", fmt.Sprintf("%s: %s, %s; %v routes, root %s", title, plural.Count(len(d.t.Switches), "switch", "switches"), plural.Count(len(d.t.Hosts), "host", "hosts"),
 		d.Table.Scheme, d.t.Switches[d.Table.Tree().Root].Name))
 	d.text(margin, 24+1.5*letter, "start", "Thick: the spanning tree, its root at the top. Triangles point to the up ends of links.")
 	for i := range d.t.Links {

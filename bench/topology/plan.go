@@ -7,6 +7,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/routing"
+	"github.com/aqueduct-go/aqueduct/internal/plural"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -129,7 +130,7 @@ func (d *Picture) route(t *fabric.Topology) error {
 		return fmt.Errorf("no route leads from %s to %s", from, to)
 	}
 	transit := d.Table.Transit(d.Route)
-	d.Note = fmt.Sprintf("From %s to %s through %s", from, to, count(d.Route.Switches(), "switch", "switches"))
+	d.Note = fmt.Sprintf("From %s to %s through %s", from, to, plural.Count(d.Route.Switches(), "switch", "switches"))
 	for _, h := range transit {
 		d.Note += ", by " + t.Hosts[h]
 	}

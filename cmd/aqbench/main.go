@@ -162,10 +162,10 @@ func measure(ctx context.Context, o *options, report *progress) error {
 	if o.mode == spawner.Modelled {
 		h.Mode = "modelled"
 	}
-	if o.verb.peers != nil && o.mode == spawner.Processes {
-		h.Peers = o.verb.peers(o.conduit)
-	}
 	plans := o.plans()
+	if o.verb.peers != nil && o.mode == spawner.Processes {
+		h.Peers = o.verb.peers(&plans[0])
+	}
 	for i, p := range plans {
 		h.Conduit, h.Profile, h.Threads = p.Conduit, p.Profile, p.Threads.String()
 		h.Settings = settings(p.Settings)

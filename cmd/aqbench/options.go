@@ -33,6 +33,9 @@ type options struct {
 	samples  int
 	weight   float64
 	cpus     []int
+	hosts    []string // among which ranks are divided
+	launcher string   // of agents there
+	beside   string   // another conduit
 
 	// Of tune: a table is made of what was measured and of another one.
 	tuner tune.Tuner
@@ -71,6 +74,11 @@ func (o *options) parse(args []string, stdout io.Writer) (bench.Encoder, error) 
 	f.Var(&o.sizes, "sizes", "`LIST` of payload sizes in bytes, or with a unit: 8,64K,1M")
 	f.IntVar(&o.samples, "samples", 10, "`NUMBER` of samples of each point; one in virtual time, unless given, as they are all alike")
 	f.BoolVar(&quick, "quick", false, "a few samples of a few points, where no other option says how many")
+	f.StringSliceVar(&o.hosts, "host", nil, "`LIST` of hosts among which ranks are divided in order, by agents as of aqrun; other implementations that can be are there too")
+	f.StringVar(&o.launcher, "launcher", "", "as of aqrun: how agents are started on the hosts; default ssh")
+	if slices.Contains(o.verb.ops, am.PingPong) {
+		f.StringVar(&o.beside, "beside", "", "the operation pingpong measures Shorts beside those of another conduit, `CONDUIT` or CONDUIT/PROFILE, by jobs in turn")
+	}
 	if slices.Contains(o.verb.ops, am.Contexts) {
 		f.IntSliceVar(&o.contexts, "contexts", []int{1, 2, 4, 16}, "`LIST` of numbers of contexts, each a goroutine's, for the operation contexts; without --op, that is all that is measured then, and with --threads many")
 	}
@@ -234,6 +242,17 @@ func (o *options) choose(profile, threads string) error {
 
 // check refuses what cannot be measured.
 func (o *options) check() error {
+	switch {
+	case len(o.hosts) > 0 && o.mode != spawner.Processes:
+		return fmt.Errorf("--host is for ranks that are processes, without --goroutines and --model")
+	case o.Changed("launcher") && len(o.hosts) == 0:
+		return fmt.Errorf("--launcher starts agents on the hosts that --host names, and there are none")
+	case o.beside != "" && !slices.Equal(o.ops, []string{am.PingPong}):
+		return fmt.Errorf("--beside is of the operation %s alone: give --op %[1]s", am.PingPong)
+	}
+	if err := o.besides(); err != nil {
+		return err
+	}
 	if slices.Contains(o.ops, am.Startup) && o.mode == spawner.Modelled {
 		return fmt.Errorf("operation %s takes no virtual time; measure it without --model", am.Startup)
 	}
@@ -260,6 +279,24 @@ func (o *options) check() error {
 		return nil
 	}
 	return o.checkRanks()
+}
+
+// besides refuses another conduit that there is not.
+func (o *options) besides() error {
+	if o.beside == "" {
+		return nil
+	}
+	name, profile, _ := strings.Cut(o.beside, "/")
+	d, err := core.DriverByName(name)
+	if err == nil && o.mode == spawner.Modelled {
+		_, err = d.ModelProfile(profile)
+	} else if err == nil {
+		_, err = d.LiveProfile(profile)
+	}
+	if err != nil {
+		return fmt.Errorf("--beside %s: %w", o.beside, err)
+	}
+	return nil
 }
 
 // checkRanks wants numbers of ranks that all operations can have which do not always have two.
@@ -289,6 +326,7 @@ func (o *options) plans() []runner.Plan {
 			plans = append(plans, runner.Plan{
 				Conduit: o.conduit, Profile: profile, Settings: o.settings, Threads: t, Mode: o.mode, Ops: o.ops,
 				Sizes: o.sizes, Samples: o.samples, CPUs: o.cpus, Weight: o.weight,
+				Hosts: o.hosts, Launcher: o.launcher,
 			})
 		}
 	}

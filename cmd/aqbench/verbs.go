@@ -28,7 +28,7 @@ type verb struct {
 	bounds func(op string) (least, most int)
 	ranks  string // what the help says of both
 	parts  func(o *options, p runner.Plan) []part
-	peers  func(conduit string) string // which other implementations are compared with; nil: none
+	peers  func(p *runner.Plan) string // which other implementations are compared with; nil: none
 	method string                      // of a sample: what stands around it
 	// result writes what is made of the measurements; nil: nothing is.
 	result func(o *options, stdout io.Writer) error
@@ -90,8 +90,13 @@ var verbs = []verb{
 	{name: "topology", about: "a picture of a Myrinet: tree, a route with its in-transit hosts, load of the channels", own: runTopology},
 }
 
-// tools describes the tools that measure a conduit's network.
-func tools(conduit string) string { return runner.Describe(against.Tools(against.NetworkOf(conduit))) }
+// tools describes the tools that measure the network of a plan's conduit, which they do on this host alone.
+func tools(p *runner.Plan) string {
+	if len(p.Hosts) > 0 {
+		return ""
+	}
+	return runner.Describe(against.Tools(against.NetworkOf(p.Conduit)))
+}
 
 // collRanks are two and four ranks, and four for each CPU.
 func collRanks(cpus int) []int { return slices.Compact([]int{2, 4, max(4, 4*cpus)}) }
@@ -115,7 +120,7 @@ func amBounds(op string) (least, most int) {
 // exchanges.
 func amParts(o *options, p runner.Plan) []part {
 	measure := func(ops []string, n int) func(context.Context, func(*bench.Series) error) error {
-		q := am.Plan{Plan: p, Ranks: o.loose, N: n, Width: o.contexts}
+		q := am.Plan{Plan: p, Ranks: o.loose, N: n, Width: o.contexts, Peers: len(p.Ops) == 1, Beside: o.beside}
 		q.Ops = ops
 		return func(ctx context.Context, report func(*bench.Series) error) error { return am.Run(ctx, q, report) }
 	}

@@ -11,12 +11,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/aqueduct-go/aqueduct/conduits/udp/impair/tunnel"
 	"github.com/aqueduct-go/aqueduct/spawner"
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
@@ -344,6 +346,23 @@ func TestPaths(t *testing.T) {
 				t.Errorf("%v: %s of %s\n%s", args, c, head[4+i], out)
 			}
 		}
+	}
+}
+
+// The ends of streams and the tunnel can all run at a time, however few CPUs there are.
+func TestRunsAtOnce(t *testing.T) {
+	needNetwork(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	at := 0
+	idle := kind{"idle", func(*tunnel.Tunnel) (*flow, error) {
+		at = runtime.GOMAXPROCS(0)
+		return new(flow), nil
+	}}
+	if _, err := (point{}).run(time.Millisecond, idle, idle); err != nil {
+		t.Fatal(err)
+	}
+	if after := runtime.GOMAXPROCS(0); at != 5 || after != 1 {
+		t.Errorf("two streams and a tunnel run on %d processors of Go, and what follows on %d; want 5 and 1", at, after)
 	}
 }
 

@@ -20,7 +20,11 @@ type where struct {
 	launcher       string
 	agent          string
 	push           bool
+	keyFile        string
+	hostID         string
 	startTimeout   duration
+	treeWidth      int
+	hostTimeout    duration
 	who            string           // names the hosts
 	placement      *hosts.Placement // nil: all ranks are on this host, without an agent
 }
@@ -37,11 +41,21 @@ func (w *where) flags(fs *pflag.FlagSet) {
 	fs.StringVar(&w.launcher, "launcher", "", "")
 	fs.StringVar(&w.agent, "agent", "", "")
 	fs.BoolVar(&w.push, "push", false, "")
+	fs.StringVar(&w.keyFile, "key-file", "", "")
+	fs.StringVar(&w.hostID, "host-id", hostByKernel, "")
 	fs.Var(&w.startTimeout, "start-timeout", "")
+	fs.Var((*count)(&w.treeWidth), "tree-width", "")
+	fs.Var(&w.hostTimeout, "host-timeout", "")
 }
 
 // onHosts are the options that mean something only where hosts are named.
-var onHosts = []string{"nodes", "ppn", "map-by", "rank-by", "oversubscribe", "launcher", "agent", "push", "start-timeout"}
+var onHosts = []string{"nodes", "ppn", "map-by", "rank-by", "oversubscribe", "launcher", "agent", "push", "key-file", "host-id", "start-timeout", "tree-width", "host-timeout"}
+
+// What tells hosts from each other.
+const (
+	hostByKernel = "kernel" // and by namespaces and /dev/shm
+	hostByName   = "name"
+)
 
 // place finds the hosts of n ranks, 0 for as many as there is room for, and returns how many ranks there are. With here
 // the ranks share this host in any case, so that an allocation of a batch system counts for nothing.
@@ -61,6 +75,12 @@ func (w *where) place(fs *pflag.FlagSet, n int, here bool) (int, error) {
 	}
 	if named == nil || w.allocated() && !given && n > 0 && len(named) == 1 && spawner.IsHere(named[0].Name) {
 		return n, nil
+	}
+	if w.hostID != hostByKernel && w.hostID != hostByName {
+		return 0, fmt.Errorf("--host-id %s: want %s or %s", w.hostID, hostByKernel, hostByName)
+	}
+	if d := time.Duration(w.hostTimeout); fs.Changed("host-timeout") && d < spawner.MinSilence {
+		return 0, fmt.Errorf("--host-timeout %v is too short: beats that are late are not lost; want %v at least", d, spawner.MinSilence)
 	}
 	r := hosts.Request{Ranks: n, Nodes: w.nodes, PerNode: w.perNode, Oversubscribe: w.oversubscribe}
 	if fs.Changed("map-by") {
@@ -105,5 +125,8 @@ func (w *where) spec(s *spawner.Spec) {
 		s.Hosts = append(s.Hosts, h.Name)
 	}
 	s.HostOf = w.placement.HostOf
-	s.Launch = spawner.Launch{Launcher: w.launcher, Agent: w.agent, Push: w.push, Timeout: time.Duration(w.startTimeout)}
+	s.Launch = spawner.Launch{
+		Launcher: w.launcher, Agent: w.agent, Push: w.push, KeyFile: w.keyFile, ByName: w.hostID == hostByName, Timeout: time.Duration(w.startTimeout),
+		Width: w.treeWidth, Silence: time.Duration(w.hostTimeout),
+	}
 }

@@ -19,9 +19,9 @@ import (
 // a second; what it took is logged.
 const deadline = 20 * time.Second
 
-// traffic has every rank send requests of all categories to every other one, for ever. When
+// traffic has every rank send requests of all categories to every other one, for ever, with a rest after each round. When
 // a rank has heard from all, it writes its process id.
-func traffic() {
+func traffic(rest time.Duration) {
 	const onMessage, onAnswer = 128, 129
 	aqueduct.Run(func(job *core.Job) error {
 		heard := make([]bool, job.Size())
@@ -55,6 +55,7 @@ func traffic() {
 					return err
 				}
 			}
+			time.Sleep(rest)
 		}
 	})
 }

@@ -2,6 +2,7 @@
 //
 //	aqrun -n 4 ./hello
 //	aqrun -n 4 --host a:2,b:2 ./hello
+//	aqrun -n 1 ./server : -n 3 ./client
 //	aqrun -n 4 --model loopback ./hello
 //	aqrun --model list
 //	aqrun conduits [NAME[/PROFILE]]
@@ -11,7 +12,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -24,7 +24,6 @@ import (
 	"github.com/aqueduct-go/aqueduct/core"
 	_ "github.com/aqueduct-go/aqueduct/internal/stdfd"
 	"github.com/aqueduct-go/aqueduct/spawner"
-	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 )
 
@@ -45,11 +44,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	o, err := parse(args)
 	switch {
-	case errors.Is(err, pflag.ErrHelp):
-		return say(stdout, stderr, usage())
 	case err != nil:
 		fmt.Fprintf(stderr, "aqrun: %v\nTry 'aqrun -h'.\n", err)
 		return statusUsage
+	case o.help:
+		return say(stdout, stderr, usage())
 	case o.model == listModels:
 		return models(stdout, stderr)
 	case o.version:

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/aqueduct-go/aqueduct"
 	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi/libmpitest"
@@ -87,6 +88,16 @@ var roles = map[string]func(){
 			return err
 		})
 	},
+	"idle": func() { // ranks wait for what never comes
+		aqueduct.Run(func(job *core.Job) error {
+			ep, err := job.Attach(core.AttachSpec{Segment: "64KB"})
+			if err != nil {
+				return err
+			}
+			fmt.Println("ready", os.Getpid())
+			return ep.WaitUntil(func() bool { return false })
+		})
+	},
 	"signals": func() {
 		c := make(chan os.Signal, 8)
 		signal.Notify(c, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2)
@@ -139,8 +150,39 @@ var roles = map[string]func(){
 		}
 		check(boot.Close())
 	},
-	"traffic": traffic,
+	"traffic": func() { traffic(0) },
+	"exchanges": func() { // for ever
+		boot := join()
+		for i := 0; ; i++ {
+			_, err := boot.Exchange(make([]byte, 10_000))
+			check(err)
+			if i == 0 {
+				fmt.Println("ready", os.Getpid())
+			}
+			time.Sleep(rest)
+		}
+	},
+	"barriers": barriers,
+	"messages": func() { traffic(rest) },
+	"ending": func() { // all but the last rank have returned
+		aqueduct.Run(func(job *core.Job) error {
+			ep, err := job.Attach(core.AttachSpec{})
+			if err != nil {
+				return err
+			}
+			if err := ep.Barrier(); err != nil {
+				return err
+			}
+			fmt.Println("ready", os.Getpid())
+			if int(job.Rank()) == job.Size()-1 {
+				select {}
+			}
+			return nil
+		})
+	},
 	"sum":     sum,
+	"fill":    fill,
+	"parcels": parcels,
 	"wait": func() {
 		boot := join()
 		check(boot.Barrier())
@@ -149,6 +191,9 @@ var roles = map[string]func(){
 		os.Exit(98)
 	},
 }
+
+// rest leaves the CPUs to others between the rounds of what goes on for ever.
+const rest = 50 * time.Millisecond
 
 func join() core.Bootstrap {
 	boot, err := spawner.Connect()
@@ -245,7 +290,7 @@ func (s *started) status() int {
 }
 
 func TestJob(t *testing.T) {
-	status, out, errs := output(t, "ring", "-n", "4", "--tag-output", "--verbose", self(t))
+	status, out, errs := output(t, "ring", "-n", "4", "--tag-output", "-v", self(t))
 	if status != 0 {
 		t.Fatalf("status %d\n%s%s", status, out, errs)
 	}
@@ -328,7 +373,7 @@ func TestTimeoutTable(t *testing.T) {
 			t.Errorf("%s: status %d, want 124", kind, status)
 		}
 		for _, want := range []string{
-			"rank 0 waits for barrier 1 of the Core API since ", "rank 1 has not polled for ", "rank 0 with rank 1: 1 requests and 0 replies sent, 0 messages received",
+			"rank 0 waits for barrier 1 of the Core API since ", "rank 1 has not polled for ", "rank 0 with rank 1: 1 request and 0 replies sent, 0 messages received",
 			"SIGQUIT: goroutines of ", "cmd/aqrun.hangHere",
 		} {
 			if !strings.Contains(errs, want) {
@@ -352,6 +397,11 @@ func TestMisuse(t *testing.T) {
 		{"-n 65537 true", "from 1 to 65536"},
 		{"-n two true", "from 1 to 65536"},
 		{"-np 2 true", "--np or -n"},
+		{"-n 2 -host a true", "-host is spelt --host"},
+		{"-n 2 -hostfile=/f true", "-hostfile is spelt --hostfile"},
+		{"-n 2 -ppn 2 true", "-ppn is spelt --ppn"},
+		{"-n 1 true : -n 1 -wdir / true", "-wdir is spelt --wdir"},
+		{"-n 2 -verbose true", "-verbose is spelt --verbose"},
 		{"-n 2 --np 3 true", `given before as "2"`},
 		{"-n 2 --conduit sci --conduit loopback true", "given before"},
 		{"-n 2 --conduit nosuch true", `unknown conduit "nosuch"; known: `},
@@ -415,6 +465,20 @@ func TestMisuse(t *testing.T) {
 		{"-n 2 -x AQUEDUCT_SECRET=s true", "set by the launcher"},
 		{"-n 2 -x AQUEDUCT_SOCKET=s --dry-run true", "set by the launcher"},
 		{"-n 2 --no-such-option true", "unknown flag"},
+		{"-n 1 true :", "program 2 of the job is missing"},
+		{"-n 1 : -n 1 true", "program 1 of the job is missing"},
+		{"-n 1 true : -n 1 : -n 1 true", "program 2 of the job is missing"},
+		{"-n 1 true : true", "the number of ranks of true is missing"},
+		{"a b : -n 1 true", "the number of ranks of a b is missing"},
+		{"-n 1 true : -n 65536 true", "65537 ranks with those of true"},
+		{"-n 1 true : -n 1 --conduit udp true", "--conduit is for the whole job"},
+		{"-n 1 true : -n 1 --host a true", "--host is for the whole job"},
+		{"-n 1 true : -n 1 -x NOT_SET_ANYWHERE true", "it is not set here"},
+		{"-n 1 true : -n 1 --wdir= true", "--wdir needs a value"},
+		{"-n 1 true : -n 1 --no-such-option true", "unknown flag"},
+		{"-n 1 --goroutines true : -n 1 true", "several programs need a process per rank"},
+		{"-n 1 --model loopback true : -n 1 true", "several programs need a process per rank"},
+		{"-n 1 -x AQUEDUCT_RANK=1 true : -n 1 true", "set by the launcher"},
 		{"conduits now", `unknown conduit "now"`},
 		{"conduits sci now", "takes the name of one conduit"},
 		{"conduits udp/now", "no profile \"now\""},
@@ -448,7 +512,7 @@ func TestUnknownConduitInTheEnvironment(t *testing.T) {
 
 func TestHelpAndVersion(t *testing.T) {
 	for _, c := range []struct{ args, says string }{
-		{"-h", "Usage: aqrun -n RANKS"}, {"--help", "Usage: aqrun -n RANKS"}, {"-n 2 -h true", "Usage: aqrun"},
+		{"-h", "Usage: aqrun [-n RANKS]"}, {"--help", "Usage: aqrun [-n RANKS]"}, {"-n 2 -h true", "Usage: aqrun"},
 		{"conduits -h", "Usage: aqrun"}, {"--version", "aqrun "},
 	} {
 		status, out, errs := output(t, "", strings.Fields(c.args)...)

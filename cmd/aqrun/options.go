@@ -18,14 +18,17 @@ import (
 	"github.com/spf13/pflag"
 )
 
-const usageText = `Usage: aqrun -n RANKS [option...] [--] PROGRAM [argument...]
+const usageText = `Usage: aqrun [-n RANKS] [option...] [--] PROGRAM [argument...]
+       aqrun -n RANKS [option...] PROGRAM [argument...] : -n RANKS [option...] PROGRAM...
        aqrun conduits [NAME[/PROFILE]]
 
 Starts PROGRAM as a job of RANKS ranks, on this host or those named, and exits with the job's
-status. What follows PROGRAM is passed on untouched.
+status. What follows PROGRAM is passed on untouched. A colon stands between the programs of a
+job that has several; -n, -x and --wdir hold for the program that they stand before, the others
+for the job. Behind -- a colon is an argument.
 
 The job:
-  -n, --np N            number of ranks
+  -n, --np N            number of ranks; not needed where hosts are named
       --conduit NAME    conduit that carries the traffic
       --profile NAME    profile of the conduit
 {launchers}      --segment SIZE    memory that a rank registers: 65536, 64MB, 1.5GB, 50%; wins over what
@@ -57,11 +60,19 @@ Hosts:
       --rank-by WHAT    number ranks by slot or by node; default as --map-by
       --oversubscribe   more ranks than slots
       --launcher NAME   reach hosts by ssh (default), by local, which pretends, or by a command:
-                        'mycmd %H %C'; %H becomes the host, %C the agent's command, %N how
-                        many hosts there are
+                        'mycmd %H %C'; %H becomes the host, %C the agent's command. One without
+                        %H is executed once and starts the agents of all hosts, 'srun -N %N %C':
+                        %N becomes how many there are, %L their names joined by commas
+      --key-file FILE   the key of agents that are started so, the same file on all hosts;
+                        default: a new key, which the environment carries
       --agent PATH      where aqrun is on the hosts; default: where it is here, or in their PATH
       --push            copy aqrun to the hosts for the time of the job
+      --host-id WHAT    tell hosts apart by kernel (default: by its boot, namespaces and /dev/shm;
+                        two names of one host are refused) or by name
       --start-timeout TIME  how long agents may take to start (default 1m)
+      --tree-width N    aqrun and each agent start N agents at most, who start the others
+                        (default 32)
+      --host-timeout TIME  a host that is not heard for TIME is lost (default 6s)
 
 With --model:
       --seed N          seed of all that is random (default 0)
@@ -71,8 +82,9 @@ With --model:
 
 Output:
       --tag-output      begin every line with its rank
+      --timestamps      begin every line with the time at which aqrun writes it, in UTC
       --output-dir DIR  also write DIR/rank.N.out and DIR/rank.N.err
-      --verbose         report every rank that starts and ends, and the addresses that conduit udp uses
+  -v, --verbose         report every rank that starts and ends, and the addresses that conduit udp uses
 
 The end:
       --timeout TIME    after TIME (30s, 5m, plain seconds) print the goroutines of all
@@ -100,7 +112,8 @@ func usage() string {
 
 // options are what the command line says.
 type options struct {
-	n                         int
+	ranks                     int // that -n says; 0: none
+	n                         int // of the job
 	conduit, profile, segment string
 	goroutines                bool
 	model                     string
@@ -119,10 +132,11 @@ type options struct {
 	where                     where
 	reportBindings            bool
 	launchPrefix              string
-	tag, verbose              bool
+	tag, stamp, verbose       bool
 	timeout, grace            duration
-	dryRun, version           bool
+	dryRun, version, help     bool
 	command                   []string
+	programs                  []spawner.Program // of a job that has several
 }
 
 // repeatable are the options that may be given several times with different texts.
@@ -136,7 +150,7 @@ func (o *options) flags() *pflag.FlagSet {
 	fs := pflag.NewFlagSet("aqrun", pflag.ContinueOnError)
 	fs.SetInterspersed(false)
 	fs.Usage = func() {}
-	fs.VarP((*count)(&o.n), "np", "n", "")
+	fs.VarP((*count)(&o.ranks), "np", "n", "")
 	o.where.flags(fs)
 	fs.StringVar(&o.conduit, "conduit", "", "")
 	fs.StringVar(&o.profile, "profile", "", "")
@@ -161,11 +175,13 @@ func (o *options) flags() *pflag.FlagSet {
 	fs.StringVar(&o.launchPrefix, "launch-prefix", "", "")
 	fs.StringVar(&o.outputDir, "output-dir", "", "")
 	fs.BoolVar(&o.tag, "tag-output", false, "")
-	fs.BoolVar(&o.verbose, "verbose", false, "")
+	fs.BoolVar(&o.stamp, "timestamps", false, "")
+	fs.BoolVarP(&o.verbose, "verbose", "v", false, "")
 	fs.Var(&o.timeout, "timeout", "")
 	fs.Var(&o.grace, "grace", "")
 	fs.BoolVar(&o.dryRun, "dry-run", false, "")
 	fs.BoolVar(&o.version, "version", false, "")
+	fs.BoolVarP(&o.help, "help", "h", false, "")
 	cli.OnlyOnce(fs, repeatable...)
 	return fs
 }
@@ -174,27 +190,53 @@ func (o *options) flags() *pflag.FlagSet {
 func parse(args []string) (*options, error) {
 	o := &options{grace: duration(spawner.DefaultGrace)}
 	fs := o.flags()
-	if err := fs.Parse(args); err != nil {
+	if err := parseFlags(fs, args); err != nil {
 		return nil, err
 	}
-	if o.version || o.model == listModels {
+	if o.help || o.version || o.model == listModels {
 		return o, nil
 	}
-	o.command = fs.Args()
 	if err := checkEmpty(fs); err != nil {
+		return nil, err
+	}
+	var rest []string
+	if o.command, rest = cutProgram(fs); rest != nil {
+		if err := o.parseMore(rest); err != nil {
+			return nil, err
+		}
+	} else if err := resolveEnv(o.env); err != nil {
 		return nil, err
 	}
 	if err := o.takeOver(); err != nil {
 		return nil, err
 	}
 	var err error
-	if o.n, err = o.where.place(fs, o.n, o.goroutines || o.model != ""); err != nil {
+	if o.n, err = o.where.place(fs, max(o.n, o.ranks), o.goroutines || o.model != ""); err != nil {
 		return nil, err
 	}
 	if err := o.check(fs); err != nil {
 		return nil, err
 	}
 	return o, o.checkConduit()
+}
+
+// parseFlags has the flag set parse arguments. A long option with one hyphen, as MPI libraries' mpiexec permits, is refused
+// by its name.
+func parseFlags(fs *pflag.FlagSet, args []string) error {
+	err := fs.Parse(args)
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() == "" {
+		return err
+	}
+	for _, arg := range args {
+		name, _, _ := strings.Cut(arg, "=")
+		name, hyphen := strings.CutPrefix(name, "-")
+		// What is unknown is the end of an argument, behind letters that are options.
+		if hyphen && fs.Lookup(name) != nil && strings.HasSuffix(arg, unknown.GetSpecifiedShortnames()) {
+			return fmt.Errorf("-%s is spelt --%[1]s", name)
+		}
+	}
+	return err
 }
 
 // checkEmpty refuses options whose value is the empty text.
@@ -213,7 +255,7 @@ func (o *options) check(fs *pflag.FlagSet) error {
 	conduit, profile := aqueduct.CutModel(o.model)
 	switch {
 	case o.n == 0:
-		return errors.New("the number of ranks is missing; give it with -n")
+		return errors.New("the number of ranks is missing; give it with -n, or name hosts by --host or --hostfile")
 	case len(o.command) == 0 || o.command[0] == "":
 		return errors.New("the program is missing")
 	case o.goroutines && o.model != "":
@@ -226,6 +268,8 @@ func (o *options) check(fs *pflag.FlagSet) error {
 		return errors.New("--bind-to and --report-bindings need a process per rank; with --goroutines or --model the ranks share one")
 	case inProcess && (o.tag || o.outputDir != ""):
 		return errors.New("--tag-output and --output-dir need a process per rank; with --goroutines or --model the ranks share one")
+	case inProcess && o.programs != nil:
+		return errors.New("several programs need a process per rank; with --goroutines or --model the ranks share one: give one program, or none of the two")
 	case inProcess && o.launchPrefix != "":
 		return errors.New("--launch-prefix needs a process per rank; with --goroutines or --model the ranks share one")
 	case inProcess && o.where.placement != nil:
@@ -250,7 +294,7 @@ func (o *options) check(fs *pflag.FlagSet) error {
 			return fmt.Errorf("--segment: %w", err)
 		}
 	}
-	return o.resolveEnv()
+	return nil
 }
 
 // takeOver takes the options that are named after conduits as what they stand for.
@@ -273,9 +317,9 @@ func (o *options) takeOver() error {
 }
 
 // resolveEnv gives every -x VAR its value.
-func (o *options) resolveEnv() error {
+func resolveEnv(env []string) error {
 	values := map[string]string{}
-	for i, s := range o.env {
+	for i, s := range env {
 		name, value, ok := strings.Cut(s, "=")
 		if name == "" {
 			return fmt.Errorf("-x %q: want VAR or VAR=value", s)
@@ -289,7 +333,7 @@ func (o *options) resolveEnv() error {
 			return fmt.Errorf("-x %s is given two values, %q and %q; give one", name, old, value)
 		}
 		values[name] = value
-		o.env[i] = name + "=" + value
+		env[i] = name + "=" + value
 	}
 	return nil
 }
@@ -408,7 +452,7 @@ func (o *options) checkConduit() error {
 			return err
 		}
 	}
-	if o.wdir != "" {
+	if o.moves() {
 		if err := o.anchor(&d, profile); err != nil {
 			return err
 		}
@@ -424,7 +468,7 @@ func (o *options) checkConduit() error {
 	if err := d.Check(nil, nil); err != nil {
 		return fmt.Errorf("conduit %s is not available here: %w", name, err)
 	}
-	return nil
+	return checkPlaced(&d, o.where.placement)
 }
 
 // anchor makes the files that the model and the settings name begin here, and not where --wdir
@@ -464,6 +508,9 @@ func (o *options) findStarter(l *core.Launcher, profile string) (err error) {
 	if o.where.placement != nil {
 		return fmt.Errorf("conduit %s: its ranks are started by %s, on this host alone: leave --host and --hostfile out", l.Conduit, l.Name)
 	}
+	if o.programs != nil {
+		return fmt.Errorf("conduit %s: its ranks are started by %s, to which aqrun gives one program; start several by %[2]s itself, as in `%[2]s -n 1 a : -n 3 b`", l.Conduit, l.Name)
+	}
 	if o.tag || o.outputDir != "" || o.launchPrefix != "" {
 		return fmt.Errorf("--tag-output, --output-dir and --launch-prefix need ranks that aqrun starts itself; those of conduit %s are started by %s: "+
 			"let the program print its rank, or start it by %[2]s itself, with %s", l.Conduit, l.Name, l.Output)
@@ -482,10 +529,10 @@ func plain(err error) error { return errors.New(strings.TrimPrefix(err.Error(), 
 // spec returns the job that the options describe.
 func (o *options) spec() spawner.Spec {
 	s := spawner.Spec{
-		N: o.n, Prog: o.command[0], Args: o.command[1:], Env: o.env, Dir: o.wdir, Prefix: strings.Fields(o.launchPrefix),
+		N: o.n, Prefix: strings.Fields(o.launchPrefix),
 		Starter: o.starter, Conduit: o.conduit, Profile: o.profile, Segment: o.segment,
 		Bind: spawner.Binding(o.bind), ReportBindings: o.reportBindings, Timeout: time.Duration(o.timeout), Grace: time.Duration(o.grace),
-		TagOutput: o.tag, OutputDir: o.outputDir, Verbose: o.verbose,
+		TagOutput: o.tag, Timestamps: o.stamp, OutputDir: o.outputDir, Verbose: o.verbose,
 	}
 	switch {
 	case o.goroutines:
@@ -502,7 +549,13 @@ func (o *options) spec() spawner.Spec {
 		}
 	}
 	o.where.spec(&s)
-	s.Env = append(s.Env, o.further()...)
+	if o.programs == nil {
+		s.Prog, s.Args, s.Env, s.Dir = o.command[0], o.command[1:], append(o.env, o.further()...), o.wdir
+	}
+	for _, p := range o.programs {
+		p.Env = append(p.Env, o.further()...)
+		s.Programs = append(s.Programs, p)
+	}
 	if s.Grace == 0 {
 		s.Grace = -1 // none at all
 	}

@@ -4,14 +4,14 @@ import "github.com/aqueduct-go/aqueduct/core"
 
 // packet is a buffer for a packet that is sent or received.
 type packet struct {
-	buf    []byte    // the packet, and slack
-	id     uint64    // of its posts
-	peer   *peer     // who gets it or has sent it
-	n      int       // bytes of it
-	at     int       // received: where the next record begins; sent: where the payload of the reserved record is
-	source core.Rank // received: whose it may be; AnySource: anybody's
-	way    carriage  // sent, while reserved: of the payload
-	stage  uint32    // its number, if the payload is staged
+	buf   []byte   // the packet, and slack
+	id    uint64   // of its posts
+	peer  *peer    // who gets it or has sent it
+	n     int      // bytes of it
+	at    int      // received: where the next record begins; sent: where the payload of the reserved record is
+	post  Post     // received: its receive
+	way   carriage // sent, while reserved: of the payload
+	stage uint32   // its number, if the payload is staged
 }
 
 // What the id of a post is of, in the upper half; the lower one is a number, and the lane
@@ -91,9 +91,10 @@ func (c *conduit) postReceives(source core.Rank, n int) error {
 		}
 		in := &c.in[l]
 		for _, b := range bufs {
-			p := &packet{buf: b, id: idOf(ofReceive, l, len(in.packets)), source: source}
+			id := idOf(ofReceive, l, len(in.packets))
+			p := &packet{buf: b, id: id, post: Post{Buf: b[:c.packet], ID: id, Peer: source, Tag: int32(l), Receive: true}}
 			in.packets = append(in.packets, p)
-			c.repost(l, p)
+			c.repost(p)
 		}
 	}
 	c.posted += n
@@ -101,10 +102,7 @@ func (c *conduit) postReceives(source core.Rank, n int) error {
 }
 
 // repost posts the receive of a packet's buffer.
-func (c *conduit) repost(l lane, p *packet) {
-	p.peer, p.n, p.at = nil, 0, 0
-	c.posts = append(c.posts, Post{Buf: p.buf[:c.packet], ID: p.id, Peer: p.source, Tag: int32(l), Receive: true})
-}
+func (c *conduit) repost(p *packet) { *c.post() = p.post }
 
 // lateMessage is an active message whose payload is a message of its own that is still to
 // come.

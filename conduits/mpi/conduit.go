@@ -233,13 +233,13 @@ type outgoing struct {
 
 // incoming is the receiving end of a lane.
 type incoming struct {
-	packets []*packet // by number
-	arrived fifo.Queue[*packet]
-	current *packet            // of which records are still to be taken
-	ready   fifo.Queue[uint32] // late messages whose payload has come
-	mediums [][]byte           // for payloads that come as messages of their own
-	idle    []uint32           // mediums that are free
-	waiting fifo.Queue[uint32] // late Mediums without a buffer
+	packets []*packet           // by number
+	current *packet             // of which records are still to be taken
+	arrived fifo.Queue[*packet] // behind it
+	ready   fifo.Queue[uint32]  // late messages whose payload has come
+	mediums [][]byte            // for payloads that come as messages of their own
+	idle    []uint32            // mediums that are free
+	waiting fifo.Queue[uint32]  // late Mediums without a buffer
 }
 
 // Attach implements core.Conduit.

@@ -180,23 +180,24 @@ func FuzzRecords(f *testing.F) {
 			return
 		}
 		for rest := b[packetHeader:]; len(rest) > 0; {
-			r, after, err := parseRecord(rest)
+			var r, s record
+			took, err := parseRecord(&r, rest)
 			if err != nil {
 				return
 			}
 			size := recordSize(r.hdr.NArgs(), len(r.data))
-			if len(rest)-len(after) != size || r.hdr.NArgs() > core.MaxArgs || r.tag == 0 && int(r.n) != len(r.data) {
-				t.Fatalf("record %+v of %d bytes took %d", r, size, len(rest)-len(after))
+			if took != size || r.hdr.NArgs() > core.MaxArgs || r.tag == 0 && int(r.n) != len(r.data) {
+				t.Fatalf("record %+v of %d bytes took %d", r, size, took)
 			}
 			again := make([]byte, recordHeader, size)
 			putRecordHeader(again, r.hdr, r.tag, int(r.n), r.off)
 			again = append(append(again, r.args...), r.data...)
 			again = append(again, make([]byte, size-len(again))...)
-			s, none, err := parseRecord(again)
-			if err != nil || len(none) != 0 || s.hdr != r.hdr || s.n != r.n || s.off != r.off || s.tag != r.tag || !bytes.Equal(s.data, r.data) || !bytes.Equal(s.args, r.args) {
+			took, err = parseRecord(&s, again)
+			if err != nil || took != size || s.hdr != r.hdr || s.n != r.n || s.off != r.off || s.tag != r.tag || !bytes.Equal(s.data, r.data) || !bytes.Equal(s.args, r.args) {
 				t.Fatalf("%+v became %+v, %v", r, s, err)
 			}
-			rest = after
+			rest = rest[size:]
 		}
 	})
 }

@@ -31,7 +31,9 @@ func (c *conduit) poll(budget int, spin bool) int {
 	}
 	n := c.take(budget)
 	c.flush()
-	c.settle()
+	if len(c.debtors) > 0 {
+		c.settle()
+	}
 	if c.sends || n == 0 && len(c.posts) > 0 {
 		c.progress()
 		if n == 0 {
@@ -106,11 +108,14 @@ func (c *conduit) file(d *Completion) {
 
 // arrive takes note of a packet that has come, and of the credits in its header for collect.
 func (c *conduit) arrive(l lane, k *packet, d *Completion) {
-	if !c.member(d.Source) {
-		c.fault(d.Source, "it is not in the group of this rank")
-		return
+	p := c.known(d.Source)
+	if p == nil {
+		if _, ok := slices.BinarySearch(c.group, d.Source); !ok {
+			c.fault(d.Source, "it is not in the group of this rank")
+			return
+		}
+		p = c.meet(d.Source)
 	}
-	p := c.peer(d.Source)
 	credits, welcome, err := parsePacketHeader(k.buf[:d.Len])
 	switch {
 	case err != nil:
@@ -131,39 +136,39 @@ func (c *conduit) arrive(l lane, k *packet, d *Completion) {
 	}
 	k.peer, k.n, k.at = p, d.Len, packetHeader
 	if k.at == k.n {
-		c.repost(l, k)
+		c.repost(k)
 		return
 	}
-	c.in[l].arrived.Push(k)
-}
-
-// member reports whether a rank belongs to the group, as all do that are known already.
-func (c *conduit) member(r core.Rank) bool {
-	if uint(r) < uint(len(c.peers)) && c.peers[r] != nil {
-		return true
+	if in := &c.in[l]; in.current == nil { // so nothing waits before it
+		in.current = k
+	} else {
+		in.arrived.Push(k)
 	}
-	_, ok := slices.BinarySearch(c.group, r)
-	return ok
 }
 
-// peer returns what is known of a rank of the group. At the first time there are as many more
-// receives as it may need, if that is not more than there may be.
-func (c *conduit) peer(r core.Rank) *peer {
-	p := c.peers[r]
-	if p == nil {
-		p = &peer{rank: r, room: min(firstRoom, c.depth)}
-		if c.reach != nil {
-			p.near = c.reach(r)
-		}
-		c.peers[r] = p
-		source, n := AnySource, min(c.depth, c.receives-c.posted)
-		if c.exact {
-			source, n = r, min(c.depth, exactReceives)-firstRoom
-		}
-		if n > 0 {
-			if err := c.postReceives(source, n); err != nil {
-				c.fail(fmt.Errorf("mpi: rank %d: receives for rank %d: %w", c.rank, r, err))
-			}
+// known returns what is known of a rank: nil if that is nothing.
+func (c *conduit) known(r core.Rank) *peer {
+	if uint(r) < uint(len(c.peers)) {
+		return c.peers[r]
+	}
+	return nil
+}
+
+// meet begins to know a rank of the group. There are as many more receives then as it may need, if that is
+// not more than there may be.
+func (c *conduit) meet(r core.Rank) *peer {
+	p := &peer{rank: r, room: min(firstRoom, c.depth)}
+	if c.reach != nil {
+		p.near = c.reach(r)
+	}
+	c.peers[r] = p
+	source, n := AnySource, min(c.depth, c.receives-c.posted)
+	if c.exact {
+		source, n = r, min(c.depth, exactReceives)-firstRoom
+	}
+	if n > 0 {
+		if err := c.postReceives(source, n); err != nil {
+			c.fail(fmt.Errorf("mpi: rank %d: receives for rank %d: %w", c.rank, r, err))
 		}
 	}
 	return p
@@ -193,29 +198,28 @@ func (c *conduit) collect() {
 // step delivers the next message of a lane; it reports false if there is none.
 func (c *conduit) step(l lane) bool {
 	in := &c.in[l]
-	if i, ok := in.ready.Pop(); ok {
+	if in.ready.Len() > 0 {
+		i, _ := in.ready.Pop()
 		c.deliverLate(l, i)
 		return true
 	}
 	for !c.broken {
-		if in.current == nil {
-			in.current, _ = in.arrived.Pop()
-		}
 		k := in.current
 		if k == nil {
 			return false
 		}
+		var r record
 		at := k.at
-		r, rest, err := parseRecord(k.buf[at:k.n])
+		size, err := parseRecord(&r, k.buf[at:k.n])
 		if err != nil {
 			c.fault(k.peer.rank, "%v", err)
 			return false
 		}
-		k.at = k.n - len(rest)
+		k.at += size
 		delivered := c.accept(l, k.peer, &r) && c.deliver(k.peer, &r, arguments(k.buf, at+recordHeader))
 		if k.at == k.n {
-			in.current = nil
-			c.repost(l, k)
+			in.current, _ = in.arrived.Pop()
+			c.repost(k)
 		}
 		if delivered {
 			return true
@@ -330,7 +334,7 @@ func (c *conduit) expect(p *peer, r *record) {
 func (c *conduit) postLate(l lane, i uint32) {
 	m := c.late.all[i]
 	c.begun()
-	c.posts = append(c.posts, Post{Buf: m.data, ID: idOf(ofLate, l, int(i)), Peer: m.peer.rank, Tag: m.tag, Receive: true})
+	*c.post() = Post{Buf: m.data, ID: idOf(ofLate, l, int(i)), Peer: m.peer.rank, Tag: m.tag, Receive: true}
 }
 
 // deliverLate runs the handler of a message whose payload has come, and gives the buffer of a

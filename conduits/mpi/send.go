@@ -1,6 +1,8 @@
 package mpi
 
 import (
+	"slices"
+
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
@@ -36,7 +38,10 @@ func (c *conduit) Reserve(op *core.Op) core.Result {
 	defer c.unlock()
 	l := laneOf(op.Hdr)
 	o := &c.out[l]
-	p := c.peer(op.Dst)
+	p := c.known(op.Dst)
+	if p == nil {
+		p = c.meet(op.Dst)
+	}
 	if l == requests && (p.under >= p.room || c.broken) || len(o.free) == 0 {
 		return core.NoRoom
 	}
@@ -83,25 +88,27 @@ func (c *conduit) Commit(op *core.Op) {
 		o.idle = append(o.idle, k.stage)
 		k.way = packed
 	}
-	tag, payload := int32(0), Post{}
-	switch k.n = k.at; k.way {
+	tag, way, stage := int32(0), k.way, k.stage // enqueue may give k back
+	switch k.n = k.at; way {
 	case packed:
 		k.n += padded(op.Len)
-	case staged:
+	case staged, pinned:
 		tag = p.nextTag()
-		payload = Post{Buf: o.stages[k.stage][:op.Len], ID: idOf(ofStage, l, int(k.stage)), Peer: p.rank, Tag: tag}
-	case pinned:
-		tag = p.nextTag()
-		payload = Post{Buf: op.Src, ID: c.pin(op), Peer: p.rank, Tag: tag}
 	case placed:
 		tag = inPlace
 	}
 	putRecordHeader(k.buf[packetHeader:], op.Hdr, tag, op.Len, op.Off)
-	c.enqueue(l, k, payload.Tag != 0 || op.Hdr.Handler() < core.ExtendedHandlers)
-	if payload.Tag != 0 {
+	apart := way == staged || way == pinned
+	c.enqueue(l, k, apart || op.Hdr.Handler() < core.ExtendedHandlers)
+	switch way {
+	case staged:
 		c.begun()
-		c.post(payload)
+		*c.post() = Post{Buf: o.stages[stage][:op.Len], ID: idOf(ofStage, l, int(stage)), Peer: p.rank, Tag: tag}
+	case pinned:
+		c.begun()
+		*c.post() = Post{Buf: op.Src, ID: c.pin(op), Peer: p.rank, Tag: tag}
 	}
+	c.sends = c.sends || apart
 	if c.sends {
 		c.progress()
 	}
@@ -150,6 +157,12 @@ func (c *conduit) enqueue(l lane, k *packet, urgent bool) {
 
 // flush sends the open packets of all peers.
 func (c *conduit) flush() {
+	if len(c.opened[requests])+len(c.opened[replies]) > 0 {
+		c.flushAll()
+	}
+}
+
+func (c *conduit) flushAll() {
 	for l := range lanes {
 		for _, p := range c.opened[l] {
 			ol := &p.lanes[l]
@@ -172,13 +185,20 @@ func (c *conduit) send(l lane, k *packet) {
 	p.owed, p.welcomed = 0, true
 	p.lanes[l].busy++
 	p.lanes[l].sent = c.polls
-	c.post(Post{Buf: k.buf[:k.n], ID: k.id, Peer: p.rank, Tag: int32(l)})
+	post := c.post()
+	post.Buf, post.ID, post.Peer, post.Tag, post.Receive = k.buf[:k.n], k.id, p.rank, int32(l), false
+	c.sends = true
 }
 
-// post adds a send to those that begin with the next call of the transport.
-func (c *conduit) post(p Post) {
-	c.posts = append(c.posts, p)
-	c.sends = true
+// post adds one to the posts that begin with the next call of the transport, to be filled in where it is: to
+// copy what has just been written field by field takes longer. It stays there until the next.
+func (c *conduit) post() *Post {
+	n := len(c.posts)
+	if n == cap(c.posts) {
+		c.posts = slices.Grow(c.posts, 1)
+	}
+	c.posts = c.posts[:n+1]
+	return &c.posts[n]
 }
 
 // release gives a packet back to its pool.

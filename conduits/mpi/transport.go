@@ -127,7 +127,7 @@ const MaxTag = 32767
 // Post is a send or a receive that is to begin. From then until its completion Buf belongs
 // to the transport: a send's is unchanged, a receive's is not looked at. The memory lies
 // outside the Go heap or is pinned, and so stays where it is (except under the race detector
-// between goroutines): foreign code may keep its address between calls.
+// between goroutines): foreign code may keep its address between calls, and read the Post itself where it lies.
 type Post struct {
 	Buf     []byte
 	ID      uint64    // returned by the completion

@@ -83,28 +83,28 @@ func putRecordHeader(b []byte, hdr core.Header, tag int32, n int, off uint64) {
 
 var errRecord = errors.New("a record that its packet does not hold")
 
-// parseRecord splits the first record off b, which is not empty. Of what the record says it
-// checks what is needed to find its parts and the next record.
-func parseRecord(b []byte) (r record, rest []byte, err error) {
+// parseRecord fills r, which is zero, from the first record of b, which is not empty, and returns how many bytes
+// that takes. Of what the record says it checks what is needed to find its parts and the next record.
+func parseRecord(r *record, b []byte) (size int, err error) {
 	if len(b) < recordHeader {
-		return r, nil, errRecord
+		return 0, errRecord
 	}
 	r.hdr = core.Header(binary.LittleEndian.Uint16(b))
 	r.tag = int32(binary.LittleEndian.Uint16(b[2:]))
 	r.n = binary.LittleEndian.Uint32(b[4:])
 	r.off = binary.LittleEndian.Uint64(b[8:])
-	b = b[recordHeader:]
-	args := padded(4 * r.hdr.NArgs())
-	if r.hdr.NArgs() > core.MaxArgs || len(b) < args {
-		return r, nil, errRecord
+	size = recordHeader + padded(4*r.hdr.NArgs())
+	if r.hdr.NArgs() > core.MaxArgs || len(b) < size {
+		return 0, errRecord
 	}
-	r.args, b = b[:args], b[args:]
+	r.args = b[recordHeader:size]
 	if r.tag != 0 {
-		return r, b, nil
+		return size, nil
 	}
+	b = b[size:]
 	if uint64(r.n) > uint64(len(b)) || padded(int(r.n)) > len(b) {
-		return r, nil, errRecord
+		return 0, errRecord
 	}
 	r.data = b[:r.n:r.n]
-	return r, b[padded(int(r.n)):], nil
+	return size + padded(int(r.n)), nil
 }

@@ -2,6 +2,7 @@ package nbrhd_test
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -77,6 +78,48 @@ func TestUnfit(t *testing.T) {
 		if closed.Load() != x.closed || early.Load() != 0 {
 			t.Errorf("%s: %d parts were closed, want %d, %d before all ranks had returned", x.name, closed.Load(), x.closed, early.Load())
 		}
+	}
+}
+
+// looked is a far part that counts the looks at it.
+type looked struct {
+	core.Conduit
+	polls *atomic.Int32
+}
+
+func (l *looked) Poll(budget int) int {
+	l.polls.Add(1)
+	return l.Conduit.Poll(budget)
+}
+
+// TestCrowdedLooks has two near ranks share a CPU: who polls in vain looks at the far conduit each time, since others run until the next poll.
+func TestCrowdedLooks(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	loopback, err := core.DriverByName("loopback")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var polls atomic.Int32
+	core.Register(core.Driver{Name: "looked", New: func(string) core.Conduit { return &looked{loopback.New(""), &polls} }})
+	const most = 64
+	err = core.RunGoroutines(2, core.Config{Conduit: "nbrhd", Profile: "sci+looked"}, func(j *core.Job) error {
+		ep, err := j.Attach(core.AttachSpec{Segment: "4096"})
+		if err != nil || j.Rank() != 0 {
+			return err
+		}
+		before := polls.Load()
+		for range most {
+			if err := ep.Poll(); err != nil {
+				return err
+			}
+		}
+		if n := polls.Load() - before; n < most/2 {
+			t.Errorf("%d polls looked at the far conduit %d times", most, n)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

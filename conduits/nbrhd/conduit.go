@@ -23,6 +23,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/settings"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
 func init() {
@@ -46,7 +47,7 @@ func init() {
 		Fits: fits,
 		New: func(profile string) core.Conduit {
 			p, _ := parse(profile) // it has been checked
-			c := &conduit{epoll: -1}
+			c := &conduit{epoll: -1, clock: newClock()}
 			for i := range c.part {
 				c.part[i] = p[i].driver.New(p[i].profile)
 			}
@@ -88,7 +89,11 @@ type conduit struct {
 	alone   bool    // it has no neighbour, so that it is far from itself and the near conduit has its segment only
 	polls   uint    // since the far conduit was looked at
 	empty   uint    // of them, the latest that have found nothing near
-	until   uint    // so many of these make a poll look at the far conduit
+	pace    pace
+	until   uint // so many of these make a poll look at the far conduit
+	look    bool // the next poll looks at the far conduit
+	clock   func() uint64
+	timed   uint64 // when a poll last looked at the far conduit because of the time
 	sleeper [2]core.Sleeper
 	epoll   int // readable when one of the two sleepers' descriptors is; -1: one of them has none
 }
@@ -132,7 +137,7 @@ func (c *conduit) Attach(a *core.Attachment) error {
 			c.side[r] = near
 		}
 	}
-	c.until = farEvery
+	c.setPace(a.Crowded)
 	for i, part := range c.part {
 		c.begun++
 		if err := part.Attach(&parts[i]); err != nil {
@@ -153,7 +158,7 @@ func (c *conduit) confirm(a *core.Attachment, part *core.Attachment) error {
 	}
 	id := p.hostID
 	if id == "" {
-		if id, err = hostIdentity(); err != nil {
+		if id, err = shm.HostIdentity(); err != nil {
 			return err
 		}
 	}

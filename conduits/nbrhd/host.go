@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -15,30 +13,8 @@ import (
 )
 
 // Which ranks are near. The launcher says who shares a host. Ranks that it says do must also have the same identity of a
-// host, and must each have opened a probe of each other: memory that is passed as the near conduit passes its own, with
+// host (shm.HostIdentity), and must each have opened a probe of each other: memory that is passed as the near conduit passes its own, with
 // bytes in it that the owner has told everybody by the bootstrap. A host that fails in that has no near ranks.
-
-// hostIdentity names what ranks must share for memory of one to be memory of another: the kernel, by its boot; the
-// namespaces of System V and POSIX memory and of mounts; and the file system at /dev/shm, where libraries put theirs.
-func hostIdentity() (string, error) {
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return "", err
-	}
-	id := "boot " + strings.TrimSpace(string(boot))
-	for _, ns := range []string{"ipc", "mnt"} {
-		link, err := os.Readlink("/proc/self/ns/" + ns)
-		if err != nil {
-			return "", err
-		}
-		id += " " + link
-	}
-	var at unix.Stat_t
-	if err := unix.Stat("/dev/shm", &at); err == nil {
-		id += fmt.Sprintf(" shm:[%d]", at.Dev)
-	}
-	return id, nil
-}
 
 // nonceSize is the length of what a probe has in it.
 const nonceSize = 16

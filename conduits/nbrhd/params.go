@@ -13,7 +13,7 @@ type params struct {
 	// block, if not 0, makes hosts of one: ranks are near each other if their numbers divided by
 	// it are equal, and they are on one host indeed.
 	block int
-	// hostID, if not "", identifies the rank's host in place of what hostIdentity finds.
+	// hostID, if not "", identifies the rank's host in place of what shm.HostIdentity finds.
 	hostID string
 }
 

@@ -45,7 +45,7 @@ func (s *sleeper) Arm() (ready bool) {
 	}
 	a, b := s.sleeper[near].Arm(), s.sleeper[far].Arm()
 	if s.polls != 0 {
-		s.polls = farMost // the next poll looks
+		s.look = true // the next poll does
 		return true
 	}
 	return a || b

@@ -21,6 +21,7 @@ func (c *live) Powers() core.Powers {
 			Ordered: true,
 		},
 		Reacher: c,
+		Foreign: c.foreign(),
 	}
 }
 

@@ -1,7 +1,6 @@
 package sci
 
 import (
-	"github.com/aqueduct-go/aqueduct/conduits/sci/sisci"
 	"github.com/aqueduct-go/aqueduct/core"
 )
 
@@ -14,6 +13,8 @@ const directScan = 16
 type live struct {
 	base
 	peers  []livePeer  // by position in group
+	ends   []ends      // likewise
+	rings  *rings      // what code in another language sees; nil if nobody has asked for it
 	byRank []*livePeer // by rank; nil outside the group
 
 	hinted     bool
@@ -26,11 +27,8 @@ type live struct {
 // livePeer is a peer in the live profile.
 type livePeer struct {
 	*remote
-	index int              // its position in group
-	cmd   *sisci.RemoteMap // this rank's command segment at the peer
-	hints *sisci.RemoteMap // the peer's hints
-	in    [lanes]inRing
-	out   [lanes]outRing
+	*ends
+	index int // its position in group
 }
 
 func newLive() *live { return &live{base: base{bell: -1}} }
@@ -45,27 +43,34 @@ func (c *live) Attach(a *core.Attachment) (err error) {
 	}
 	c.hinted = n > directScan
 	c.hints, c.hintWords = hints, longWords(hints)
+	if err := c.makeEnds(n, a.Foreign); err != nil {
+		return err
+	}
 	c.peers = make([]livePeer, n)
 	c.byRank = make([]*livePeer, a.Boot.Size())
 	for i := range c.peers {
 		p := &c.peers[i]
-		p.remote, p.index = &c.nodes[i], i
-		if p.cmd, err = c.importSegment(c.dev, p.remote, c.me, command); err != nil {
+		p.remote, p.ends, p.index = &c.nodes[i], &c.ends[i], i
+		cmd, err := c.importSegment(c.dev, p.remote, c.me, command)
+		if err != nil {
 			return err
 		}
-		if p.hints, err = c.importSegment(c.dev, p.remote, n+controlIndex, len(hints)); err != nil {
+		theirs, err := c.importSegment(c.dev, p.remote, n+controlIndex, len(hints))
+		if err != nil {
 			return err
 		}
+		p.hint = (*uint8)(theirs.Ptr(c.me))
 		there, here := layoutFor(c.me), layoutFor(i)
 		for l := range lanes {
 			p.out[l] = outRing{
-				cmd: p.cmd, slots: (*[depth]slot)(p.cmd.Ptr(there.ring[l])), payload: there.payload[l],
+				slots: (*[depth]slot)(cmd.Ptr(there.ring[l])), payload: (*[payloadRing]byte)(cmd.Ptr(there.payload[l])),
 				credit: &longWords(commands[i])[creditOffset(l)/8],
 				room:   depth, payRoom: payloadRing,
 			}
 			p.in[l] = inRing{
 				slots:   slotsAt(commands[i], here.ring[l]),
-				payload: commands[i][here.payload[l]:][:payloadRing],
+				payload: (*[payloadRing]byte)(commands[i][here.payload[l]:][:payloadRing]),
+				back:    (*uint64)(cmd.Ptr(creditOffset(l))),
 			}
 		}
 		c.byRank[p.rank] = p

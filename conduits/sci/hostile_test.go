@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
 // attacked runs a job of two ranks and hands act what rank 0 has imported of rank 1's memory.
@@ -121,12 +122,12 @@ func (c *live) forge(l lane, number uint32, word, aux uint64) {
 	p := &c.peers[1]
 	s := &p.out[l].slots[number]
 	s.aux = aux
-	p.cmd.Publish64(&s.word, word)
+	shm.Publish64(&s.word, word)
 }
 
 // forgeCredit has rank 0 claim to have consumed so much of rank 1's messages.
 func (c *live) forgeCredit(l lane, slots, pay uint32) {
-	c.peers[1].cmd.Store64(creditOffset(l), credit(slots, pay))
+	shm.Store64(c.peers[1].in[l].back, credit(slots, pay))
 }
 
 func TestHostileLive(t *testing.T) {

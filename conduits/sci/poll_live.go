@@ -11,13 +11,14 @@ import (
 // inRing is the receiving end of a ring, in local memory. Poll alone uses it.
 type inRing struct {
 	slots    *[depth]slot
-	tail     uint32 // the next slot to take
-	pay      uint32 // payload bytes consumed
-	returned uint32 // what the sender knows of tail
-	payKnown uint32 // and of pay
-	streak   bool   // the last poll found something
-	answered bool   // the last message was, by a reply
-	payload  []byte
+	payload  *[payloadRing]byte
+	back     *uint64 // in the sender's memory: what has been consumed, see credit
+	tail     uint32  // the next slot to take
+	pay      uint32  // payload bytes consumed
+	returned uint32  // what the sender knows of tail
+	payKnown uint32  // and of pay
+	streak   bool    // the last poll found something
+	answered bool    // the last message was, by a reply
 }
 
 // next returns the slot whose message comes next.
@@ -32,18 +33,19 @@ func (c *live) Poll(budget int) int {
 		return c.pollHinted(budget)
 	}
 	n := 0
-	for range c.peers {
-		p := &c.peers[c.first]
-		if c.first++; c.first == len(c.peers) {
+	for range c.ends {
+		i := c.first
+		e := &c.ends[i]
+		if c.first++; c.first == len(c.ends) {
 			c.first = 0
 		}
-		if r := &p.in[replies]; r.ready() {
-			n += c.take(p, replies, r.limit(budget-n))
+		if r := &e.in[replies]; r.ready() {
+			n += c.take(&c.peers[i], replies, r.limit(budget-n))
 		} else {
 			r.streak = false
 		}
-		if r := &p.in[requests]; r.ready() {
-			n += c.take(p, requests, r.limit(budget-n))
+		if r := &e.in[requests]; r.ready() {
+			n += c.take(&c.peers[i], requests, r.limit(budget-n))
 		} else {
 			r.streak = false
 		}
@@ -180,9 +182,9 @@ func (c *live) returnCredit(p *livePeer, l lane) {
 	r := &p.in[l]
 	r.returned, r.payKnown = r.tail, r.pay
 	if c.fenced {
-		p.cmd.StoreFenced64(creditOffset(l), credit(r.tail, r.pay))
+		shm.Swap64(r.back, credit(r.tail, r.pay))
 	} else {
-		p.cmd.Store64(creditOffset(l), credit(r.tail, r.pay))
+		shm.Store64(r.back, credit(r.tail, r.pay))
 	}
 	c.wake(p.index)
 }

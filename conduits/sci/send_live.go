@@ -4,7 +4,6 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/aqueduct-go/aqueduct/conduits/sci/sisci"
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/internal/cpu"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
@@ -12,10 +11,9 @@ import (
 
 // outRing is the sending end of a ring in a peer's memory. Reserve alone changes it.
 type outRing struct {
-	cmd     *sisci.RemoteMap // the command segment that holds the ring
-	slots   *[depth]slot     // in it
-	payload int              // offset in it of the payload ring
-	credit  *uint64          // in local memory: what the peer has consumed, see credit
+	slots   *[depth]slot       // in the peer's memory
+	payload *[payloadRing]byte // likewise
+	credit  *uint64            // in local memory: what the peer has consumed, see credit
 
 	head    uint32 // the next slot to fill
 	room    uint32 // head may not reach it
@@ -74,7 +72,7 @@ func (c *live) takePayload(p *livePeer, r *outRing, s *slot, op *core.Op) bool {
 	}
 	r.pay += take
 	s.aux = uint64(take)<<32 | uint64(pos)
-	op.Data = r.cmd.Window(r.payload+int(pos), op.Len)
+	op.Data = r.payload[pos:][:op.Len:op.Len]
 	return true
 }
 
@@ -118,13 +116,13 @@ func (c *live) Commit(op *core.Op) {
 	s := slotOf(op.Args)
 	word := slotWord(uint32(op.Slot), op.Hdr, op.Len, op.Slot>>32)
 	if c.fenced {
-		p.cmd.PublishFenced64(&s.word, word)
+		shm.Swap64(&s.word, word)
 	} else {
-		p.cmd.Publish64(&s.word, word)
+		shm.Publish64(&s.word, word)
 		cpu.PrefetchW(unsafe.Add(unsafe.Pointer(s), prefetchOut*slotSize))
 	}
 	if c.hinted {
-		p.hints.Publish8(c.me, 1)
+		shm.Store8(p.hint, 1)
 	}
 	c.wake(p.index)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/udp/netif"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/socket"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/ifaddr"
 )
 
 // autoDevice as the interface has the address be chosen as package netif says.
@@ -31,8 +32,8 @@ func chooseAddress(boot core.Bootstrap, p *params) (addr netip.Addr, offers []*n
 	}
 	own := netif.Offer{Namespace: netif.Namespace(), Chosen: said}
 	if said {
-		own.Addresses = []netif.Address{{Interface: "chosen", Prefix: netip.PrefixFrom(addr.WithZone(""), addr.BitLen())}}
-	} else if own.Addresses, err = netif.Own(); err != nil {
+		own.Addresses = []ifaddr.Address{{Interface: "chosen", Prefix: netip.PrefixFrom(addr.WithZone(""), addr.BitLen())}}
+	} else if own.Addresses, err = ifaddr.Own(); err != nil {
 		return addr, nil, fmt.Errorf("udp: %w", err)
 	}
 	all, err := boot.Exchange(own.Encode())

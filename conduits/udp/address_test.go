@@ -10,6 +10,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/udp/netif"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/socket"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/ifaddr"
 )
 
 var addresses = []string{"127.0.0.1", "::1"}
@@ -94,7 +95,7 @@ func (p *pretender) Exchange(b []byte) ([][]byte, error) {
 }
 
 func TestChooseAddress(t *testing.T) {
-	far := &netif.Offer{Namespace: 1, Addresses: []netif.Address{{Interface: "eth0", Prefix: netip.MustParsePrefix("203.0.113.1/32")}}}
+	far := &netif.Offer{Namespace: 1, Addresses: []ifaddr.Address{{Interface: "eth0", Prefix: netip.MustParsePrefix("203.0.113.1/32")}}}
 	for _, c := range []struct {
 		boot            *pretender
 		address, device string

@@ -11,6 +11,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/udp/netif"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/seal"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/ifaddr"
 )
 
 // apart is a bootstrap of ranks that are alone on their hosts, as far as greetings ask.
@@ -151,7 +152,7 @@ func TestAddressTable(t *testing.T) {
 	for _, host := range []byte{1, 1, 2, 2, 1} {
 		cards = append(cards, card{addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, host}), 1)})
 	}
-	here := &netif.Offer{Addresses: []netif.Address{
+	here := &netif.Offer{Addresses: []ifaddr.Address{
 		{Interface: "lo", Prefix: netip.MustParsePrefix("127.0.0.1/8")}, {Interface: "eth0", Prefix: netip.MustParsePrefix("10.0.0.1/24")},
 	}}
 	offers := slices.Repeat([]*netif.Offer{here}, len(cards))

@@ -30,7 +30,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// Either initialises MPI, and aqrun or the library's own mpiexec starts the ranks.
+// Either initialises MPI, and aqrun or the library's own mpiexec starts the ranks, over MPI or beside it.
 func TestMix(t *testing.T) {
 	if out, err := exec.Command("sh", "../../scripts/mpi-shims.sh", dir).CombinedOutput(); err != nil {
 		t.Fatalf("shims: %v\n%s", err, out)
@@ -41,7 +41,7 @@ func TestMix(t *testing.T) {
 	}
 	for _, library := range []string{"openmpi", "mpich"} {
 		for _, args := range [][]string{nil, {"mpi-first"}} {
-			for _, launcher := range [][]string{{filepath.Join(dir, "aqrun"), "--mpi", library}, {"mpiexec." + library}} {
+			for _, launcher := range [][]string{{filepath.Join(dir, "aqrun"), "--mpi", library}, {"mpiexec." + library}, {"env", "AQUEDUCT_CONDUIT=udp", "mpiexec." + library}} {
 				command := append(append(launcher, "-n", "3", filepath.Join(dir, "mpimix")), args...)
 				t.Run(library+" "+strings.Join(append([]string{filepath.Base(launcher[0])}, args...), " "), func(t *testing.T) {
 					if _, err := os.Stat(filepath.Join(dir, "libmpimix-"+library+".so")); err != nil {

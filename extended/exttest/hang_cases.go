@@ -49,6 +49,10 @@ func hangCases() []coretest.Case {
 		Name:  "hang/silent",
 		Rule:  "a rank that computes meanwhile is said not to poll",
 		Ranks: []int{2}, Needs: coretest.Live, Config: briefStall, Body: hangSilent, Want: says(0, "rank 0 has waited for ", "barrier 1 of world, of which rank 1 says nothing: rank 1 has not polled;", "rank 1 has not polled for "),
+	}, {
+		Name:  "hang/peer",
+		Rule:  "of an operation that one peer has to answer it is reported which",
+		Ranks: []int{2}, Needs: coretest.Live, Config: lenientStall, Body: hangPeer, Want: says(0, "rank 0 has waited for ", unanswered),
 	}}
 	for _, h := range hangs {
 		cases = append(cases, coretest.Case{
@@ -129,4 +133,24 @@ func hangSilent(t *coretest.T) error {
 		runtime.Gosched()
 	}
 	return ep.Barrier()
+}
+
+const unanswered = "for GetValue at rank 1"
+
+// hangPeer has rank 1 answer only when it is reported that it does not. Where values are read without it, rank 0 waits for
+// its message by the same name.
+func hangPeer(t *coretest.T) error {
+	answered := false
+	ep, err := attach(t, func(*core.Token, []uint32, []byte) { answered = true })
+	if err != nil {
+		return err
+	}
+	if t.Rank() == 0 {
+		_, err = ep.GetValue(1, 0, 8)
+		return errors.Join(err, ep.WaitPeer("GetValue", 1, func() bool { return answered }))
+	}
+	for !t.Said(unanswered) {
+		runtime.Gosched()
+	}
+	return ep.RequestShort(0, core.ClientHandlers)
 }

@@ -63,7 +63,7 @@ func (p *Proc) give(next *Proc) {
 		k.switches++
 	}
 	if len(k.procs) >= manyProcs {
-		p.leaveTrail()
+		p.leaveTrail(next.at)
 	}
 	k.turn = next
 	for k.turn != p { // reap wakes others on the way

@@ -96,7 +96,7 @@ func (e *Environment) readSlurm(name, value string) ([]Host, error) {
 	for _, part := range splitList(value) {
 		some, err := Expand(part)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("host %s: %w", shorten(part), err)
 		}
 		if names = append(names, some...); len(names) > MaxRanks {
 			return nil, fmt.Errorf("it names more than %d hosts", MaxRanks)
@@ -107,6 +107,9 @@ func (e *Environment) readSlurm(name, value string) ([]Host, error) {
 	if text == "" {
 		counts = "SLURM_JOB_CPUS_PER_NODE"
 		text = e.Getenv(counts)
+	}
+	if text == "" {
+		return nil, errors.New("neither SLURM_TASKS_PER_NODE nor SLURM_JOB_CPUS_PER_NODE says how many slots they have")
 	}
 	slots, err := parseRepeated(text, len(names))
 	if err != nil {

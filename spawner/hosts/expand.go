@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -21,20 +22,20 @@ func Expand(text string) ([]string, error) {
 		if before, rest, open = strings.Cut(rest, "["); open {
 			var closed bool
 			if inside, rest, closed = strings.Cut(rest, "]"); !closed {
-				return nil, fmt.Errorf("%s: a bracket is not closed", shorten(text))
+				return nil, errors.New("a bracket is not closed")
 			}
 			var err error
 			if set, err = parseRanges(inside); err != nil {
-				return nil, fmt.Errorf("%s: %w", shorten(text), err)
+				return nil, err
 			}
 		}
 		if len(names)*len(set) > MaxRanks {
-			return nil, fmt.Errorf("%s stands for more than %d hosts", shorten(text), MaxRanks)
+			return nil, fmt.Errorf("it stands for more than %d hosts", MaxRanks)
 		}
 		longer := make([]string, 0, len(names)*len(set))
 		for _, n := range names {
 			if len(n)+len(before) > maxName {
-				return nil, fmt.Errorf("%s: the name has more than %d characters", shorten(text), maxName)
+				return nil, fmt.Errorf("the name has more than %d characters", maxName)
 			}
 			for _, s := range set {
 				longer = append(longer, n+before+s)

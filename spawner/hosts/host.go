@@ -144,6 +144,8 @@ func checkName(name string) error {
 	}
 	for _, c := range name {
 		switch {
+		case c == '@':
+			return fmt.Errorf("%q is a user on a host; give the host alone, and the user to the launcher: to ssh by User in ~/.ssh/config", name)
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.ContainsRune("-._", c):
 		default:
 			return fmt.Errorf("%q is no name of a host: it has the character %q; want letters, digits, hyphens and dots", name, c)

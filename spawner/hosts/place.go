@@ -3,6 +3,8 @@ package hosts
 import (
 	"fmt"
 	"strings"
+
+	"github.com/aqueduct-go/aqueduct/internal/plural"
 )
 
 // Order says in which order something goes through slots.
@@ -91,9 +93,9 @@ func (r *Request) resolve(hosts []Host) ([]Host, int, error) {
 	case r.Ranks < 0 || r.Nodes < 0 || r.PerNode < 0:
 		return nil, 0, fmt.Errorf("%d ranks, %d nodes, %d ranks per node: none may be negative", r.Ranks, r.Nodes, r.PerNode)
 	case r.Nodes > len(hosts):
-		return nil, 0, fmt.Errorf("-N %d: there are %d hosts only: %s", r.Nodes, len(hosts), describe(hosts))
+		return nil, 0, fmt.Errorf("-N %d: there %s %s only: %s", r.Nodes, plural.Word(len(hosts), "is", "are"), plural.Count(len(hosts), "host", "hosts"), describe(hosts))
 	case r.Ranks > 0 && r.Nodes > r.Ranks:
-		return nil, 0, fmt.Errorf("-N %d: there are %d ranks only, and each host gets one at least", r.Nodes, r.Ranks)
+		return nil, 0, fmt.Errorf("-N %d: there %s %s only, and each host gets one at least", r.Nodes, plural.Word(r.Ranks, "is", "are"), ranks(r.Ranks))
 	case r.Nodes > 0:
 		hosts = hosts[:r.Nodes]
 	}
@@ -101,7 +103,7 @@ func (r *Request) resolve(hosts []Host) ([]Host, int, error) {
 	for _, h := range hosts {
 		switch {
 		case r.PerNode > h.Slots && !r.Oversubscribe:
-			return nil, 0, fmt.Errorf("--ppn %d: host %s (%s) has %d slots; give it more, or permit more ranks than slots by --oversubscribe", r.PerNode, h.Name, h.From, h.Slots)
+			return nil, 0, fmt.Errorf("--ppn %d: host %s (%s) has %s; give it more, or permit more ranks than slots by --oversubscribe", r.PerNode, h.Name, h.From, slots(h.Slots))
 		case h.Max > 0 && r.PerNode > h.Max:
 			return nil, 0, fmt.Errorf("--ppn %d: host %s (%s) has max_slots=%d", r.PerNode, h.Name, h.From, h.Max)
 		case r.PerNode > 0:
@@ -124,13 +126,19 @@ func (r *Request) resolve(hosts []Host) ([]Host, int, error) {
 func (r *Request) tooMany(n, room int, hosts []Host) error {
 	switch {
 	case r.PerNode > 0:
-		return fmt.Errorf("%d ranks, but %d hosts have %d at --ppn %d: %s", n, len(hosts), room, r.PerNode, describe(hosts))
+		return fmt.Errorf("%s, but %s %d at --ppn %d: %s", ranks(n), plural.Count(len(hosts), "host has", "hosts have"), room, r.PerNode, describe(hosts))
 	case r.Oversubscribe:
-		return fmt.Errorf("%d ranks, but the hosts take %d by their max_slots: %s", n, room, describe(hosts))
+		return fmt.Errorf("%s, but the %s %d by max_slots: %s", ranks(n), plural.Word(len(hosts), "host takes", "hosts take"), room, describe(hosts))
 	}
-	return fmt.Errorf("%d ranks, but the hosts have %d slots: %s; give them more, as in --host %s:%d, or permit more ranks than slots by --oversubscribe",
-		n, room, describe(hosts), bracketed(hosts[0].Name), hosts[0].Slots+n-room)
+	return fmt.Errorf("%s, but the %s %s: %s; give more, as in --host %s:%d, or permit more ranks than slots by --oversubscribe",
+		ranks(n), plural.Word(len(hosts), "host has", "hosts have"), slots(room), describe(hosts), bracketed(hosts[0].Name), hosts[0].Slots+n-room)
 }
+
+// ranks says how many ranks there are.
+func ranks(n int) string { return plural.Count(n, "rank", "ranks") }
+
+// slots says how many slots there are.
+func slots(n int) string { return plural.Count(n, "slot", "slots") }
 
 // bracketed is a host's name as lists have it.
 func bracketed(name string) string {
@@ -224,9 +232,9 @@ func (p *Placement) Oversubscribed() string {
 	if hosts == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("host %s has %d ranks on %d slots", p.Hosts[first].Name, p.Ranks[first], p.Hosts[first].Slots)
+	text := fmt.Sprintf("host %s has %s on %s", p.Hosts[first].Name, ranks(p.Ranks[first]), slots(p.Hosts[first].Slots))
 	if hosts > 1 {
-		text += fmt.Sprintf("; with it %d of %d hosts are oversubscribed, by %d ranks together", hosts, len(p.Hosts), more)
+		text += fmt.Sprintf("; with it %d of %d hosts are oversubscribed, by %s together", hosts, len(p.Hosts), ranks(more))
 	}
 	return text
 }

@@ -162,9 +162,9 @@ func TestPlace(t *testing.T) {
 		{Request{Ranks: 9, Oversubscribe: true}, "a a a a b b b c c", "host b has 3 ranks on 2 slots; with it 2 of 3 hosts are oversubscribed, by 2 ranks together"},
 		{Request{Ranks: 2, Nodes: 2, PerNode: 1}, "a b", ""},
 		{Request{Ranks: 6, PerNode: 3, Oversubscribe: true}, "a a a b b b", "host b has 3 ranks on 2 slots"},
-		{Request{Ranks: 8}, "!8 ranks, but the hosts have 7 slots: a:4 (f:1), b:2 (f:2), c:1 (f:3); give them more, as in --host a:5, or", ""},
+		{Request{Ranks: 8}, "!8 ranks, but the hosts have 7 slots: a:4 (f:1), b:2 (f:2), c:1 (f:3); give more, as in --host a:5, or", ""},
 		{Request{Ranks: 4, PerNode: 1}, "!4 ranks, but 3 hosts have 3 at --ppn 1", ""},
-		{Request{PerNode: 2}, "!--ppn 2: host c (f:3) has 1 slots", ""},
+		{Request{PerNode: 2}, "!--ppn 2: host c (f:3) has 1 slot", ""},
 		{Request{PerNode: 5, Oversubscribe: true}, "!--ppn 5: host a (f:1) has max_slots=4", ""},
 		{Request{Nodes: 4}, "!-N 4: there are 3 hosts only", ""},
 		{Request{Nodes: 3, Ranks: 2}, "!-N 3: there are 2 ranks only", ""},
@@ -194,7 +194,7 @@ func TestPlace(t *testing.T) {
 		t.Error("ranks are placed on no host")
 	}
 	one := []Host{{Name: "a", Slots: 1, Max: 2, From: "f:1"}}
-	if _, err := Place(one, Request{Ranks: 3, Oversubscribe: true}); err == nil || !strings.Contains(err.Error(), "take 2 by their max_slots") {
+	if _, err := Place(one, Request{Ranks: 3, Oversubscribe: true}); err == nil || !strings.Contains(err.Error(), "takes 2 by max_slots") {
 		t.Error(err)
 	}
 }

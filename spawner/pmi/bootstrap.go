@@ -3,21 +3,20 @@ package pmi
 import (
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/internal/drain"
+	"github.com/aqueduct-go/aqueduct/spawner"
 )
 
 // bootstrap is a rank's Bootstrap.
 type bootstrap struct {
 	rank, size int
-	store      *store
-	host       *host
-	hostOf     []int
+	store      store
+	host       *spawner.Neighbours
 	kills      bool // the launcher, asked to end the job, does so with a status of its own
 
 	call   sync.Mutex    // held during a collective call
@@ -29,6 +28,7 @@ type bootstrap struct {
 	closed bool
 	ending bool // Abort has been called here, or heard of
 	status int  // if so
+	reason string
 }
 
 // Rank implements core.Bootstrap.
@@ -38,13 +38,16 @@ func (b *bootstrap) Rank() core.Rank { return core.Rank(b.rank) }
 func (b *bootstrap) Size() int { return b.size }
 
 // Local implements core.Bootstrap.
-func (b *bootstrap) Local() []core.Rank { return b.host.local }
+func (b *bootstrap) Local() []core.Rank { return b.host.Local() }
 
 // Host implements core.Bootstrap.
-func (b *bootstrap) Host(r core.Rank) int { return b.hostOf[r] }
+func (b *bootstrap) Host(r core.Rank) int { return b.host.Host(r) }
 
 // Done implements core.Bootstrap.
 func (b *bootstrap) Done() <-chan error { return b.done }
+
+// MaxExchange is the most bytes a rank may give to one Exchange: what the launcher keeps lasts as long as the job.
+const MaxExchange = 1 << 20
 
 // Exchange implements core.Bootstrap; data has at most MaxExchange bytes.
 func (b *bootstrap) Exchange(data []byte) (all [][]byte, err error) {
@@ -52,42 +55,51 @@ func (b *bootstrap) Exchange(data []byte) (all [][]byte, err error) {
 		return nil, fmt.Errorf("pmi: rank %d: Exchange of %d bytes; the most is %d", b.rank, len(data), MaxExchange)
 	}
 	err = b.collective(func() error {
-		all = make([][]byte, b.size)
-		b.store.begin()
-		if err := b.store.publish(b.rank, data); err != nil {
-			return err
-		}
-		if err := b.store.fence(); err != nil {
-			return err
-		}
-		for r := range all {
-			if all[r], err = b.store.read(r); err != nil {
-				return err
-			}
-		}
-		return nil
+		var err error
+		all, err = b.host.Exchange(data, b.tell)
+		return err
 	})
-	if err != nil {
+	return all, err
+}
+
+// tell is the launcher's store, as Neighbours want it.
+func (b *bootstrap) tell(own []byte, from []int) (theirs [][]byte, err error) {
+	b.store.begin()
+	if own != nil {
+		if err := b.store.publish(b.rank, own); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.store.fence(); err != nil {
 		return nil, err
 	}
-	return all, nil
+	for _, rank := range from {
+		given, err := b.store.read(rank)
+		if err != nil {
+			return nil, err
+		}
+		theirs = append(theirs, given)
+	}
+	return theirs, nil
 }
 
 // Barrier implements core.Bootstrap.
-func (b *bootstrap) Barrier() error { return b.collective(b.store.fence) }
+func (b *bootstrap) Barrier() error {
+	return b.collective(func() error {
+		if len(b.Local()) < b.size {
+			return b.store.fence()
+		}
+		_, err := b.host.Exchange(nil, b.tell)
+		return err
+	})
+}
 
 // ShareFD implements core.DescriptorSharer.
 func (b *bootstrap) ShareFD(fd int) (fds []int, err error) {
 	err = b.collective(func() error {
-		local, err := b.host.share(fd)
-		if err != nil {
-			return err
-		}
-		fds = slices.Repeat([]int{-1}, b.size)
-		for i, r := range b.host.local {
-			fds[r] = local[i]
-		}
-		return nil
+		var err error
+		fds, err = b.host.Share(fd)
+		return err
 	})
 	return fds, err
 }
@@ -118,10 +130,7 @@ func (b *bootstrap) collective(call func() error) error {
 }
 
 // watch fails the job when the launcher is lost.
-func (b *bootstrap) watch() {
-	<-b.store.gone
-	b.fail(fmt.Errorf("pmi: rank %d: %w", b.rank, lost(b.store.err)))
-}
+func (b *bootstrap) watch() { b.fail(fmt.Errorf("pmi: rank %d: %w", b.rank, b.store.wait())) }
 
 // fail tells this rank that the job has failed, unless it has finished or knows.
 func (b *bootstrap) fail(err error) {
@@ -144,10 +153,10 @@ func (b *bootstrap) heard(end bool, status int, reason string, from int) {
 		return
 	}
 	b.mu.Lock()
-	news := !b.closed && b.end(status)
+	news := !b.closed && b.end(status, reason)
 	b.mu.Unlock()
 	if news {
-		b.host.end(status, reason, from)
+		b.host.End(status, reason, from)
 		b.fail(&core.ExitError{Status: status, Reason: reason})
 	}
 }
@@ -165,11 +174,11 @@ func (b *bootstrap) lose(reason string) {
 
 // end notes that the job ends with the status, and reports whether that is news: the first counts, but non-zero
 // beats zero.
-func (b *bootstrap) end(status int) bool {
+func (b *bootstrap) end(status int, reason string) bool {
 	if b.ending && (b.status != 0 || status == 0) {
 		return false
 	}
-	b.ending, b.status = true, status
+	b.ending, b.status, b.reason = true, status, reason
 	return true
 }
 
@@ -179,7 +188,7 @@ func (b *bootstrap) end(status int) bool {
 func (b *bootstrap) Abort(status int, reason string) {
 	b.mu.Lock()
 	first := !b.ending
-	news := !b.closed && b.end(status)
+	news := !b.closed && b.end(status, reason)
 	b.mu.Unlock()
 	if !news {
 		return
@@ -189,7 +198,7 @@ func (b *bootstrap) Abort(status int, reason string) {
 			b.rank, status, strings.TrimPrefix(reason, fmt.Sprintf("rank %d: ", b.rank)))
 	}
 	if b.kills {
-		b.host.end(status, reason, b.rank)
+		b.host.End(status, reason, b.rank)
 	}
 	if first {
 		time.AfterFunc(patience, func() { b.Exit(status) })
@@ -203,7 +212,7 @@ const patience = time.Second
 // Exit implements core.Exiter. The launcher then ends the job with the status of Abort, if that was called.
 func (b *bootstrap) Exit(status int) {
 	b.mu.Lock()
-	ending := b.ending
+	ending, reason := b.ending, b.reason
 	if ending && b.status != 0 {
 		status = b.status
 	}
@@ -211,8 +220,8 @@ func (b *bootstrap) Exit(status int) {
 	if ending {
 		drain.Wait(os.Stdout, patience/4) // what the launcher has not read when it kills this process is lost
 		drain.Wait(os.Stderr, patience/4)
-		if !b.kills || len(b.host.local) < b.size {
-			_ = b.store.tell(fmt.Sprintf("cmd=abort exitcode=%d", status)) // an error means that it is gone
+		if !b.kills || len(b.Local()) < b.size {
+			_ = b.store.abort(status, reason) // an error means that it is gone
 		}
 	}
 	os.Exit(status)
@@ -233,10 +242,8 @@ func (b *bootstrap) Close() error {
 	if ending || failed {
 		return nil
 	}
-	b.host.leave()
-	_, err := b.store.ask("cmd=finalize", "finalize_ack")
-	b.store.conn.Close()
-	if err != nil {
+	b.host.Leave()
+	if err := b.store.finish(); err != nil {
 		return fmt.Errorf("pmi: rank %d: %w", b.rank, err)
 	}
 	return nil

@@ -8,8 +8,10 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"golang.org/x/sys/unix"
@@ -23,7 +25,7 @@ func TestCalls(t *testing.T) {
 		errs := f.job([]string{"a", "b", "a", "b", "a"}, func(b *bootstrap) error {
 			local := [][]core.Rank{{0, 2, 4}, {1, 3}}[b.rank%2]
 			if !slices.Equal(b.Local(), local) || b.Host(b.Rank()) != b.rank%2 || b.Host(4) != 0 || b.Host(3) != 1 {
-				return fmt.Errorf("rank %d: local %v, hosts %v", b.rank, b.Local(), b.hostOf)
+				return fmt.Errorf("rank %d: local %v, hosts %v", b.rank, b.Local(), b.host)
 			}
 			for _, n := range []int{0, 1, 64 << 10} {
 				all, err := b.Exchange(bytes.Repeat([]byte{byte(b.rank)}, n))
@@ -124,11 +126,11 @@ func TestFaults(t *testing.T) {
 		{"nothing", on("get ", func(string) string { return "\n" }), "an empty line"},
 		{"not asked for", on("get ", func(s string) string { return s + s + s }), "nobody has asked for"},
 		{"missing", func(rank int, request, reply string) string {
-			if rank == 1 && strings.Contains(request, "key=aq3.0.0") {
+			if rank == 1 && strings.Contains(request, "key=aq4.0.0") {
 				return "cmd=get_result rc=-1 msg=key_not_found\n"
 			}
 			return reply
-		}, "what rank 0 gave in exchange 3"},
+		}, "what rank 0 gave in exchange 4"},
 		{"no length", on("get ", replace("value=", "value=x")), "no length"},
 		{"too long", on("get ", func(string) string { return "cmd=get_result value=999999999:QUJD\n" }), "no length"},
 		{"too much", on("get ", func(string) string { return "cmd=get_result value=2:QUJD\n" }), "damaged"},
@@ -141,12 +143,12 @@ func TestFaults(t *testing.T) {
 			over := make(chan bool) // rank 1 has failed: the launcher ends the others
 			s := f.rank(0)
 			go func() {
-				if b, err := join(s, 0, 2, "a"); err == nil {
+				if b, err := joinAt(s, 0, 2, "a"); err == nil {
 					b.Exchange([]byte("of rank 0"))
 				}
 			}()
 			go func() { <-over; s.conn.Close() }()
-			b, err := join(f.rank(1), 1, 2, "b")
+			b, err := joinAt(f.rank(1), 1, 2, "b")
 			if err == nil {
 				_, err = b.Exchange([]byte("of rank 1"))
 			}
@@ -158,13 +160,51 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// A rank that cannot join leaves the launcher without a connection that is open for ever.
+func TestCannotJoin(t *testing.T) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := os.NewFile(uintptr(fds[0]), "launcher")
+	launcher, err := net.FileConn(f)
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(envFD, strconv.Itoa(fds[1]))
+	t.Setenv(envRank, "0")
+	t.Setenv(envSize, "1")
+	t.Cleanup(func() { joined.Store(false) })
+	fake := newFake(t, 1)
+	fake.twist = func(_ int, request, reply string) string {
+		if strings.HasPrefix(request, "cmd=barrier_in") {
+			return "cmd=barrier_out rc=-1 msg=no_luck\n"
+		}
+		return reply
+	}
+	closed := make(chan struct{})
+	go func() {
+		fake.serve(0, launcher)
+		close(closed)
+	}()
+	if _, err := Connect(); err == nil || !strings.Contains(err.Error(), "rank 0: ") || !strings.Contains(err.Error(), "no_luck") {
+		t.Errorf("Connect: %v", err)
+	}
+	select {
+	case <-closed:
+	case <-time.After(10 * time.Second):
+		t.Error("the connection to the launcher is open")
+	}
+	launcher.Close()
+}
+
 // A launcher that is lost, or raves, ends the job for a rank that does nothing just then.
 func TestLost(t *testing.T) {
 	for name, say := range map[string]string{"the launcher is lost": "", "not begin with cmd=": "what is this\n"} {
 		f := newFake(t, 1)
 		ours, theirs := net.Pipe()
 		go f.serve(0, ours)
-		b, err := join(serverOn(theirs), 0, 1, "a")
+		b, err := joinAt(serverOn(theirs), 0, 1, "a")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +225,7 @@ func TestHeard(t *testing.T) {
 	errs := f.job([]string{"a", "a", "a", "b"}, func(b *bootstrap) error {
 		switch b.rank {
 		case 2:
-			b.host.end(7, "enough", 2)
+			b.host.End(7, "enough", 2)
 		case 3:
 			return nil
 		}
@@ -242,7 +282,7 @@ func FuzzLauncher(f *testing.F) {
 				}
 			}
 		}()
-		if b, err := join(serverOn(theirs), 0, 1, "a"); err == nil {
+		if b, err := joinAt(serverOn(theirs), 0, 1, "a"); err == nil {
 			b.Exchange([]byte("a"))
 		}
 		theirs.Close()

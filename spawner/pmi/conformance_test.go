@@ -1,6 +1,7 @@
 package pmi_test
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +19,10 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/coretest"
+	"github.com/aqueduct-go/aqueduct/spawner"
 	"github.com/aqueduct-go/aqueduct/spawner/pmi"
+	"github.com/aqueduct-go/aqueduct/spawner/pmi/libpmix"
+	"golang.org/x/sys/unix"
 
 	_ "github.com/aqueduct-go/aqueduct/conduits/sci"
 	_ "github.com/aqueduct-go/aqueduct/conduits/udp"
@@ -39,6 +44,7 @@ func TestMain(m *testing.M) {
 // launcher is one that speaks PMI.
 type launcher struct {
 	name    string
+	rank    string               // the variable that tells a process its rank
 	command func(n int) []string // that starts n ranks of the program behind it
 	env     []string
 	wrap    string // "": none; or a command of the shell that starts the program, $0
@@ -50,9 +56,29 @@ func hydra(t testing.TB) *launcher {
 	if err != nil {
 		t.Skipf("needs an MPI library: %v", err)
 	}
-	return &launcher{name: "mpich", command: func(n int) []string {
+	return &launcher{name: "mpich", rank: "PMI_RANK", command: func(n int) []string {
 		return []string{path, "-launcher", "fork", "-hosts", "localhost", "-n", strconv.Itoa(n)}
 	}}
+}
+
+// openMPI returns Open MPI's launcher, which speaks PMIx, and skips the test where it is not installed, or the library of PMIx is
+// not.
+func openMPI(t testing.TB) *launcher {
+	path, err := exec.LookPath("mpiexec.openmpi")
+	if err != nil {
+		t.Skipf("needs an MPI library: %v", err)
+	}
+	if err := libpmix.Usable(); err != nil {
+		t.Skipf("needs a PMIx library: %v", err)
+	}
+	return &launcher{
+		name: "openmpi", rank: "PMIX_RANK",
+		env: []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"},
+		command: func(n int) []string {
+			// On this host only, which needs no ssh, and without a pause of two seconds when a rank has failed.
+			return []string{path, "--mca", "plm", "isolated", "--mca", "odls_base_sigkill_timeout", "0", "--oversubscribe", "--bind-to", "none", "-n", strconv.Itoa(n)}
+		},
+	}
 }
 
 // run runs n ranks of this program.
@@ -99,6 +125,12 @@ func (l *launcher) Launch(t testing.TB, j *coretest.Launch) *coretest.Outcome {
 	return o
 }
 
+// launchers are those that are installed with an MPI library.
+var launchers = []struct {
+	name string // of what they speak
+	find func(testing.TB) *launcher
+}{{"pmi", hydra}, {"pmix", openMPI}}
+
 // suite is the cases that say something about how ranks meet, share memory and end, by conduit.
 var suite = map[string]func(*coretest.Case) bool{
 	"sci": coretest.Groups("attach", "exit", "segment", "group"),
@@ -106,19 +138,23 @@ var suite = map[string]func(*coretest.Case) bool{
 }
 
 func TestConformance(t *testing.T) {
-	l := hydra(t)
-	var kinds []coretest.Kind
-	for _, conduit := range slices.Sorted(maps.Keys(suite)) {
-		kinds = append(kinds, coretest.Kind{
-			Name: l.name + "/" + conduit, Launcher: l, Factors: l.name + " " + conduit,
-			Config: core.Config{Conduit: conduit, Segment: "1MB"},
-			Only: func(c *coretest.Case) bool {
-				// A launcher that is told that the job ends with status 0 ends it at once.
-				return suite[conduit](c) && c.Name != "exit/non-zero-beats-zero"
-			},
+	for _, of := range launchers {
+		t.Run(of.name, func(t *testing.T) {
+			l := of.find(t)
+			var kinds []coretest.Kind
+			for _, conduit := range slices.Sorted(maps.Keys(suite)) {
+				kinds = append(kinds, coretest.Kind{
+					Name: conduit, Launcher: l, Factors: l.name + " " + conduit,
+					Config: core.Config{Conduit: conduit, Segment: "1MB"},
+					Only: func(c *coretest.Case) bool {
+						// A launcher that is told that the job ends with status 0 ends it at once.
+						return suite[conduit](c) && c.Name != "exit/non-zero-beats-zero"
+					},
+				})
+			}
+			coretest.Suite(t, coretest.Cases(), kinds...)
 		})
 	}
-	coretest.Suite(t, coretest.Cases(), kinds...)
 }
 
 // member is a rank as the front door makes it.
@@ -139,6 +175,19 @@ func member(conduit string, body func(*core.Job) error) func() {
 
 // roles are what ranks do.
 var roles = map[string]func(){
+	"input": func() {
+		boot, err := pmi.Connect()
+		var text []byte
+		if err == nil {
+			text, err = io.ReadAll(os.Stdin)
+		}
+		fmt.Printf("rank %d reads %q, %v\n", boot.Rank(), text, err)
+		boot.Close()
+	},
+	"alone": func() {
+		_, err := spawner.Connect()
+		fmt.Println(err)
+	},
 	"collectives": func() {
 		boot, err := pmi.Connect()
 		if err == nil {
@@ -175,6 +224,36 @@ var roles = map[string]func(){
 		fds, err := boot.(core.DescriptorSharer).ShareFD(0)
 		fmt.Println(boot.Local(), boot.Host(0), boot.Host(core.Rank(boot.Size()-1)), len(fds), err)
 	},
+	"lost": func() { // rank 0 ends the launcher, and all tell the test, which the launcher does not
+		boot, err := pmi.Connect()
+		if err == nil {
+			err = boot.Barrier()
+		}
+		if err == nil && boot.Rank() == 0 {
+			err = syscall.Kill(os.Getppid(), syscall.SIGKILL)
+		}
+		if err == nil {
+			select {
+			case err = <-boot.Done():
+			case <-time.After(15 * time.Second):
+				return
+			}
+		}
+		if err != nil {
+			to, _ := os.OpenFile(os.Getenv(lostEnv), os.O_WRONLY, 0)
+			fmt.Fprintln(to, err)
+		}
+	},
+	"faults": func() { // handlers of signals are Go's, whatever a library does
+		boot, err := pmi.Connect()
+		if err == nil {
+			err = errors.Join(fault(), boot.Barrier(), boot.Close())
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "rank:", err)
+			os.Exit(1)
+		}
+	},
 	"inherits": func() { // a rank starts a program that takes itself for a rank
 		fd := os.Getenv("PMI_FD")
 		boot, err := pmi.Connect()
@@ -189,6 +268,21 @@ var roles = map[string]func(){
 			fmt.Println(err)
 		}
 	},
+}
+
+// lostEnv names the file that ranks without a launcher write to.
+const lostEnv = "PMI_TEST_LOST"
+
+// fault returns an error unless a reference to nothing is a panic.
+func fault() (err error) {
+	defer func() {
+		if recover() == nil {
+			err = errors.New("a reference to nothing is no panic")
+		}
+	}()
+	var nothing *int
+	*nothing = 1
+	return nil
 }
 
 // inBarrier has rank 1 do something while the others wait for it.
@@ -234,10 +328,11 @@ var ends = []struct {
 	{"collectives", 0, "good"},
 	{"good", 0, ""},
 	{"far", 0, ""},
+	{"faults", 0, ""},
 	{"exit-7", 7, "aqueduct: rank 1 ended the job with status 7"},
 	{"error", 1, "an error of its own"},
 	{"exit-0", 0, ""},
-	{"inherits", 0, "was this program started by a rank"},
+	{"inherits", 0, "start the program by a launcher"},
 }
 
 func testEnds(t *testing.T, l *launcher, n int) {
@@ -264,11 +359,41 @@ func testEnds(t *testing.T, l *launcher, n int) {
 	}
 }
 
-// MPICH's launcher passes a status on, also in an allocation of Slurm's.
+// A launcher passes a status on, MPICH's also in an allocation of Slurm's.
 func TestEnds(t *testing.T) {
-	l := hydra(t)
-	l.env = []string{"SLURM_STEP_ID=0"}
-	testEnds(t, l, 3)
+	for _, of := range launchers {
+		t.Run(of.name, func(t *testing.T) {
+			l := of.find(t)
+			l.env = append(l.env, "SLURM_STEP_ID=0")
+			testEnds(t, l, 3)
+		})
+	}
+}
+
+// A rank learns of the loss of a launcher that has been killed.
+func TestLostLauncher(t *testing.T) {
+	l := openMPI(t) // Hydra kills its ranks
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	from, err := os.OpenFile(pipe, os.O_RDWR, 0) // both, so that it does not end when a rank has written
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	from.SetReadDeadline(time.Now().Add(20 * time.Second))
+	in := bufio.NewScanner(from)
+	var out bytes.Buffer
+	l.run(t, 3, &out, 30*time.Second, roleEnv+"=lost", lostEnv+"="+pipe)
+	for range 3 {
+		if !in.Scan() {
+			t.Fatalf("a rank has not learnt of it: %v", in.Err())
+		}
+		if !strings.Contains(in.Text(), "the launcher is lost") {
+			t.Errorf("a rank says %q", in.Text())
+		}
+	}
 }
 
 // testHosts runs jobs of 4 ranks, of which the launcher has the last two on a host each. failed is the status
@@ -304,7 +429,37 @@ func TestHosts(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, for namespaces")
 	}
-	l := hydra(t)
-	l.wrap = `if test $PMI_RANK -ge 2; then exec unshare --mount "$0"; else exec "$0"; fi`
-	testHosts(t, l, 7)
+	for _, of := range launchers {
+		t.Run(of.name, func(t *testing.T) {
+			l := of.find(t)
+			l.wrap = `if test $` + l.rank + ` -ge 2; then exec unshare --mount "$0"; else exec "$0"; fi`
+			testHosts(t, l, 7)
+		})
+	}
+}
+
+// Rank 0 has the launcher's standard input, and that of the others ends.
+func TestInput(t *testing.T) {
+	for _, of := range launchers {
+		t.Run(of.name, func(t *testing.T) { testInput(t, of.find(t)) })
+	}
+}
+
+func testInput(t *testing.T, l *launcher) {
+	argv := l.command(3)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(argv[0], append(argv[1:], self)...)
+	cmd.Env = append(append(os.Environ(), l.env...), roleEnv+"=input")
+	cmd.Stdin = strings.NewReader("hello")
+	slow := time.AfterFunc(time.Minute, func() { cmd.Process.Signal(syscall.SIGTERM) })
+	defer slow.Stop()
+	out, err := cmd.CombinedOutput()
+	for rank, text := range []string{"hello", "", ""} {
+		if want := fmt.Sprintf("rank %d reads %q, <nil>\n", rank, text); err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%v, want %q\n%s", err, want, out)
+		}
+	}
 }

@@ -4,12 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/spawner"
+	"github.com/aqueduct-go/aqueduct/spawner/pmi/libpmix"
 	"golang.org/x/sys/unix"
 )
 
@@ -18,152 +21,141 @@ const (
 	envFD   = "PMI_FD"
 	envRank = "PMI_RANK"
 	envSize = "PMI_SIZE"
+
+	envSpace = "PMIX_NAMESPACE"
+	envXRank = "PMIX_RANK"
 )
 
 // joined is set when Connect has been called.
 var joined atomic.Bool
 
-// Rank reports whether a launcher that speaks PMI has started this process as one of several, and as which.
+// Rank reports whether a launcher that speaks PMI or PMIx has started this process as one of several, and as which. One that
+// speaks PMIx may have started a single process without saying so.
 func Rank() (rank string, launched bool) {
-	n, err := strconv.Atoi(os.Getenv(envSize))
-	if err != nil || n < 2 || os.Getenv(envFD) == "" && !joined.Load() {
-		return "", false
+	if n, err := strconv.Atoi(os.Getenv(envSize)); err == nil && n > 1 && (os.Getenv(envFD) != "" || joined.Load()) {
+		return os.Getenv(envRank), true
 	}
-	return os.Getenv(envRank), true
+	alone := slices.ContainsFunc(sizes, func(v string) bool { return os.Getenv(v) == "1" })
+	return os.Getenv(envXRank), !alone && (byPMIx() || os.Getenv(envXRank) != "" && joined.Load())
 }
 
-// joinTime is how long the ranks of a host wait for each other.
-const joinTime = 30 * time.Second
+// sizes are the variables in which launchers that speak PMIx say how many processes they have started, which PMIx itself says only to
+// who has connected: those of Open MPI and Slurm.
+var sizes = []string{"OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"}
+
+// byPMIx reports whether a launcher that speaks PMIx, and not PMI, has started this process.
+func byPMIx() bool {
+	return os.Getenv(envFD) == "" && os.Getenv(envSpace) != "" && os.Getenv(envXRank) != ""
+}
+
+// Usable returns nil if Connect has what it takes to speak to the launcher that has started this process, and else what it lacks.
+func Usable() error {
+	if byPMIx() {
+		return libpmix.Usable()
+	}
+	return nil
+}
 
 // Connect joins the job whose launcher has started this process and returns the rank's Bootstrap, which also is a
-// core.DescriptorSharer and a core.Exiter. It may be called once. It removes PMI_FD from the environment, so that nothing else,
-// such as an MPI library, takes the connection for its own.
+// core.DescriptorSharer and a core.Exiter. It may be called once. It removes PMI_FD or PMIX_NAMESPACE from the environment, so
+// that nothing else, such as a program that a rank starts, takes the connection for its own.
 //
 // It is collective, and blocks until all ranks have called it.
 func Connect() (core.Bootstrap, error) {
 	if joined.Swap(true) {
 		return nil, errors.New("pmi: this process has joined its job already")
 	}
-	number := func(name string, low, high int) (int, error) {
-		n, err := strconv.Atoi(os.Getenv(name))
-		if err != nil || n < low || n > high {
-			return 0, fmt.Errorf("pmi: %s=%q is no number from %d to %d; start the program by a launcher that speaks PMI, such as MPICH's mpiexec or srun --mpi=pmi2",
-				name, os.Getenv(name), low, high)
+	connect := connectPMI
+	if byPMIx() {
+		connect = connectPMIx
+	}
+	st, rank, size, kills, err := connect()
+	if err != nil {
+		return nil, fmt.Errorf("pmi: %w", err)
+	}
+	var b *bootstrap
+	host, err := shm.HostIdentity()
+	if err == nil {
+		b, err = join(st, rank, size, host)
+	}
+	if err != nil {
+		st.drop()
+		return nil, fmt.Errorf("pmi: rank %d: %w", rank, err)
+	}
+	b.kills = kills
+	return b, nil
+}
+
+// connectPMI connects to a launcher that speaks PMI. kills is that of bootstrap.
+func connectPMI() (st store, rank, size int, kills bool, err error) {
+	number := func(name string, low, high int) (n int) {
+		if err == nil {
+			if n, err = strconv.Atoi(os.Getenv(name)); err != nil || n < low || n > high {
+				err = fmt.Errorf("%s=%q is no number from %d to %d; start the program by a launcher that speaks PMI, such as MPICH's mpiexec or srun --mpi=pmi2",
+					name, os.Getenv(name), low, high)
+			}
 		}
-		return n, nil
+		return n
 	}
-	size, err := number(envSize, 1, spawner.MaxRanks)
+	size = number(envSize, 1, spawner.MaxRanks)
+	rank = number(envRank, 0, size-1)
+	fd := number(envFD, 0, 1<<30)
 	if err != nil {
-		return nil, err
-	}
-	rank, err := number(envRank, 0, size-1)
-	if err != nil {
-		return nil, err
-	}
-	fd, err := number(envFD, 0, 1<<30)
-	if err != nil {
-		return nil, err
+		return nil, 0, 0, false, err
 	}
 	os.Unsetenv(envFD)
 	unix.CloseOnExec(fd)
 	s, err := open(fd)
 	if err != nil {
-		return nil, fmt.Errorf("pmi: rank %d: the launcher's socket, %s=%d: %w", rank, envFD, fd, err)
+		return nil, 0, 0, false, fmt.Errorf("rank %d: the launcher's socket, %s=%d: %w", rank, envFD, fd, err)
 	}
-	b, err := join(s, rank, size, spawner.HostIdentity())
+	hydra := os.Getenv("HYDI_CONTROL_FD") != "" // also in an allocation of Slurm's
+	st, err = openKVS(s)
+	if err == nil && rank != 0 && hydra { // which gives it a standard input that never ends
+		if err = spawner.EndInput(); err != nil {
+			err = fmt.Errorf("standard input: %w", err)
+		}
+	}
 	if err != nil {
 		s.conn.Close()
-		return nil, fmt.Errorf("pmi: rank %d: %w", rank, err)
+		return nil, 0, 0, false, fmt.Errorf("rank %d: %w", rank, err)
 	}
-	// srun takes the highest status of a rank, which is 137 where it has killed one.
-	b.kills = os.Getenv("SLURM_STEP_ID") != "" && os.Getenv("HYDI_CONTROL_FD") == "" // the latter: Hydra in an allocation
-	return b, nil
+	kills = !hydra && os.Getenv("SLURM_STEP_ID") != "" // srun takes the highest status of a rank, which is 137 where it has killed one
+	return st, rank, size, kills, nil
+}
+
+// connectPMIx is connectPMI for a launcher that speaks PMIx.
+func connectPMIx() (st store, rank, size int, kills bool, err error) {
+	kills = strings.HasPrefix(os.Getenv(envSpace), "slurm.")
+	c, err := libpmix.Open()
+	if err != nil {
+		return nil, 0, 0, false, fmt.Errorf("rank %s: a launcher that speaks PMIx has started this process, but: %w", os.Getenv(envXRank), err)
+	}
+	os.Unsetenv(envSpace)
+	if c.Size > spawner.MaxRanks {
+		return nil, 0, 0, false, fmt.Errorf("rank %d: a job of %d ranks; the most is %d", c.Rank, c.Size, spawner.MaxRanks)
+	}
+	return &pmix{Client: c}, c.Rank, c.Size, kills, nil
 }
 
 // join makes a rank of the job of a launcher, on a host of that identity.
-func join(s *server, rank, size int, identity string) (*bootstrap, error) {
-	st, err := openStore(s)
-	if err != nil {
-		return nil, err
-	}
+func join(st store, rank, size int, identity string) (*bootstrap, error) {
 	b := &bootstrap{rank: rank, size: size, store: st, failed: make(chan struct{}), done: make(chan error, 1)}
-	b.host = &host{rank: rank, size: size, failed: b.failed, heard: b.heard}
-	identities, err := b.Exchange([]byte(identity))
+	hosts, err := spawner.TellHosts(rank, size, identity, b.tell)
 	if err != nil {
 		return nil, err
 	}
-	b.hostOf = numberHosts(identities)
-	for r, h := range b.hostOf {
-		if h == b.hostOf[rank] {
-			b.host.local = append(b.host.local, core.Rank(r))
-		}
+	if b.host, err = spawner.NewNeighbours(rank, size, hosts, b.failed, b.heard); err != nil {
+		return nil, err
 	}
-	err = b.meet()
-	if err == nil {
+	if err = b.host.Meet(b.tell); err == nil {
 		err = st.fence() // all have met: now a peer may say something to a rank, which passes it on
 	}
 	if err != nil {
-		for _, p := range b.host.peers {
-			if p != nil {
-				p.Close()
-			}
-		}
+		b.host.Close()
 		return nil, err
 	}
-	for _, p := range b.host.peers {
-		go b.host.watch(p)
-	}
+	b.host.Watch()
 	go b.watch()
 	return b, nil
-}
-
-// numberHosts numbers hosts, of which each rank tells the identity, from 0 in the order of their lowest ranks.
-func numberHosts(identities [][]byte) []int {
-	numbers, hosts := make(map[string]int), make([]int, len(identities))
-	for r, id := range identities {
-		n, known := numbers[string(id)]
-		if !known {
-			n = len(numbers)
-			numbers[string(id)] = n
-		}
-		hosts[r] = n
-	}
-	return hosts
-}
-
-// meet connects the ranks of each host.
-func (b *bootstrap) meet() error {
-	h, st := b.host, b.store
-	st.begin()
-	lowest, alone := h.lowest() == b.rank, len(h.local) == 1
-	var g *spawner.Gathering
-	if lowest && !alone {
-		var err error
-		if g, err = spawner.Gather(); err != nil {
-			return err
-		}
-		defer g.Close()
-		if err := st.publish(b.rank, g.Address()); err != nil {
-			return err
-		}
-	}
-	if err := st.fence(); err != nil {
-		return err
-	}
-	switch {
-	case alone:
-		return nil
-	case lowest:
-		return h.gather(g, time.Now().Add(joinTime))
-	}
-	address, err := st.read(h.lowest())
-	if err != nil {
-		return err
-	}
-	c, err := spawner.Come(address, b.rank)
-	if err != nil {
-		return fmt.Errorf("meeting rank %d, the lowest of this host: %w", h.lowest(), err)
-	}
-	h.peers = []*peer{newPeer(h.lowest(), c)}
-	return nil
 }

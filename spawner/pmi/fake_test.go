@@ -101,6 +101,15 @@ func (f *fake) carryOut(request string, say func(string)) {
 	}
 }
 
+// joinAt makes a rank of a job of so many of the launcher at the other end, on a host of that identity.
+func joinAt(s *server, rank, size int, identity string) (*bootstrap, error) {
+	st, err := openKVS(s)
+	if err != nil {
+		return nil, err
+	}
+	return join(st, rank, size, identity)
+}
+
 // job has every rank of a job do something, on hosts of those identities.
 func (f *fake) job(identities []string, do func(b *bootstrap) error) []error {
 	errs := make([]error, f.size)
@@ -108,7 +117,7 @@ func (f *fake) job(identities []string, do func(b *bootstrap) error) []error {
 	for r := range f.size {
 		s := f.rank(r)
 		all.Go(func() {
-			b, err := join(s, r, f.size, identities[r])
+			b, err := joinAt(s, r, f.size, identities[r])
 			if err == nil {
 				err = do(b)
 			}

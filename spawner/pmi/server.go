@@ -28,7 +28,7 @@ func open(fd int) (*server, error) {
 	defer f.Close()
 	conn, err := net.FileConn(f)
 	if err != nil {
-		return nil, fmt.Errorf("%w; was this program started by a rank, rather than by the launcher?", err)
+		return nil, fmt.Errorf("%w; start the program by a launcher, not by a rank", err)
 	}
 	return serverOn(conn), nil
 }

@@ -20,6 +20,11 @@ var Processes coretest.Launcher = &processes{}
 // Behind is Processes with a launch prefix (see spawner.Spec.Prefix).
 func Behind(prefix ...string) coretest.Launcher { return &processes{prefix: prefix} }
 
+// Over is Processes with ranks on hosts of these names, in turn, each with an agent that a launcher starts: see spawner.Launch.
+func Over(launcher string, hosts ...string) coretest.Launcher {
+	return &processes{launcher: launcher, hosts: hosts}
+}
+
 // Started is Processes with ranks that another launcher starts: by returns, for a number of ranks,
 // what spawner.Spec.Starter is.
 func Started(by func(n int) (*core.Starter, error)) coretest.Launcher {
@@ -27,8 +32,10 @@ func Started(by func(n int) (*core.Starter, error)) coretest.Launcher {
 }
 
 type processes struct {
-	prefix []string
-	by     func(n int) (*core.Starter, error) // nil: the spawner itself
+	prefix   []string
+	hosts    []string // nil: this host, without an agent
+	launcher string
+	by       func(n int) (*core.Starter, error) // nil: the spawner itself
 }
 
 // Offers implements coretest.Launcher.
@@ -51,6 +58,12 @@ func (p *processes) start(t testing.TB, n int, dir string, spec spawner.Spec) *r
 	}
 	r := &running{out: &coretest.Output{Dir: dir}}
 	spec.N, spec.Prog, spec.Prefix, spec.Stdout, spec.Stderr = n, prog, p.prefix, r.out, r.out
+	if p.hosts != nil {
+		spec.Hosts, spec.Launch.Launcher = p.hosts[:min(n, len(p.hosts))], p.launcher
+		for r := range n {
+			spec.HostOf = append(spec.HostOf, r%len(spec.Hosts))
+		}
+	}
 	if p.by != nil {
 		if spec.Starter, err = p.by(n); err != nil {
 			t.Fatal(err)

@@ -1,6 +1,6 @@
 // peer OP CPU,CPU,... BYTES [multiple] measures an operation of the MPI library that it is compiled
 // with, a collective one or one between ranks 0 and 1, rank i on the i-th CPU; multiple, with
-// MPI_THREAD_MULTIPLE. Started by mpirun, it answers on rank 0's standard input and output as the
+// MPI_THREAD_MULTIPLE. "peer start" says "ready" when all ranks have come through a barrier, and ends. Started by mpirun, it answers on rank 0's standard input and output as the
 // floors do: it says "ready", then answers each line "run N" with
 // "ok mpi=NS", the nanoseconds of one of N operations. It ends at end of input.
 //
@@ -89,12 +89,12 @@ static void stream(void) {
 	if (rank == 1) MPI_Irecv(dst, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, r);
 }
 
-static MPI_Win window;
+static MPI_Win window = MPI_WIN_NULL; // of one-sided operations: between hosts Open MPI may have none
 
 // drain completes what is under way.
 static void drain(void) {
 	MPI_Waitall(WINDOW, under_way, MPI_STATUSES_IGNORE);
-	MPI_Win_flush_all(window);
+	if (window != MPI_WIN_NULL) MPI_Win_flush_all(window);
 }
 
 static void put(void) {
@@ -136,8 +136,10 @@ static const struct op {
 	const char *name;
 	void (*run)(void);
 	int blocks; // BYTES are those of the block that every rank has for each
-} ops[] = {{"barrier", barrier, 0}, {"broadcast", broadcast, 0}, {"allreduce", allreduce, 0}, {"alltoall", alltoall, 1},
-	{"pingpong", pingpong, 0}, {"stream", stream, 0}, {"put", put, 0}, {"get", get, 0}, {"putnb", putnb, 0}, {"getnb", getnb, 0}, {"fetchadd", fetchadd, 0}, {0}};
+	int one_sided;
+} ops[] = {{"barrier", barrier, 0, 0}, {"broadcast", broadcast, 0, 0}, {"allreduce", allreduce, 0, 0}, {"alltoall", alltoall, 1, 0},
+	{"pingpong", pingpong, 0, 0}, {"stream", stream, 0, 0}, {"put", put, 0, 1}, {"get", get, 0, 1}, {"putnb", putnb, 0, 1}, {"getnb", getnb, 0, 1},
+	{"fetchadd", fetchadd, 0, 1}, {0}};
 
 // buffer returns n bytes of memory that was written.
 static void *buffer(size_t n) {
@@ -188,6 +190,15 @@ int main(int argc, char **argv) {
 	argc -= level != MPI_THREAD_SINGLE;
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	if (argc == 2 && strcmp(argv[1], "start") == 0) {
+		MPI_Barrier(MPI_COMM_WORLD);
+		if (rank == 0) {
+			printf("ready\n");
+			fflush(stdout);
+		}
+		MPI_Finalize();
+		return 0;
+	}
 	const struct op *op = ops;
 	while (argc == 4 && op->name != NULL && strcmp(op->name, argv[1]) != 0) op++;
 	if (argc != 4 || op->name == NULL) die("usage: peer OP CPUS BYTES; OP is barrier, broadcast, allreduce, alltoall, pingpong, stream, put, get, putnb, getnb or fetchadd");
@@ -200,8 +211,10 @@ int main(int argc, char **argv) {
 	src = buffer(each);
 	for (int i = 0; i < WINDOW; i++) under_way[i] = MPI_REQUEST_NULL;
 	void *exposed;
-	MPI_Win_allocate(each < 8 ? 8 : each, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &exposed, &window);
-	MPI_Win_lock_all(MPI_MODE_NOCHECK, window);
+	if (op->one_sided) {
+		MPI_Win_allocate(each < 8 ? 8 : each, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &exposed, &window);
+		MPI_Win_lock_all(MPI_MODE_NOCHECK, window);
+	}
 	MPI_Barrier(MPI_COMM_WORLD);
 	if (rank == 0) {
 		printf("ready\n");
@@ -215,7 +228,9 @@ int main(int argc, char **argv) {
 			fflush(stdout);
 		}
 	}
-	MPI_Win_unlock_all(window);
-	MPI_Win_free(&window);
+	if (op->one_sided) {
+		MPI_Win_unlock_all(window);
+		MPI_Win_free(&window);
+	}
 	MPI_Finalize();
 }

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/internal/drain"
+	"golang.org/x/sys/unix"
 )
 
 // bootstrap is MPI as what the ranks of a job find each other by.
@@ -44,7 +46,11 @@ func Connect() (core.Bootstrap, error) {
 	if f == nil {
 		return nil, fmt.Errorf("mpi: no launcher of an MPI library has started this process")
 	}
-	l, err := use(f.name)
+	err := f.linked()
+	var l *library
+	if err == nil {
+		l, err = use(f.name)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("mpi: the launcher of %s has started this process as one of %d, but: %w", f.title, n, err)
 	}
@@ -62,6 +68,23 @@ func Connect() (core.Bootstrap, error) {
 	}
 	b.hosts = numberHosts(lowest)
 	return b, nil
+}
+
+// linked returns why the launcher that has started this process cannot be reached; nil: it seems that it can. Libraries end the
+// process for want of it.
+func (f *family) linked() error {
+	text := os.Getenv(f.link)
+	if f.link == "" || text == "" {
+		return nil
+	}
+	fd, err := strconv.Atoi(text)
+	if err == nil {
+		_, err = unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+	}
+	if err != nil {
+		return fmt.Errorf("%s=%s is not its connection (%w); what starts programs in between, a script or a wrapper, must leave that open; start the job by mpiexec, or by aqrun", f.link, text, err)
+	}
+	return nil
 }
 
 // local returns the ranks on the caller's host, ascending.

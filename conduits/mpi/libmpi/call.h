@@ -18,22 +18,20 @@ static inline int aqmpi_call_gather(const aqmpi_table *t, const void *in, int n,
 static inline int aqmpi_call_gathered(const aqmpi_table *t, int *ended) { return t->gathered(ended); }
 static inline int aqmpi_call_open(const aqmpi_table *t, const int *group, int n, aqmpi_end **end) { return t->open(group, n, end); }
 
-// aqmpi_batch is what a call of progress works on, in C's memory.
+// aqmpi_crossing is what calls of progress have in common, in C's memory.
 typedef struct {
 	const aqmpi_table *table;
 	aqmpi_end *end;
-	aqmpi_post *posts;
-	aqmpi_done *done;
 	int ended; // how many have ended, or -1
-} aqmpi_batch;
+} aqmpi_crossing;
 
-// aqmpi_call_progress leaves its result in the batch: a C function that returns nothing is called sooner.
-// The batch is passed as a number: Go would check whether a pointer leads to memory of its own, at every call.
-static inline void aqmpi_call_progress(uintptr_t batch, int n, int most, int spin)
+// aqmpi_call_progress leaves its result in the crossing: a C function that returns nothing is called sooner.
+// Pointers are passed as numbers: of those Go would check, at every call, whether they lead to memory of its own.
+static inline void aqmpi_call_progress(uintptr_t crossing, uintptr_t posts, int n, uintptr_t done, int most, int spin)
 {
-	aqmpi_batch *b = (aqmpi_batch *)batch;
-	if (b->table->progress(b->end, b->posts, n, b->done, most, spin, &b->ended) != 0)
-		b->ended = -1;
+	aqmpi_crossing *c = (aqmpi_crossing *)crossing;
+	if (c->table->progress(c->end, (const aqmpi_post *)posts, n, (aqmpi_done *)done, most, spin, &c->ended) != 0)
+		c->ended = -1;
 }
 static inline int aqmpi_call_share(const aqmpi_table *t, aqmpi_end *end, int64_t size, aqmpi_near *near, aqmpi_shared *shared)
 {

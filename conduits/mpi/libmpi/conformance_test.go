@@ -49,6 +49,11 @@ func TestConformance(t *testing.T) {
 	}...)
 }
 
+// Between hosts what is near goes by memory and what is far by messages.
+func TestConformanceOverHosts(t *testing.T) {
+	libmpitest.SuiteOverHosts(t, coretest.Cases(), "message/payload", "flood/all-to-all", "barrier/serves", "collective/operations")
+}
+
 // Ranks that are started each for itself are not taken for a job of several.
 func TestSingletons(t *testing.T) {
 	for _, library := range libmpitest.Libraries {

@@ -18,6 +18,7 @@ type family struct {
 	title string
 	size  string // variable in which its launcher says how many processes there are
 	rank  string // and which of them this is
+	link  string // and which descriptor leads to it; "": it is found another way
 	// marks begin the names of all variables that its launcher sets for the processes it starts, but
 	// also those of settings, by which users configure the library; of these only internal ones are
 	// the launcher's.
@@ -78,7 +79,7 @@ var families = []*family{
 	},
 	{
 		name: "mpich", title: "MPICH", version: "HYDRA", eager: 8192 - 128, exact: true,
-		size: "PMI_SIZE", rank: "PMI_RANK",
+		size: "PMI_SIZE", rank: "PMI_RANK", link: "PMI_FD",
 		marks: []string{"PMI_", "HYDI_", "MPI_LOCAL"},
 		options: func(n int, bind bool) []string {
 			o := []string{"-launcher", "fork", "-hosts", "localhost"}

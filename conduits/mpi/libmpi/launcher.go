@@ -15,7 +15,7 @@ func init() {
 	core.RegisterLauncher(core.Launcher{
 		Conduit: "mpi", Name: "mpiexec", Variables: []string{EnvLib},
 		Output: "--tag-output or --output-filename DIR of Open MPI, -prepend-pattern '[%r] ' or -outfile-pattern FILE.%r of MPICH",
-		Rank:   rankByLauncher, Connect: Connect, Starter: Starter,
+		Rank:   rankByLauncher, Wanted: beside.Load, Connect: Connect, Starter: Starter,
 	})
 }
 

@@ -17,7 +17,6 @@ import (
 	"unsafe"
 
 	"github.com/aqueduct-go/aqueduct/conduits/mpi"
-	"github.com/aqueduct-go/aqueduct/core"
 )
 
 // transport is one rank's end.
@@ -32,15 +31,23 @@ type transport struct {
 	ranks int  // of the group
 	near  bool // all of them share their segments
 
-	// What is handed over is in C's memory: batch is one element, which names the others.
-	batch      []C.aqmpi_batch
-	collective []C.aqmpi_collective // one
-	posts      []C.aqmpi_post
-	done       []C.aqmpi_done
+	// In C's memory, one element each.
+	crossing   []C.aqmpi_crossing
+	collective []C.aqmpi_collective
 }
 
-// room is the number of posts and of completions in one crossing, of posts at first.
-const room = 64
+// The shim works on posts and completions where they are: they lie in memory as it has them.
+var (
+	_ [unsafe.Sizeof(mpi.Post{})]byte                = [C.sizeof_aqmpi_post]byte{}
+	_ [unsafe.Offsetof(mpi.Post{}.ID)]byte           = [unsafe.Offsetof(C.aqmpi_post{}.id)]byte{}
+	_ [unsafe.Offsetof(mpi.Post{}.Peer)]byte         = [unsafe.Offsetof(C.aqmpi_post{}.peer)]byte{}
+	_ [unsafe.Offsetof(mpi.Post{}.Tag)]byte          = [unsafe.Offsetof(C.aqmpi_post{}.tag)]byte{}
+	_ [unsafe.Offsetof(mpi.Post{}.Receive)]byte      = [unsafe.Offsetof(C.aqmpi_post{}.receive)]byte{}
+	_ [unsafe.Sizeof(mpi.Completion{})]byte          = [C.sizeof_aqmpi_done]byte{}
+	_ [unsafe.Offsetof(mpi.Completion{}.Len)]byte    = [unsafe.Offsetof(C.aqmpi_done{}.len)]byte{}
+	_ [unsafe.Offsetof(mpi.Completion{}.Source)]byte = [unsafe.Offsetof(C.aqmpi_done{}.source)]byte{}
+	_ [unsafe.Offsetof(mpi.Completion{}.Tag)]byte    = [unsafe.Offsetof(C.aqmpi_done{}.tag)]byte{}
+)
 
 // open makes a rank's end. Collective over the group; MPI is initialised by all ranks of the job
 // together.
@@ -76,9 +83,8 @@ func open(profile string, s *mpi.Spec) (_ mpi.Transport, err error) {
 	}
 	t.self, t.ranks = slices.Index(s.Group, s.Boot.Rank()), len(s.Group)
 	t.collective = inC[C.aqmpi_collective](1)
-	t.batch, t.posts, t.done = inC[C.aqmpi_batch](1), inC[C.aqmpi_post](room), inC[C.aqmpi_done](room)
-	b := &t.batch[0]
-	b.table, b.end, b.posts, b.done = t.lib.table, t.end, unsafe.SliceData(t.posts), unsafe.SliceData(t.done)
+	t.crossing = inC[C.aqmpi_crossing](1)
+	t.crossing[0].table, t.crossing[0].end = t.lib.table, t.end
 	return t, nil
 }
 
@@ -109,46 +115,27 @@ func (t *transport) Spin(posts []mpi.Post, done []mpi.Completion) (int, error) {
 	return t.progress(posts, done, 1)
 }
 
+// progress is the crossing. The text of an error is the library's until its next call, so it is read under the
+// same lock.
+//
+// Posts and done are passed by address. They are not of a goroutine's stack, which may move meanwhile: whoever
+// calls does so through mpi.Transport, by which they escape to the heap.
 func (t *transport) progress(posts []mpi.Post, done []mpi.Completion, spin C.int) (int, error) {
-	if len(posts) > len(t.posts) {
-		freeC(t.posts)
-		t.posts = inC[C.aqmpi_post](2 * len(posts))
-		t.batch[0].posts = unsafe.SliceData(t.posts)
-	}
-	for i := range posts {
-		p, to := &posts[i], &t.posts[i]
-		to.buf, to.id = address(p.Buf), C.uint64_t(p.ID)
-		to.len, to.peer, to.tag = C.int32_t(len(p.Buf)), C.int32_t(p.Peer), C.int32_t(p.Tag)
-		to.receive = 0
-		if p.Receive {
-			to.receive = 1
-		}
-	}
 	t.used = true
-	n, err := t.cross(len(posts), min(len(done), len(t.done)), spin)
-	if err != nil {
-		return 0, err
-	}
-	for i := range n {
-		d := &t.done[i]
-		done[i] = mpi.Completion{ID: uint64(d.id), Len: int(d.len), Source: core.Rank(d.source), Tag: int32(d.tag)}
-	}
-	return n, nil
-}
-
-// cross is the crossing. It returns how many completions it has brought. The text of an error is the library's
-// until its next call, so it is read under the same lock.
-func (t *transport) cross(posts, most int, spin C.int) (int, error) {
 	if t.lib.shared.Load() {
 		t.lib.mu.Lock()
 		defer t.lib.mu.Unlock()
 	}
-	C.aqmpi_call_progress(C.uintptr_t(uintptr(unsafe.Pointer(unsafe.SliceData(t.batch)))), C.int(posts), C.int(most), spin)
-	if n := int(t.batch[0].ended); n >= 0 {
+	c := unsafe.SliceData(t.crossing)
+	C.aqmpi_call_progress(number(c), number(unsafe.SliceData(posts)), C.int(len(posts)), number(unsafe.SliceData(done)), C.int(len(done)), spin)
+	if n := int(c.ended); n >= 0 {
 		return n, nil
 	}
 	return 0, t.lib.failure()
 }
+
+// number returns an address as a number.
+func number[T any](p *T) C.uintptr_t { return C.uintptr_t(uintptr(unsafe.Pointer(p))) }
 
 // Close implements mpi.Transport. What has been used is closed by all ranks together: none of
 // them has failed then.
@@ -165,10 +152,8 @@ func (t *transport) Close() error {
 		}
 		return nil
 	}()
-	freeC(t.batch)
+	freeC(t.crossing)
 	freeC(t.collective)
-	freeC(t.posts)
-	freeC(t.done)
 	if !t.used || err != nil {
 		return err // the job has failed, and others may not come to finalise
 	}

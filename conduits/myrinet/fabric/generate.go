@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/aqueduct-go/aqueduct/internal/machine"
+	"github.com/aqueduct-go/aqueduct/internal/plural"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
@@ -122,7 +123,7 @@ func (s Shape) grid(closed bool, size []int) (*Topology, error) {
 			between += side - 1
 		}
 	}
-	b, err := s.start(n, s.Hosts, between, name+" of "+strings.Join(sides, " x ")+" "+plural(n))
+	b, err := s.start(n, s.Hosts, between, name+" of "+strings.Join(sides, " x ")+" "+plural.Word(n, "switch", "switches"))
 	if err != nil {
 		return nil, err
 	}
@@ -139,14 +140,6 @@ func (s Shape) grid(closed bool, size []int) (*Topology, error) {
 		}
 	}
 	return b.Topology, nil
-}
-
-// plural returns the word for so many switches.
-func plural(n int) string {
-	if n == 1 {
-		return "switch"
-	}
-	return "switches"
 }
 
 // FatTree returns a tree of levels of switches in which the bandwidth is the same at each level: a k-ary n-tree, with k
@@ -198,7 +191,7 @@ func (s Shape) Random(n int, seed uint64) (*Topology, error) {
 	if n < 1 || n > maxRandom {
 		return nil, fmt.Errorf("fabric: a random topology of %d switches; there can be 1 to %d", n, maxRandom)
 	}
-	b, err := s.start(n, s.Hosts, 0, fmt.Sprintf("a random topology of %d %s, seed %d", n, plural(n), seed))
+	b, err := s.start(n, s.Hosts, 0, fmt.Sprintf("a random topology of %s, seed %d", plural.Count(n, "switch", "switches"), seed))
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func TestFootprint(t *testing.T) {
 		}
 	})
 	t.Logf("%d B for each of %d hosts, %d B more for each that is active", idle/nodes, nodes, active/nodes)
-	if idle/nodes > 152 || active/nodes > 768 {
-		t.Errorf("%d B for each of %d hosts, %d B more for each that is active; want at most 152 and 768", idle/nodes, nodes, active/nodes)
+	if idle/nodes > 168 || active/nodes > 768 {
+		t.Errorf("%d B for each of %d hosts, %d B more for each that is active; want at most 168 and 768", idle/nodes, nodes, active/nodes)
 	}
 }

@@ -14,6 +14,7 @@ import (
 type site struct {
 	first *packet    // of those that have not been served, linked by next, in the order in which they come
 	last  *packet    // of them, if there is one
+	until vtime.Time // when last comes, so that few need to look at it
 	due   vtime.Time // of the event that is going to serve them; notYet if there is none
 }
 
@@ -22,9 +23,9 @@ func (s *site) come(p *packet, stage uint8, when vtime.Time) {
 	p.stage, p.when = stage, when
 	switch {
 	case s.first == nil:
-		s.first, s.last = p, p
-	case !p.before(s.last): // mostly
-		s.last.next, s.last = p, p
+		s.first, s.last, s.until = p, p, when
+	case when > s.until || when == s.until && !p.before(s.last): // mostly
+		s.last.next, s.last, s.until = p, p, when
 	default:
 		at := &s.first
 		for !p.before(*at) {

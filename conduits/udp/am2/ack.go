@@ -22,7 +22,12 @@ const (
 	// may be lost.
 	wordRepeats = 6
 
-	ackEvery = 2 // packets may be unacknowledged for AckDelay if they are fewer
+	// Packets may be unacknowledged for AckDelay if they are fewer than ackEvery; or than ackSeldom,
+	// if more of the same message follow, nothing before them is missing, and round trips are no
+	// shorter than shortest: each acknowledgement takes a system call of either host, and tells
+	// little that the next one would not tell soon.
+	ackEvery  = 2
+	ackSeldom = 8
 )
 
 // gaps marks what was received beyond the next packet, and remembers which words have changed lately,
@@ -117,13 +122,17 @@ func (ch *channel) wantAck() {
 }
 
 // oweAck notes a packet received, and acknowledges it in time: at once if it tells of a loss or
-// fills a gap.
-func (ch *channel) oweAck(now time.Duration, urgent bool) {
+// fills a gap. more tells that more of the same message follow, and nothing before them is missing.
+func (ch *channel) oweAck(now time.Duration, urgent, more bool) {
 	b := ch.peer.b
 	if b.cfg.ReplyAcks {
 		return
 	}
-	if ch.unacked++; ch.unacked >= ackEvery || urgent {
+	most := uint16(ackEvery)
+	if more && ch.peer.rtt.smoothed >= shortest {
+		most = ackSeldom
+	}
+	if ch.unacked++; ch.unacked >= most || urgent {
 		ch.wantAck()
 	}
 	if ch.ackDue == 0 {

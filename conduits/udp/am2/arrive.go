@@ -211,7 +211,7 @@ func (ch *channel) accept(now time.Duration, h *header, block *Block, d []byte, 
 		ch.wantAck() // to tell the room
 		return
 	}
-	ch.oweAck(now, ch.had(in, h.seq))
+	ch.oweAck(now, ch.had(in, h.seq), fragmented && f.index+1 < f.count && in.beyond == 0)
 	if b.cfg.ReplyAcks && l == replies {
 		ch.replied(h.seq)
 	}

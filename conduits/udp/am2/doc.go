@@ -48,9 +48,10 @@
 // Every datagram tells which packets of either lane have come, up to a gap. It also echoes
 // the stamp of the newest datagram with the time since that came, so retransmissions do not
 // disturb the estimate of the round trip (rtt.go). An acknowledgement of its own goes out
-// when two packets are unacknowledged at the end of a Service, when packets are out of order,
-// repeated or dropped, or after Config.AckDelay; it also tells what was received beyond the gap. A
-// request that is replied to in the poll that delivers it costs one packet each way.
+// when two packets are unacknowledged at the end of a Service, or eight in the middle of a bulk on a
+// path of 1 ms or more, when packets are out of order, repeated or dropped, or after
+// Config.AckDelay; it also tells what was received beyond the gap. A request that is replied to in
+// the poll that delivers it costs one packet each way.
 //
 // A packet is lost if one that was sent so much later has arrived that it was not just overtaken
 // (RACK, RFC 8985; service.go). What was found lost too early shows by the echoed stamps: the

@@ -29,7 +29,10 @@ const (
 	// leastPackets is the least window, in packets.
 	leastPackets = 4
 	// leastBurst is what may be sent at once, in time at the path's rate; because the driver was
-	// late with packets that waited for their time, a quarter of a longer round trip may.
+	// late with packets that waited for their time, a longer round trip may. If a driver looks but
+	// every now and then, no round trip that it measures is shorter than the time between two looks.
+	// If less could be caught up, each look would lose a part of the rate, and be measured as the
+	// bandwidth, until none is left.
 	leastBurst = time.Millisecond
 	// quantum is for how long packets are held back together, so that one system call sends some.
 	quantum = 250 * time.Microsecond
@@ -137,7 +140,7 @@ func (pa *path) sending(now time.Duration, p *packet, size, inFlight int) {
 	if pa.rate > 0 {
 		late := leastBurst
 		if pa.held {
-			late = max(late, pa.trip()/4)
+			late = max(late, pa.trip())
 		}
 		pa.next = max(pa.next, now-late) + time.Duration(float64(size)/pa.rate)
 	}

@@ -23,6 +23,7 @@ type route struct {
 	drops         int
 	cut           func(now time.Duration) bool // nothing gets through
 	every         time.Duration                // how often drivers look, if not at once
+	prompt        bool                         // those of receivers look at once
 }
 
 // newRoute returns a path whose queue has the bandwidth-delay product.
@@ -62,8 +63,10 @@ func (n *node) number() int { return int(n.addr.Addr().As4()[3]) }
 func (r *route) transfer(t testing.TB, flows int, settle, d time.Duration) (got []int, w *world) {
 	w = newWorld(t)
 	w.fate = r.fate(w)
-	for range 2 * flows {
-		w.add(am2.Defaults()).every = r.every
+	for i := range 2 * flows {
+		if n := w.add(am2.Defaults()); i < flows || !r.prompt {
+			n.every = r.every
+		}
 	}
 	src := make([]byte, 1<<20)
 	got = make([]int, flows)
@@ -158,15 +161,68 @@ func (r *route) fill(t *testing.T, part float64) {
 }
 
 // TestLateDriver streams while drivers look every few milliseconds only, as on hosts with too few CPUs: they
-// catch up with what waited for its time.
+// catch up with what waited for its time, as far as the queue takes what they then send at once.
 func TestLateDriver(t *testing.T) {
-	for _, every := range []time.Duration{2 * time.Millisecond, 5 * time.Millisecond} {
-		r := newRoute(10e6, 100*time.Millisecond)
-		r.every = every
-		const settle, d = 3 * time.Second, 2 * time.Second
+	for _, c := range []struct {
+		rate       float64
+		rtt, every time.Duration
+		receiver   bool // is as late
+		part       float64
+	}{
+		{10e6, 100 * time.Millisecond, 2 * time.Millisecond, true, 0.8},
+		{10e6, 100 * time.Millisecond, 5 * time.Millisecond, true, 0.8},
+		{10e6, 3 * time.Millisecond, 3 * time.Millisecond, false, 0.8},
+		{10e6, 3 * time.Millisecond, 3 * time.Millisecond, true, 0.8},
+		{100e6, 3 * time.Millisecond, 2 * time.Millisecond, true, 0.65},
+		{100e6, 10 * time.Millisecond, 8 * time.Millisecond, false, 0.8},
+		{100e6, 10 * time.Millisecond, 8 * time.Millisecond, true, 0.8},
+		{100e6, time.Millisecond, 2 * time.Millisecond, false, 0.4}, // half, for that is what the queue takes
+		{100e6, time.Millisecond, 2 * time.Millisecond, true, 0.4},
+	} {
+		r := newRoute(c.rate, c.rtt)
+		r.every, r.prompt = c.every, !c.receiver
+		settle, d := max(30*c.rtt, 300*time.Millisecond), max(20*c.rtt, 300*time.Millisecond)
 		got, _ := r.transfer(t, 1, settle, d)
-		if used := float64(got[0]) / (r.rate * d.Seconds()); used < 0.8 {
-			t.Errorf("drivers that look every %v: %.2f of the rate was used, want 0.8", every, used)
+		used := float64(got[0]) / (r.rate * d.Seconds())
+		t.Logf("%+v: %.2f of the rate", c, used)
+		if used < c.part {
+			t.Errorf("%v and %v bytes/s; drivers look every %v, the receiver's too: %v: %.2f of the rate was used, want %v", c.rtt, c.rate, c.every, c.receiver, used, c.part)
+		}
+	}
+}
+
+// TestSeldomAcks streams without losses: on a long path one acknowledgement tells of several packets, on a short
+// one of two.
+func TestSeldomAcks(t *testing.T) {
+	for _, c := range []struct {
+		rtt   time.Duration
+		every float64 // packets an acknowledgement
+	}{
+		{100 * time.Microsecond, 2},
+		{10 * time.Millisecond, 8},
+	} {
+		r := newRoute(100e6, c.rtt)
+		r.queue = 64 << 20
+		_, w := r.transfer(t, 1, 0, 200*time.Millisecond)
+		sent, acks := w.nodes[0].b.Stats().Sent, w.nodes[1].b.Stats().Acks
+		if every := float64(sent) / float64(acks); every < 0.8*c.every || every > 1.2*c.every {
+			t.Errorf("round trip %v: an acknowledgement for %.1f packets, want %v", c.rtt, every, c.every)
+		}
+	}
+}
+
+// TestEndAcknowledged sends single messages of a few packets over a long path: their ends are acknowledged at once.
+func TestEndAcknowledged(t *testing.T) {
+	const delay = 10 * time.Millisecond
+	cfg := am2.Defaults()
+	p := newPair(t, cfg)
+	p.w.fate = func(_, _ *node, _ []byte) []time.Duration { return []time.Duration{delay} }
+	p.exchange(1, 4000)
+	for range 5 {
+		begin := p.w.now
+		p.exchange(1, 4000)
+		if d := p.w.now - begin; d > 2*delay+cfg.AckDelay/2 {
+			t.Errorf("4000 bytes are acknowledged after %v; the round trip is %v", d, 2*delay)
 		}
 	}
 }

@@ -1,5 +1,5 @@
 // Package netif says which address each rank of a job on several hosts uses, of those that the interfaces of its host
-// have. The rule is Choose's. But for Own and Namespace it is arithmetic: it sends nothing, and whether addresses that
+// have. The rule is Choose's. But for Namespace it is arithmetic: it sends nothing, and whether addresses that
 // fit are reached shows when they are used.
 package netif
 
@@ -7,13 +7,15 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+
+	"github.com/aqueduct-go/aqueduct/internal/ifaddr"
 )
 
 // Offer is what a rank tells the others of its host before it chooses.
 type Offer struct {
-	Namespace uint64    // see Namespace
-	Chosen    bool      // its user has said which address to use: the one it has
-	Addresses []Address // in order of preference among those of one family
+	Namespace uint64           // see Namespace
+	Chosen    bool             // its user has said which address to use: the one it has
+	Addresses []ifaddr.Address // in order of preference among those of one family
 }
 
 // loopback is the address in a job whose ranks are all in one network namespace.
@@ -216,7 +218,7 @@ func noneFits(offers []*Offer, a, b int) error {
 }
 
 // list writes addresses for people, without loopbacks, which are never meant.
-func list(addresses []Address) string {
+func list(addresses []ifaddr.Address) string {
 	var all []string
 	for _, a := range addresses {
 		if !a.Prefix.Addr().IsLoopback() {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 
+	"github.com/aqueduct-go/aqueduct/internal/ifaddr"
 	"github.com/aqueduct-go/aqueduct/internal/wire"
 )
 
@@ -50,7 +51,7 @@ func decode(b []byte) (*Offer, error) {
 	o := &Offer{Namespace: r.Uint64(), Chosen: r.Uint32() == 1}
 	for r.Err() == nil && r.Len() > 0 {
 		text := r.Text()
-		a := Address{Interface: r.Text(), Ignored: r.Text()}
+		a := ifaddr.Address{Interface: r.Text(), Ignored: r.Text()}
 		if r.Err() != nil {
 			break
 		}

@@ -29,3 +29,9 @@ func TestExtended(t *testing.T) {
 		{Name: "collectives", Config: core.Config{Settings: map[string]string{"collectives": "native"}}, Only: coretest.Groups("team", "barrier", "collective", "typed", "progress", "native")},
 	}...)
 }
+
+// TestExtendedOverHosts runs the cases of four ranks, of which two are near each other.
+func TestExtendedOverHosts(t *testing.T) {
+	cases := slices.DeleteFunc(exttest.Cases(), coretest.Groups("forced"))
+	libmpitest.SuiteOverHosts(t, cases, "atomic/tickets", "barrier/names", "collective/mixed", "split/all-to-one")
+}

@@ -22,6 +22,8 @@ import (
 	"github.com/aqueduct-go/aqueduct/spawner/spawntest"
 	"golang.org/x/sys/unix"
 
+	_ "github.com/aqueduct-go/aqueduct/conduits/nbrhd"
+	_ "github.com/aqueduct-go/aqueduct/conduits/sci"
 	_ "github.com/aqueduct-go/aqueduct/conduits/udp"
 )
 
@@ -99,6 +101,19 @@ func prefix(t *testing.T, tun *tunnel.Tunnel, nodes int) []string {
 	return []string{self, enterWord, "{rank}", strings.Join(paths, ",")}
 }
 
+// overHosts runs jobs whose hosts are the first of the namespaces, each with an agent and every so manieth rank. Ranks of one host
+// talk through memory, unless told not to.
+func overHosts(t *testing.T, tun *tunnel.Tunnel, hosts int) coretest.Launcher {
+	t.Helper()
+	enter := prefix(t, tun, hosts)
+	enter[2] = "%H"
+	var names []string
+	for i := range hosts {
+		names = append(names, strconv.Itoa(i))
+	}
+	return spawntest.Over(strings.Join(append(enter, "%C"), " "), names...)
+}
+
 // config returns the configuration of jobs that use the links. Threads of a rank have nothing to
 // do with these: conduits/udp tests them.
 func config(settings ...string) core.Config {
@@ -125,11 +140,46 @@ func far(cases []*coretest.Case) []*coretest.Case {
 	return all
 }
 
+// crowded returns the cases that run with more ranks than two hosts, with the largest number of them.
+func crowded(cases []*coretest.Case) []*coretest.Case {
+	var all []*coretest.Case
+	for _, c := range cases {
+		if most := slices.Max(c.Ranks); most > 2 {
+			c := *c
+			c.Ranks = []int{most}
+			all = append(all, &c)
+		}
+	}
+	return all
+}
+
 // bad is what links do that are in a bad state.
 const bad = "loss=10%,dup=5%,reorder=10%,hold=200us,corrupt=2%,truncate=1%"
 
-// TestConformance runs the suite over good links and bad ones. The tests of this package are beside each other, for
+// only returns a Kind.Rest that leaves all but the cases of these names to the rest. Each must be there.
+func only(t *testing.T, cases []*coretest.Case, names ...string) func(*coretest.Case) bool {
+	t.Helper()
+	for _, name := range names {
+		if !slices.ContainsFunc(cases, func(c *coretest.Case) bool { return c.Name == name }) {
+			t.Fatalf("there is no case %q", name)
+		}
+	}
+	return func(c *coretest.Case) bool { return !slices.Contains(names, c.Name) }
+}
+
+// alone is the configuration of jobs over hosts whose ranks use the network also within a host.
+func alone() core.Config {
+	c := config()
+	c.Near = core.NearOff
+	return c
+}
+
+// TestConformance runs the suite over good links and bad ones, with a host for each rank and with two hosts. The tests of this package are beside each other, for
 // some wait until a peer counts as lost.
+//
+// A job over hosts takes twice the time of another, for its agents. What these change the pairs meet in a case of each group that
+// depends on them: who is near, the segments of near ranks, barriers in which hosts meet, ends that agents pass on, and the
+// order of messages of both ways. All else is below them, and the other kinds and [spawner]'s own tests have it.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	clean, good := network(t, "")
@@ -137,6 +187,14 @@ func TestConformance(t *testing.T) {
 	coretest.Suite(t, far(coretest.Cases()),
 		coretest.Kind{Name: "clean", Launcher: good, Config: config("security", "none", "insecure", "yes"), Factors: "links"},
 		coretest.Kind{Name: "bad", Launcher: poor, Config: config(), Factors: "links"})
+	cases := crowded(coretest.Cases())
+	coretest.Suite(t, cases,
+		coretest.Kind{Name: "hosts/clean", Launcher: overHosts(t, clean, 2), Config: config(), Factors: "links",
+			Rest: only(t, cases, "attach/segment-sizes", "barrier/all-sizes", "exit/finish-serves", "segment/peer-returns")},
+		coretest.Kind{Name: "hosts/bad", Launcher: overHosts(t, faulty, 2), Config: config(), Factors: "links",
+			Rest: only(t, cases, "group/parity", "order/exactly-once")},
+		coretest.Kind{Name: "hosts/bad-alone", Launcher: overHosts(t, faulty, 2), Config: alone(), Factors: "links",
+			Rest: only(t, cases, "message/payload")})
 	travelled(t, clean)
 	travelled(t, faulty)
 }
@@ -148,11 +206,11 @@ var some = []string{
 	"vis/dimensions", "atomic/tickets", "atomic/many", "team/split", "barrier/names", "collective/ahead", "collective/mixed",
 }
 
-// TestExtended runs some of the extended suite over bad links.
+// TestExtended runs some of the extended suite over bad links, with a host for each rank and with two hosts. The pairs have over
+// hosts what near ranks do otherwise than far ones: atomic operations in place, collectives and teams in two levels, and puts by memory.
 func TestExtended(t *testing.T) {
 	t.Parallel()
 	tun, l := network(t, bad)
-	cfg := config("security", "encrypt")
 	var cases []*coretest.Case
 	for _, c := range exttest.Cases() {
 		if slices.Contains(some, c.Name) {
@@ -162,7 +220,14 @@ func TestExtended(t *testing.T) {
 	if len(cases) != len(some) {
 		t.Fatalf("there are only %d cases of %q", len(cases), some)
 	}
-	coretest.Suite(t, far(cases), coretest.Kind{Launcher: l, Config: cfg})
+	coretest.Suite(t, far(cases), coretest.Kind{Name: "bad", Launcher: l, Config: config("security", "encrypt")})
+	cases = crowded(exttest.Cases())
+	hosts := overHosts(t, tun, 2)
+	coretest.Suite(t, cases,
+		coretest.Kind{Name: "hosts", Launcher: hosts, Config: config(), Factors: "links",
+			Rest: only(t, cases, "put/before-message", "atomic/many", "team/split", "barrier/names", "collective/mixed")},
+		coretest.Kind{Name: "hosts-alone", Launcher: hosts, Config: alone(), Factors: "links",
+			Rest: only(t, cases, "put/forms", "collective/ahead")})
 	travelled(t, tun)
 }
 

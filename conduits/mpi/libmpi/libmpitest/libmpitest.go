@@ -44,9 +44,12 @@ func lack(library string) error {
 	return err
 }
 
-// Connect is spawner.Connect for coretest.RankMain. In processes that run one case after another it
-// has MPI outlive each.
+// Connect is spawner.Connect for coretest.RankMain, and libmpi.Connect where mpiexec alone has started the ranks. In processes
+// that run one case after another it has MPI outlive each.
 func Connect() (core.Bootstrap, error) {
+	if !spawner.Launched() {
+		return libmpi.Connect()
+	}
 	boot, err := spawner.Connect()
 	if err != nil || !coretest.TakesOrders() {
 		return boot, err

@@ -391,7 +391,7 @@ static int post_send(aqmpi_end *e, output *o, const aqmpi_post *p)
 {
 	MPI_Request req;
 	int over, peer = e->to ? e->to[p->peer] : p->peer;
-	CALL(MPI_Isend, ((void *)p->buf, p->len, MPI_BYTE, peer, p->tag, comm_of(e, p->tag), &req));
+	CALL(MPI_Isend, (p->buf, (int)p->len, MPI_BYTE, peer, p->tag, comm_of(e, p->tag), &req));
 	e->sent[peer]++;
 	CALL(MPI_Test, (&req, &over, MPI_STATUS_IGNORE));
 	return over ? put(e, o, (aqmpi_done){.id = p->id}) : add(e, req, (test){.id = p->id, .queue = LOOSE});
@@ -401,7 +401,7 @@ static int post_receive(aqmpi_end *e, const aqmpi_post *p)
 {
 	struct pending r = {.id = p->id};
 	int peer = p->peer == AQMPI_ANY ? MPI_ANY_SOURCE : e->to ? e->to[p->peer] : p->peer;
-	CALL(MPI_Irecv, ((void *)p->buf, p->len, MPI_BYTE, peer, p->tag, comm_of(e, p->tag), &r.req));
+	CALL(MPI_Irecv, (p->buf, (int)p->len, MPI_BYTE, peer, p->tag, comm_of(e, p->tag), &r.req));
 	if (p->tag >= LANES)
 		return add(e, r.req, (test){.id = p->id, .receive = 1, .queue = LOOSE});
 	queue *q;

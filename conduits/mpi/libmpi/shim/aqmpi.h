@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 // AQMPI_VERSION is counted up with every change of this file.
-#define AQMPI_VERSION 5
+#define AQMPI_VERSION 6
 
 // Levels of thread support, in the order of MPI's.
 enum { AQMPI_SINGLE, AQMPI_FUNNELED, AQMPI_SERIALIZED, AQMPI_MULTIPLE };
@@ -22,17 +22,20 @@ enum { AQMPI_OURS, AQMPI_THEIRS };
 // AQMPI_ANY, as the peer of a receive, is every rank of the end.
 #define AQMPI_ANY (-1)
 
-// aqmpi_post is a send or a receive that is to begin.
+// aqmpi_post is a send or a receive that is to begin. It lies in memory as mpi.Post does, so that nothing is
+// copied between the languages.
 typedef struct {
-	uint64_t buf; // an address, as others here that may be those of the caller's collected memory
+	void *buf;
+	intptr_t len, cap; // of buf; cap is not used
 	uint64_t id;
-	int32_t len, peer, tag, receive;
+	int32_t peer, tag;
+	uint8_t receive;
 } aqmpi_post;
 
-// aqmpi_done tells that one has ended.
+// aqmpi_done tells that one has ended. It lies in memory as mpi.Completion does.
 typedef struct {
 	uint64_t id;
-	int64_t len;         // receive: bytes of the message
+	intptr_t len;        // receive: bytes of the message
 	int32_t source, tag; // receive: of the message
 } aqmpi_done;
 
@@ -49,7 +52,7 @@ typedef struct {
 	int32_t what, root;
 	int32_t element, combine; // reductions: bytes of an element, 4 or 8, and how elements combine
 	int64_t len;              // bytes of a rank's block, or of what is broadcast or reduced
-	uint64_t source;          // 0: it is in result, for AQMPI_ALLGATHER in its place there
+	uint64_t source;          // an address, as a number; 0: it is in result, for AQMPI_ALLGATHER in its place there
 	uint64_t result;          // AQMPI_BROADCAST: at the root the source
 } aqmpi_collective;
 

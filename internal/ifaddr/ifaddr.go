@@ -1,14 +1,11 @@
-package netif
+// Package ifaddr lists the addresses of this host's interfaces, and says which of them are for traffic among hosts.
+package ifaddr
 
 import (
 	"fmt"
-	"hash/fnv"
 	"net"
 	"net/netip"
-	"os"
 	"regexp"
-
-	"golang.org/x/sys/unix"
 )
 
 // Address is an address of an interface of a host.
@@ -77,17 +74,4 @@ func ignored(name string, flags net.Flags, a netip.Addr) string {
 		}
 	}
 	return ""
-}
-
-// Namespace returns a number that differs among the network namespaces of all hosts, as far as chance can tell, and
-// stays the same while the host runs; 0 if that is not known.
-func Namespace() uint64 {
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	var s unix.Stat_t
-	if err != nil || unix.Stat("/proc/self/ns/net", &s) != nil {
-		return 0
-	}
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%s%d", boot, s.Ino)
-	return h.Sum64()
 }

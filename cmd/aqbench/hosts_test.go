@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aqueduct-go/aqueduct/bench/mpipeer"
+	"github.com/aqueduct-go/aqueduct/spawner/spawntest/cluster"
+)
+
+// envOverHosts holds a command line that TestOverHosts executes in place of its own: so figures are made. Without --host it is of
+// all hosts.
+const envOverHosts = "AQBENCH_OVER_HOSTS"
+
+// TestOverHosts measures jobs over hosts made of namespaces, to which ssh leads, and other implementations there.
+func TestOverHosts(t *testing.T) {
+	c := cluster.New(t, "h1", "h2", "h3", "h4")
+	c.ServeSSH(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	aqbench := func(args ...string) string {
+		t.Helper()
+		cmd := c.Command(cluster.Front, append([]string{self}, args...)...)
+		cmd.Env = append(cmd.Env, envSelf+"=1")
+		var out, errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		if err := cmd.Run(); err != nil {
+			t.Errorf("%q: %v\n%s\n%s", args, err, &out, &errs)
+		}
+		return out.String()
+	}
+	if line := os.Getenv(envOverHosts); line != "" {
+		args := strings.Fields(line)
+		if !slices.Contains(args, "--host") {
+			args = append(args, "--host", "h1,h2,h3,h4")
+		}
+		t.Log("\n" + aqbench(args...))
+		return
+	}
+	var peers []string
+	for _, p := range mpipeer.Found() {
+		if p.Missing == "" && p.Library != "" && !p.Multiple {
+			peers = append(peers, p.Unit)
+		}
+	}
+	openMPI := slices.DeleteFunc(slices.Clone(peers), func(unit string) bool { return unit != "x-openmpi" })
+	for _, x := range []struct {
+		args  string
+		units []string
+	}{
+		{"am --conduit udp --op startup -n 4 --host h1,h2,h3,h4", append(peers, "x-ssh")},
+		{"coll --conduit nbrhd --op barrier -n 4 --host h1,h2", openMPI},
+		{"am --conduit nbrhd --op pingpong --beside udp --host h1,h2", []string{"x-udp"}},
+		{"am --conduit nbrhd --op pingpong --beside sci", []string{"x-sci"}},
+	} {
+		args := append(strings.Fields(x.args), "--profile", "default", "--threads", "single", "--samples", "1", "--quick", "--format", "gobench")
+		// A ratio is left out when the machine has changed meanwhile, so that busy machines give each of them in some run.
+		missing := slices.Clone(x.units)
+		for try := 0; len(missing) > 0 && !t.Failed(); try++ {
+			out := aqbench(args...)
+			missing = slices.DeleteFunc(missing, func(unit string) bool { return slices.Contains(strings.Fields(out), unit) })
+			if try == 29 && len(missing) > 0 {
+				t.Errorf("%s: no run of %d has %v; the last:\n%s", x.args, try+1, missing, out)
+			}
+		}
+	}
+	c.AwaitNothing(t, 10e9)
+}
