@@ -5,7 +5,7 @@ BIN := bin
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 NP ?= 4
 
-.PHONY: all build run test test-full test-system race lint bench fuzz clean setup
+.PHONY: all build capi install run test test-full test-system race lint bench fuzz clean setup
 
 all: build
 
@@ -16,6 +16,16 @@ build: setup
 	@mkdir -p $(BIN)
 	$(GO) build -o $(BIN)/ ./cmd/... ./examples/...
 	@sh scripts/mpi-shims.sh $(BIN)
+	@sh scripts/capi.sh $(BIN)/capi
+
+# The C library alone.
+capi: setup
+	@sh scripts/capi.sh $(BIN)/capi
+
+# The C library, with what programs are built and started by: make install PREFIX=/usr/local
+PREFIX ?= /usr/local
+install: build
+	@sh scripts/capi-install.sh $(BIN)/capi $(PREFIX)
 
 # The main job: real SPMD jobs of several processes, one on a modelled machine and what its
 # model predicts, jobs over each MPI library that is installed, then the quick benchmark.
@@ -36,7 +46,7 @@ run: build
 TIMEOUT ?= 10m
 
 # Packages whose tests take longest begin first, so that at the end no CPU waits for one of them.
-LONG := ./spawner ./conduits/sci ./conduits/mpi/libmpi ./extended/exttest/... ./conduits/udp ./conduits/myrinet ./examples/... ./bench/paper ./cmd/aqrun ./cmd/aqbench
+LONG := ./spawner ./conduits/sci ./conduits/mpi/libmpi ./extended/exttest/... ./conduits/udp ./conduits/myrinet ./capi/clients ./examples/... ./bench/paper ./cmd/aqrun ./cmd/aqbench
 
 # Lint vets. What links nearly a hundred test programs, and what these build, does without tables for debuggers:
 # stack traces have tables of their own.
@@ -66,6 +76,8 @@ lint: setup
 	$(GO) vet ./...
 	GOARCH=arm64 $(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
+	@# The manifests against the types of the Kubernetes API: a module of its own, which the library does not depend on.
+	cd docs/static && $(GO) vet ./... && $(GO) test ./...
 
 bench: build
 	$(BIN)/aqbench am --quick

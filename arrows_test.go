@@ -30,6 +30,11 @@ var rooms = []room{
 		[]string{".", "bench/...", "core", "spawner", "extended/coll/...", "internal/cli", "internal/stdfd"}, []string{"spawner/spawntest/cluster"}},
 	{"cmd/aqimpair", "it puts links between programs, whatever they are, and streams of its own of udp and TCP",
 		[]string{"conduits/udp/...", "internal/cli", "internal/stdfd"}, []string{"spawner"}},
+	{"capi", "it is the library's interface in C, and stands on it as a program does",
+		[]string{".", "capi/layout", "core", "extended"}, nil},
+	{"capi/gen", "text, for as many arguments as a message has", []string{"capi/layout", "core"}, nil},
+	{"capi/layout", "it writes down for C what C shares with core and with a conduit", []string{"conduits/sci", "core"}, nil},
+	{"capi/clients", "programs in C, and the commands that build and start them", nil, []string{"core/coretest"}},
 	{"examples/...", "they use the library as anybody does",
 		[]string{".", "core", "extended", "extended/pgas"}, nil},
 	{"examples/mpimix", "it shows a program that calls MPI itself",
@@ -39,6 +44,8 @@ var rooms = []room{
 	{"bench/...", "it measures through the front door, as programs see the library, and what algorithms cost without one",
 		[]string{".", "bench/...", "core", "spawner", "extended", "extended/coll/...", "internal/vtime"},
 		[]string{"bench/runner/runnertest", "internal/shm"}},
+	{"bench/capi", "it measures programs in C too, and runs them by the launcher",
+		[]string{"bench", "bench/floor", "bench/runner", "core", "extended"}, nil},
 	{"bench/paper", "it repeats experiments below the library too: on the adapter alone, and on its hardware",
 		[]string{"bench", "bench/plot", "core", "extended", "extended/coll/...", "conduits/sci/sisci", "conduits/sci/hardware", "conduits/myrinet/fabric", "conduits/myrinet/routing", "conduits/myrinet/gm", "conduits/myrinet/grim", "conduits/myrinet/component", "conduits/myrinet/lanai", "conduits/myrinet/transit", "conduits/amfamily/...", "conduits/udp/am2", "internal/machine", "internal/vtime"},
 		[]string{".", "core/coretest", "internal/shm"}},
@@ -291,16 +298,23 @@ var forbidden = []arrow{
 	{"internal/shm", "core", false},                   // upwards
 	{"internal/hw", "conduits/sci/hardware", false},   // upwards
 	{"internal/hw", "internal/shm", false},            // no memory of the host
+	{"capi", "internal/shm", false},                   // past the front door
+	{"capi/gen", "extended", false},                   // it knows messages alone
+	{"capi/clients", "core", true},                    // programs in C
+	{"capi/layout", "extended", false},                // nothing of it is shared
 	{"examples/ring", "internal/shm", false},          // what users cannot import
 	{"examples/ring", "conduits/sci", false},          // a conduit by name
 	{"bench/am", "conduits/sci", false},               // past the front door
 	{"bench/rma", "internal/shm", false},              //
+	{"bench/capi", "spawner", false},                  // the launcher is a program
 	{"cmd/aqrun", "bench", false},                     // another program's
 	{"cmd/aqrun", "conduits/mpi/libmpi", false},       // a launcher by name
 	{"bench/runner", "conduits/mpi/libmpi", false},    //
 	{"cmd/aqbench", "bench/runner/runnertest", false}, // a suite
 	{"cmd/aqbench", "conduits/udp", false},            // past the front door
 	{"cmd/aqimpair", "core", false},                   // links know no ranks
+	{"capi/layout", "extended", false},                // it writes down what messages need
+	{"bench/capi", "conduits/sci", false},             // past the front door
 	{"examples/mpimix", "conduits/mpi", false},        // the inside of what it shows
 	{"scripts/testsum", "core", false},                // the go command only
 	{"bench/paper", "conduits/udp", false},            // no hardware of the experiments

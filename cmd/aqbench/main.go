@@ -4,6 +4,7 @@
 //	aqbench rma [options]     one-sided communication
 //	aqbench coll [options]    collectives, beside those of MPI libraries
 //	aqbench tune [options]    algorithms of collectives, and the table that chooses among them
+//	aqbench capi [options]    the C library, beside the API in Go
 //	aqbench sim [options]     the speed of simulation, beside SimGrid
 //	aqbench schedule [options]  a collective of many ranks by its schedule, on a cost model
 //	aqbench topology SHAPE    a picture of a Myrinet
@@ -32,6 +33,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/bench"
 	"github.com/aqueduct-go/aqueduct/bench/am"
+	"github.com/aqueduct-go/aqueduct/bench/capi"
 	"github.com/aqueduct-go/aqueduct/bench/coll"
 	"github.com/aqueduct-go/aqueduct/bench/rma"
 	"github.com/aqueduct-go/aqueduct/bench/tune"
@@ -83,6 +85,7 @@ func rankMain() {
 	rma.RankMain()
 	coll.RankMain()
 	tune.RankMain()
+	capi.RankMain()
 }
 
 func usage() string {

@@ -359,6 +359,8 @@ func TestMisuse(t *testing.T) {
 		{[]string{"coll", "--write", "table"}, "unknown flag"},
 		{[]string{"am", "extra"}, "unexpected argument"},
 		{[]string{"am", "--fly"}, "unknown flag"},
+		{[]string{"capi", "-n", "4"}, "measures 2 ranks"},
+		{[]string{"capi", "--samples", "0"}, "--samples 0"},
 		{[]string{"sim", "--fly"}, "unknown flag"},
 		{[]string{"sim", "--op", "fly"}, "unknown operation"},
 		{[]string{"sim", "-n", "1"}, "-n [1]"},

@@ -85,6 +85,7 @@ var verbs = []verb{
 		parts: tuneParts, method: "in turn with those of the other algorithms",
 		result: writeTable,
 	},
+	{name: "capi", about: "the C library: latency, flood rate, empty polls, puts, gets, barrier, beside the API in Go", own: runCapi},
 	{name: "sim", about: "the speed of simulation: kernel, bare network beside SimGrid, the whole library", own: runSim},
 	{name: "schedule", about: "a collective of up to millions of ranks by its schedule, on a cost model", own: runSchedule},
 	{name: "topology", about: "a picture of a Myrinet: tree, a route with its in-transit hosts, load of the channels", own: runTopology},

@@ -1,0 +1,84 @@
+// What the C files of GASNet-EX's interface share with each other and with Go. Nothing of it is seen by clients.
+
+#ifndef GASNETI_EX_H
+#define GASNETI_EX_H
+
+#include "internal.h"
+#include "include/gasnetex.h"
+
+// The program's client, endpoint and segment. There is one of each.
+struct gasneti_ex_client {
+	const void *cdata;
+	gex_Flags_t flags;
+	char *name;
+};
+
+struct gasneti_ex_segment {
+	const void *cdata;
+};
+
+struct gasneti_ex_ep {
+	const void *cdata;
+};
+
+// What is said of a message beside its handler's index, which is below 256.
+enum { GASNETI_IS_REQUEST = 256, GASNETI_IS_LONG = 512 };
+
+// A team. Go knows it by its number.
+struct gasneti_ex_tm {
+	const void *cdata;
+	gex_Flags_t flags;
+	int number;
+	gex_Rank_t rank, size;
+	gex_Rank_t *jobranks; // of its members; NULL: it is all ranks in their order
+	gex_Memvec_t scratch; // of the program's, to be handed back
+};
+
+// An atomic domain. Go knows it by its number.
+struct gasneti_ex_ad {
+	const void *cdata;
+	gex_Flags_t flags;
+	int number;
+	gex_TM_t tm;
+	gex_DT_t dt;
+	gex_OP_t ops;
+};
+
+extern struct gasneti_ex_client gasneti_ex_client;
+extern struct gasneti_ex_ep gasneti_ex_ep;
+extern struct gasneti_ex_segment gasneti_ex_segment;
+extern struct gasneti_ex_tm gasneti_ex_world;
+
+// A group of ranks that the caller is in, such as those of its host, and its place among all such groups.
+struct gasneti_ex_group {
+	gex_RankInfo_t *ranks; // ascending
+	gex_Rank_t count, self, groups, number;
+};
+extern struct gasneti_ex_group gasneti_ex_nbrhd, gasneti_ex_host;
+
+// Whether errors that calls return are told of on standard error.
+extern int gasneti_ex_verbose;
+
+// Ends the job because there is no such rank.
+GASNETI_NORETURN void gasneti_ex_no_rank(const char *call, gex_TM_t tm, gex_Rank_t rank);
+
+// Returns the rank in the job of a team's rank.
+static inline gasnet_node_t gasneti_ex_jobrank(const char *call, gex_TM_t tm, gex_Rank_t rank) {
+	if (__builtin_expect(tm == NULL || rank >= tm->size, 0)) {
+		gasneti_ex_no_rank(call, tm, rank);
+	}
+	return tm->jobranks == NULL ? rank : tm->jobranks[rank];
+}
+
+// The rank in a team of a rank that is no member.
+#define GASNETI_NO_MEMBER UINT32_MAX
+
+// In place of the root of a reduction whose result goes to all.
+enum { GASNETI_NO_ROOT = -1 };
+
+// Runs a program's function that combines elements.
+void gasneti_ex_combine(gex_Coll_ReduceFn_t fn, const void *arg1, void *arg2_and_out, size_t count, const void *cdata);
+
+static inline gex_Event_t gasneti_ex_event(uint64_t event) { return (gex_Event_t)(uintptr_t)event; }
+
+#endif

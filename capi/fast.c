@@ -1,0 +1,521 @@
+#include "fast.h"
+#include "_cgo_export.h"
+
+#include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include "shapes.h"
+
+// What Go has shared; rings is NULL if it has not.
+static struct {
+	struct gasneti_rings *rings;
+	struct gasneti_state *state;
+	bool several;       // threads may come: see enter
+	bool prefetches;    // the processor has PREFETCHW
+	int spins;          // polls in C of a wait before Go takes over
+	uint32_t first;     // where the next poll begins: a sender, or a word of hints
+	bool streaks;       // a ring may have one
+	uint64_t empty;     // polls in a row that found no hint
+	unsigned sends;     // requests since the last poll for their sake
+} fast;
+
+gasneti_fn_t gasneti_handlers[256];
+
+enum {
+	SENDS_PER_POLL = 16, // as in core
+	BUDGET = 32,         // messages of a poll; likewise
+	SPINS = 1024,        // some microseconds: more than an answer takes, less than to sleep
+};
+
+bool gasneti_share(uint32_t version, void *state, void *rings, int several) {
+	if (version != GASNETI_LAYOUT_VERSION) {
+		return false;
+	}
+	fast.state = state;
+	fast.several = several;
+	fast.spins = fast.state->hot > 1 ? SPINS : 1;
+#if defined(__x86_64__)
+	unsigned a, b, c = 0, d;
+	fast.prefetches = __get_cpuid(0x80000001, &a, &b, &c, &d) && (c & 1 << 8) != 0;
+#endif
+	fast.rings = rings;
+	return true;
+}
+
+// A line that will soon be written. Compilers make a prefetch for reading of their builtin.
+static inline void prefetch_to_write(const void *p) {
+#if defined(__x86_64__)
+	if (fast.prefetches) {
+		__asm__ volatile("prefetchw %0" : : "m"(*(const char *)p));
+	}
+#else
+	__builtin_prefetch(p, 1);
+#endif
+}
+
+// The calling thread begins to use the rings, unless it may not: it runs a handler or holds a lock, or it is not the only
+// one that has called the library. The protocol for the latter is that of core's bias.
+static inline bool enter(void) {
+	if (fast.rings == NULL || (gasneti_thread.token.live | gasneti_thread.restricted) != 0) {
+		return false;
+	}
+	if (fast.several) {
+		struct gasneti_state *s = fast.state;
+		if (gasneti_thread.number != 1 || s->inside != 0 || __atomic_load_n(&s->over, __ATOMIC_RELAXED) != 0) {
+			return false;
+		}
+		__atomic_store_n(&s->inside, 1, __ATOMIC_RELAXED);
+		__atomic_signal_fence(__ATOMIC_SEQ_CST); // for the processor, who sets over runs membarrier
+		if (__atomic_load_n(&s->over, __ATOMIC_ACQUIRE) != 0) {
+			__atomic_store_n(&s->inside, 0, __ATOMIC_RELEASE);
+			return false;
+		}
+	}
+	gasneti_count_call();
+	gasneti_thread.inside = 1; // it was 0: the thread comes from the program
+	return true;
+}
+
+static inline void leave(void) {
+	gasneti_thread.inside = 0;
+	if (fast.several) {
+		__atomic_store_n(&fast.state->inside, 0, __ATOMIC_RELEASE);
+	}
+}
+
+void gasneti_fast_end(void) { fast.rings = NULL; }
+
+bool gasneti_fast_can(void) {
+	if (!enter()) {
+		return false;
+	}
+	leave();
+	return true;
+}
+
+void gasneti_fast_abandon(void) {
+	if (gasneti_thread.token.fast) {
+		gasneti_thread.token.live = gasneti_thread.token.fast = 0;
+		leave();
+	}
+}
+
+static inline uint8_t lap_of(uint32_t slot) { return (uint8_t)(slot >> GASNETI_DEPTH_SHIFT) | 1 << 7; }
+
+// Where the inline payload of a message with so many arguments begins in its slot.
+static inline size_t inline_at(int nargs) { return offsetof(struct gasneti_slot, args) + (((size_t)nargs * 4 + 7) & ~(size_t)7); }
+
+// Wakes the peer if it sleeps, after something was published. Who goes to sleep runs membarrier before it looks again,
+// unless publishing has a full barrier.
+static inline void wake(uint32_t peer) {
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (__builtin_expect(__atomic_load_n(&fast.rings->asleep[peer], __ATOMIC_RELAXED) != 0, 0)) {
+		GASNETI_GO_VOID(aqWake((int)peer));
+	}
+}
+
+static inline void publish(uint64_t *word, uint64_t value) {
+	if (fast.rings->fenced) {
+		__atomic_exchange_n(word, value, __ATOMIC_SEQ_CST);
+	} else {
+		__atomic_store_n(word, value, __ATOMIC_RELEASE);
+	}
+}
+
+// Looks at what the peer has consumed since, and reports whether there is more room. What no correct peer says
+// is for Go to find.
+static bool refresh(struct gasneti_out_ring *r) {
+	uint64_t now = __atomic_load_n(r->credit, __ATOMIC_ACQUIRE);
+	uint32_t tail = (uint32_t)now, before = (uint32_t)r->seen;
+	uint32_t pay = (uint32_t)(now >> 32), pay_before = (uint32_t)(r->seen >> 32);
+	if (now == r->seen || tail - before > r->head - before || pay - pay_before > r->pay - pay_before) {
+		return false;
+	}
+	__atomic_store_n(&r->waits, 0, __ATOMIC_RELAXED);
+	r->seen = now;
+	r->room = tail + GASNETI_DEPTH;
+	r->pay_room = pay + GASNETI_PAYLOAD_RING;
+	return true;
+}
+
+static inline bool reply_room(struct gasneti_out_ring *r) {
+	while (r->head == r->room || r->pay_room - r->pay < 2 * GASNETI_MAX_MEDIUM) {
+		if (!refresh(r)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+// Puts a Medium's payload into its slot, or into the ring of payloads. It reports false if that has no room.
+static inline bool put_payload(struct gasneti_out_ring *r, struct gasneti_slot *s, const struct gasneti_message *m, uint64_t *word) {
+	size_t first = inline_at(m->nargs);
+	if (m->nbytes <= GASNETI_SLOT_SIZE - first) {
+		*word |= GASNETI_FLAG_INLINE;
+		if (m->nbytes > 0) {
+			memcpy((char *)s + first, m->src, m->nbytes);
+		}
+		return true;
+	}
+	uint32_t take = ((uint32_t)m->nbytes + GASNETI_PAYLOAD_UNIT - 1) & ~(uint32_t)(GASNETI_PAYLOAD_UNIT - 1);
+	uint32_t pos = r->pay % GASNETI_PAYLOAD_RING;
+	if (pos + take > GASNETI_PAYLOAD_RING) { // it lies there in one piece
+		take += GASNETI_PAYLOAD_RING - pos;
+		pos = 0;
+	}
+	while ((int32_t)(r->pay_room - r->pay) < (int32_t)take) {
+		if (!refresh(r)) {
+			return false;
+		}
+	}
+	r->pay += take;
+	s->aux = (uint64_t)take << 32 | pos;
+	memcpy(r->payload + pos, m->src, m->nbytes);
+	return true;
+}
+
+// Puts a Long's payload in place. It reports false if that is not in the peer's segment.
+static bool put_long(gasnet_node_t dest, struct gasneti_slot *s, const struct gasneti_message *m) {
+	const gasneti_window_t *w = &gasneti_windows[dest];
+	uintptr_t off = (uintptr_t)m->to - w->base;
+	if (m->nbytes == 0) { // whose address is nobody's business
+		s->aux = off <= w->size ? off : 0;
+		return true;
+	}
+	if (off > w->size || m->nbytes > w->size - off) {
+		return false;
+	}
+	s->aux = off;
+	memmove(w->here + off, m->src, m->nbytes);
+	return true;
+}
+
+enum outcome { SENT, FULL, REFUSED };
+
+static inline enum outcome put_message(gasnet_node_t dest, int lane, const struct gasneti_message *m) {
+	if (dest >= fast.rings->peers || m->handler == 0 || (unsigned)m->nargs > 16 || (m->nbytes > 0 && m->src == NULL)) {
+		return REFUSED;
+	}
+	struct gasneti_ends *e = &fast.rings->ends[dest];
+	struct gasneti_out_ring *r = &e->out[lane];
+	if (r->head == r->room && !refresh(r)) {
+		return FULL;
+	}
+	struct gasneti_slot *s = &r->slots[r->head & (GASNETI_DEPTH - 1)];
+	uint32_t header = (uint32_t)m->handler << 8 | (uint32_t)lane << 7 | (uint32_t)m->kind << 5 | (uint32_t)m->nargs;
+	uint64_t word = (uint64_t)m->nbytes << 32 | header << 16 | lap_of(r->head);
+	switch (m->kind) {
+	case GASNETI_SHORT:
+		break;
+	case GASNETI_MEDIUM:
+		if (m->nbytes > GASNETI_MAX_MEDIUM) {
+			return REFUSED;
+		}
+		if (!put_payload(r, s, m, &word)) {
+			return FULL;
+		}
+		break;
+	case GASNETI_LONG:
+		if (m->nbytes > (lane == GASNETI_REPLIES ? gasneti_job.max_long_reply : gasneti_job.max_long_request) || !put_long(dest, s, m)) {
+			return REFUSED;
+		}
+	}
+	for (int i = 0; i < m->nargs; i++) {
+		s->args[i] = (uint32_t)m->args[i];
+	}
+	r->head++;
+	publish(&s->word, word);
+	prefetch_to_write(s + GASNETI_PREFETCH_OUT);
+	if (fast.rings->hinted) {
+		__atomic_store_n(e->hint, 1, __ATOMIC_RELEASE);
+	}
+	wake(dest);
+	return SENT;
+}
+
+// A message that has come, in the terms of handlers.
+struct arrival {
+	gasneti_fn_t fn;
+	int nargs, payload;
+	void *buf;
+	size_t nbytes;
+	uint32_t pay; // bytes of the payload ring that it has taken
+};
+
+// Reads what the slot says, and reports whether it is a sound message for a handler in C.
+static inline bool understand(const struct gasneti_in_ring *r, struct gasneti_slot *s, uint64_t word, int lane, struct arrival *a) {
+	uint32_t header = (uint32_t)(word >> 16) & 0xffff;
+	a->fn = gasneti_handlers[header >> 8];
+	a->nargs = header & 31;
+	a->payload = 0;
+	a->buf = NULL;
+	a->nbytes = 0;
+	a->pay = 0;
+	if (a->fn == NULL || a->nargs > 16 || (int)(header >> 7 & 1) != lane) {
+		return false;
+	}
+	uint64_t n = word >> 32;
+	switch (header >> 5 & 3) {
+	case GASNETI_SHORT:
+		return true;
+	case GASNETI_MEDIUM:
+		if (word & GASNETI_FLAG_INLINE) {
+			size_t first = inline_at(a->nargs);
+			if (n > GASNETI_SLOT_SIZE - first) {
+				return false;
+			}
+			a->buf = (char *)s + first;
+		} else {
+			uint64_t pos = s->aux & 0xffffffff, take = s->aux >> 32;
+			if (n > GASNETI_MAX_MEDIUM || pos + n > GASNETI_PAYLOAD_RING || take < n || take > GASNETI_PAYLOAD_RING) {
+				return false;
+			}
+			a->buf = r->payload + pos;
+			a->pay = (uint32_t)take;
+		}
+		break;
+	case GASNETI_LONG: {
+		const gasnet_seginfo_t *own = &gasneti_job.segments[gasneti_job.rank];
+		if (s->aux > own->size || n > own->size - s->aux) {
+			return false;
+		}
+		a->buf = (char *)own->addr + s->aux;
+		break;
+	}
+	default:
+		return false;
+	}
+	a->payload = 1;
+	a->nbytes = n;
+	return true;
+}
+
+// Tells the sender what has been consumed, and wakes it in case it waits.
+static void return_credit(struct gasneti_in_ring *r, uint32_t peer) {
+	r->returned = r->tail;
+	r->pay_known = r->pay;
+	publish(r->back, (uint64_t)r->pay << 32 | r->tail);
+	wake(peer);
+}
+
+static inline bool ready(const struct gasneti_in_ring *r) {
+	return (uint8_t)__atomic_load_n(&r->slots[r->tail & (GASNETI_DEPTH - 1)].word, __ATOMIC_ACQUIRE) == lap_of(r->tail);
+}
+
+// Handles up to budget messages of a ring, and returns how many. If one is Go's to handle, it stays, and *left is set.
+static int take(uint32_t peer, int lane, int budget, bool *left) {
+	struct gasneti_ends *e = &fast.rings->ends[peer];
+	struct gasneti_in_ring *r = &e->in[lane];
+	struct gasneti_token *t = &gasneti_thread.token;
+	int n = 0;
+	for (; n < budget; n++) {
+		struct gasneti_slot *s = &r->slots[r->tail & (GASNETI_DEPTH - 1)];
+		uint64_t word = __atomic_load_n(&s->word, __ATOMIC_ACQUIRE);
+		struct arrival a;
+		if ((uint8_t)word != lap_of(r->tail)) {
+			break;
+		}
+		if (!understand(r, s, word, lane, &a) || (lane == GASNETI_REQUESTS && !reply_room(&e->out[GASNETI_REPLIES]))) {
+			*left = true;
+			break;
+		}
+		if (n >= GASNETI_BACKLOG) {
+			__builtin_prefetch(&r->slots[(r->tail + GASNETI_PREFETCH_IN) & (GASNETI_DEPTH - 1)]);
+		} else if (r->answered) { // so will this one be
+			struct gasneti_out_ring *o = &e->out[GASNETI_REPLIES];
+			prefetch_to_write(&o->slots[o->head & (GASNETI_DEPTH - 1)]);
+		}
+		// The message counts as taken before its handler runs, in which the thread may be cancelled. Its slot is the
+		// sender's again when credit is returned.
+		r->tail++;
+		r->pay += a.pay;
+		e->received++;
+		t->source = peer;
+		t->answers = lane == GASNETI_REQUESTS;
+		t->live = t->fast = 1;
+		gasneti_call(a.fn, t, a.nargs, (const gasnet_handlerarg_t *)s->args, a.payload, a.buf, a.nbytes);
+		t->live = t->fast = 0;
+		r->answered = lane == GASNETI_REQUESTS && !t->answers;
+		if (__builtin_expect(gasneti_thread.restricted, 0)) {
+			gasneti_misuse("a handler", "returned while holding a handler-safe lock");
+		}
+		if (r->tail - r->returned >= GASNETI_CREDIT_EVERY || r->pay - r->pay_known >= GASNETI_PAY_EVERY) {
+			return_credit(r, peer);
+		}
+	}
+	return n;
+}
+
+// How many messages a poll may take that has found one: one after a poll without any, since to look for a second would
+// fetch a line that the sender owns.
+static inline int limit(struct gasneti_in_ring *r, int budget) {
+	if (!r->streak) {
+		r->streak = fast.streaks = true;
+		return 1;
+	}
+	return budget;
+}
+
+// Reports whether no message has come at all.
+static inline bool nothing(void) {
+	const struct gasneti_rings *rings = fast.rings;
+	for (const struct gasneti_ends *e = rings->ends, *end = e + rings->peers; e < end; e++) {
+		if (ready(&e->in[GASNETI_REPLIES]) || ready(&e->in[GASNETI_REQUESTS])) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static void end_streaks(void) {
+	fast.streaks = false;
+	for (uint32_t i = 0; i < fast.rings->peers; i++) {
+		struct gasneti_in_ring *in = fast.rings->ends[i].in;
+		in[GASNETI_REPLIES].streak = in[GASNETI_REQUESTS].streak = false;
+	}
+}
+
+static int poll_all(bool *left) {
+	const struct gasneti_rings *rings = fast.rings;
+	int n = 0;
+	for (uint32_t i = 0; i < rings->peers && n < BUDGET; i++) {
+		uint32_t peer = fast.first;
+		if (++fast.first == rings->peers) {
+			fast.first = 0;
+		}
+		for (int lane = GASNETI_REPLIES; lane >= GASNETI_REQUESTS; lane--) {
+			struct gasneti_in_ring *r = &rings->ends[peer].in[lane];
+			if (ready(r)) {
+				n += take(peer, lane, limit(r, BUDGET - n), left);
+			} else {
+				r->streak = false;
+			}
+		}
+	}
+	return n;
+}
+
+// Handles what a sender has written; if some stays, the hint does too.
+static int take_hinted(uint32_t peer, int budget, bool *left) {
+	uint8_t *hint = &fast.rings->hints[peer];
+	__atomic_exchange_n(hint, 0, __ATOMIC_SEQ_CST);
+	int n = take(peer, GASNETI_REPLIES, budget, left);
+	n += take(peer, GASNETI_REQUESTS, budget, left);
+	struct gasneti_in_ring *in = fast.rings->ends[peer].in;
+	if (ready(&in[GASNETI_REPLIES]) || ready(&in[GASNETI_REQUESTS])) {
+		__atomic_store_n(hint, 1, __ATOMIC_RELEASE);
+	}
+	return n;
+}
+
+// Looks only at the senders who say that they have written, eight at a time.
+static int poll_hinted(bool *left) {
+	const struct gasneti_rings *rings = fast.rings;
+	const uint64_t *all = (const uint64_t *)rings->hints;
+	uint32_t words = (rings->peers + 7) / 8;
+	int n = 0;
+	for (uint32_t i = 0; i < words && n < BUDGET; i++) {
+		uint32_t w = fast.first;
+		if (++fast.first == words) {
+			fast.first = 0;
+		}
+		if (__atomic_load_n(&all[w], __ATOMIC_ACQUIRE) == 0) {
+			continue;
+		}
+		for (uint32_t peer = 8 * w; peer < 8 * w + 8 && peer < rings->peers; peer++) {
+			if (__atomic_load_n(&rings->hints[peer], __ATOMIC_ACQUIRE) != 0) {
+				n += take_hinted(peer, BUDGET - n, left);
+			}
+		}
+	}
+	if (n > 0) {
+		fast.empty = 0;
+	} else if (++fast.empty == rings->forced_scan) {
+		fast.empty = 0;
+		for (uint32_t peer = 0; peer < rings->peers; peer++) {
+			n += take_hinted(peer, BUDGET, left);
+		}
+	}
+	return n;
+}
+
+// Polls, inside, and returns how many messages were handled. *left is set if Go is to poll too.
+static inline int poll_rings(bool *left) {
+	struct gasneti_state *s = fast.state;
+	if (__builtin_expect((s->kicked | __atomic_load_n(&s->failed, __ATOMIC_RELAXED)) != 0, 0)) {
+		*left = true;
+		return 0;
+	}
+	__atomic_store_n(&s->polls, s->polls + 1, __ATOMIC_RELAXED);
+	int n = 0;
+	if (fast.rings->hinted) {
+		n = poll_hinted(left);
+	} else if (!nothing()) {
+		n = poll_all(left);
+	} else if (fast.streaks) {
+		end_streaks();
+	}
+	if (n > 0) {
+		__atomic_store_n(&s->found, s->found + 1, __ATOMIC_RELEASE);
+	}
+	return n;
+}
+
+bool gasneti_fast_poll(void) {
+	if (!enter()) {
+		return false;
+	}
+	bool left = false;
+	poll_rings(&left);
+	leave();
+	return !left;
+}
+
+bool gasneti_fast_spin(void) {
+	int n = 0;
+	bool left = false;
+	for (int i = 0; i < fast.spins && n == 0 && !left && enter(); i++) {
+		n = poll_rings(&left);
+		leave();
+	}
+	return n > 0;
+}
+
+bool gasneti_fast_request(gasnet_node_t dest, const struct gasneti_message *m, int *result) {
+	if (!enter()) {
+		return false;
+	}
+	bool left = false;
+	enum outcome o = put_message(dest, GASNETI_REQUESTS, m);
+	for (int i = 0; o == FULL && i < fast.spins && !left; i++) {
+		poll_rings(&left);
+		o = put_message(dest, GASNETI_REQUESTS, m);
+	}
+	if (o == SENT) {
+		fast.rings->ends[dest].requests++;
+		left = false;
+		if (++fast.sends >= SENDS_PER_POLL) {
+			fast.sends = 0;
+			poll_rings(&left);
+		}
+	}
+	leave();
+	if (o != SENT) {
+		return false;
+	}
+	*result = left ? GASNETI_GO(aqPoll(gasneti_self())) : GASNET_OK;
+	return true;
+}
+
+int gasneti_fast_reply(const struct gasneti_message *m) {
+	struct gasneti_token *t = &gasneti_thread.token;
+	// A reply has room: its request was taken for that reason.
+	if (!t->answers || put_message(t->source, GASNETI_REPLIES, m) != SENT) {
+		return GASNET_ERR_BAD_ARG;
+	}
+	t->answers = 0;
+	fast.rings->ends[t->source].replies++;
+	return GASNET_OK;
+}

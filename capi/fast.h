@@ -1,0 +1,43 @@
+// The fast path: where Go shares its state (core.Foreign), requests, replies and polls of C programs are done in C, on the
+// same rings. Whatever is not understood here stays as it is, and goes to Go.
+
+#ifndef GASNETI_FAST_H
+#define GASNETI_FAST_H
+
+#include "internal.h"
+#include "layout.h"
+
+// A message on its way out, in the terms of the program.
+struct gasneti_message {
+	enum gasneti_kind kind;
+	gasnet_handler_t handler;
+	const void *src;
+	size_t nbytes;
+	void *to; // of a Long
+	int nargs;
+	const gasnet_handlerarg_t *args;
+};
+
+// Sends a request, waiting a little for room, and polls now and then. It reports false if that is Go's to do, and nothing
+// was sent; else *result is what the call returns.
+bool gasneti_fast_request(gasnet_node_t dest, const struct gasneti_message *m, int *result);
+
+// Answers the request whose handler runs, which the fast path has called, and returns what the call returns.
+int gasneti_fast_reply(const struct gasneti_message *m);
+
+// Polls once. It reports false if that is Go's to do, or also Go's.
+bool gasneti_fast_poll(void);
+
+// Reports whether the calling thread may begin a wait by polls of its own.
+bool gasneti_fast_can(void);
+
+// Polls for a while, until something has happened, and reports whether it has.
+bool gasneti_fast_spin(void);
+
+// Ends the fast path, in a process that is not in the job.
+void gasneti_fast_end(void);
+
+// Ends what a thread was at that was cancelled in a handler.
+void gasneti_fast_abandon(void);
+
+#endif

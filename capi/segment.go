@@ -1,0 +1,101 @@
+package main
+
+// #include <stdlib.h>
+// #include "internal.h"
+import "C"
+
+import (
+	"encoding/binary"
+	"errors"
+	"unsafe"
+
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/extended"
+)
+
+// windows are what C reaches segments by, by rank; without a size where it does not.
+func windows(n int) []C.gasneti_window_t {
+	w := unsafe.Slice((*C.gasneti_window_t)(C.calloc(C.size_t(n), C.sizeof_gasneti_window_t)), n)
+	C.gasneti_windows = unsafe.SliceData(w)
+	return w
+}
+
+// bases are the addresses of all ranks' segments, each in its rank's own address space.
+var bases []uint64
+
+// publishSegments finds out where all segments lie, and which ranks reach each other's, and tells C. Collective.
+func publishSegments(c *extended.Context) error {
+	const words = 2 // a rank's address, and the lowest rank of its neighbourhood
+	var mine [words * 8]byte
+	binary.NativeEndian.PutUint64(mine[0:], uint64(uintptr(segmentBase())))
+	binary.NativeEndian.PutUint64(mine[8:], uint64(endpoint.Neighborhood()[0]))
+	all := make([]byte, words*8*job.Size())
+	if err := endpoint.World().AllGather(c, all, mine[:]); err != nil {
+		return err
+	}
+	n := job.Size()
+	bases = make([]uint64, n)
+	segments := unsafe.Slice((*C.gasnet_seginfo_t)(C.calloc(C.size_t(n), C.sizeof_gasnet_seginfo_t)), n)
+	nodes := unsafe.Slice((*C.gasnet_nodeinfo_t)(C.calloc(C.size_t(n), C.sizeof_gasnet_nodeinfo_t)), n)
+	reached := windows(n)
+	supernodes := make(map[uint64]C.gasnet_node_t) // by lowest rank, numbered in that order
+	for i := range n {
+		r := core.Rank(i)
+		card := all[i*words*8:]
+		bases[i] = binary.NativeEndian.Uint64(card)
+		segments[i].size = C.uintptr_t(endpoint.SegmentSize(r))
+		if segments[i].size > 0 {
+			*(*uint64)(unsafe.Pointer(&segments[i].addr)) = bases[i] // an address of another process
+		}
+		lowest := binary.NativeEndian.Uint64(card[8:])
+		if _, known := supernodes[lowest]; !known {
+			supernodes[lowest] = C.gasnet_node_t(len(supernodes))
+		}
+		nodes[i].host, nodes[i].supernode = C.gasnet_node_t(job.Host(r)), supernodes[lowest]
+		if mem := endpoint.Local(r); len(mem) > 0 {
+			here := unsafe.SliceData(mem)
+			nodes[i].offset = C.uintptr_t(uint64(uintptr(unsafe.Pointer(here))) - bases[i])
+			reached[i] = C.gasneti_window_t{base: C.uintptr_t(bases[i]), size: C.uintptr_t(len(mem)), here: (*C.char)(unsafe.Pointer(here))}
+		}
+	}
+	C.gasneti_job.segments = unsafe.SliceData(segments)
+	C.gasneti_job.nodes = unsafe.SliceData(nodes)
+	if cfg := job.Config(); cfg.Foreign && !cfg.Debug {
+		C.gasneti_window_count = C.gasnet_node_t(n)
+	}
+	return nil
+}
+
+// offset returns where in rank's segment the address lies that its owner knows. What lies outside becomes an offset that
+// lies outside, too.
+func offset(rank C.gasnet_node_t, addr unsafe.Pointer) uint64 {
+	return offsetOf(rank, C.uintptr_t(uintptr(addr)))
+}
+
+func offsetOf(rank C.gasnet_node_t, addr C.uintptr_t) uint64 {
+	if int64(rank) >= int64(len(bases)) {
+		return 0 // the rank is refused
+	}
+	return uint64(addr) - bases[rank]
+}
+
+// pointer returns an address of the program's as a pointer. Where Go keeps addresses that need not be any it keeps
+// numbers.
+func pointer(p C.uintptr_t) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&p)) }
+
+// maxMemory bounds the bytes of a buffer: more than a process of this kind has addresses for.
+const maxMemory = 1 << 47
+
+// errMemory is the reason that memory refuses a buffer for.
+var errMemory = errors.New("the buffer is NULL, or longer than any memory")
+
+// memory returns n bytes of the program's memory. The address of no bytes is not looked at.
+func memory(p unsafe.Pointer, n C.size_t) ([]byte, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	if p == nil || n > maxMemory {
+		return nil, errMemory
+	}
+	return unsafe.Slice((*byte)(p), n), nil
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+
+	"github.com/aqueduct-go/aqueduct/bench"
+	"github.com/aqueduct-go/aqueduct/bench/capi"
+)
+
+// gasnetVariable is the environment variable that says where an installation of GASNet is.
+const gasnetVariable = "GASNET_PREFIX"
+
+// runCapi is the verb capi.
+func runCapi(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	p := capi.Plan{GASNet: os.Getenv(gasnetVariable)}
+	f := newCommon("capi", stdout, capi.Ops(), "always 2")
+	f.IntVar(&p.Samples, "samples", 10, "`NUMBER` of samples of each operation")
+	f.StringVar(&p.Conduit, "conduit", "sci", "`NAME` of the conduit")
+	enc, err := f.parse(args, stdout)
+	switch {
+	case err != nil:
+		return misuse{err}
+	case p.Samples < 1:
+		return misuse{fmt.Errorf("--samples %d; want at least 1", p.Samples)}
+	case f.Changed("np") && (len(f.np) != 1 || f.np[0] != 2):
+		return misuse{fmt.Errorf("-n %v; the verb measures 2 ranks", f.np)}
+	}
+	if p.Ops = f.ops; len(p.Ops) == 0 {
+		p.Ops = capi.Ops()
+	}
+	if p.Prefix, p.Aqrun, err = capi.Locate(); err != nil {
+		return err
+	}
+	cpus, err := bench.CPUs()
+	if err != nil {
+		return err
+	}
+	if len(cpus) < 2 {
+		return fmt.Errorf("the verb measures 2 ranks on a CPU each, and this process may use %d of %d", len(cpus), runtime.NumCPU())
+	}
+	p.CPUs = cpus[:2]
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	h := bench.Conditions()
+	h.Conduit, h.Threads, h.Mode, h.Ranks = p.Conduit, "single", "live", 2
+	h.Pinning = fmt.Sprintf("%d,%d", p.CPUs[0], p.CPUs[1])
+	h.Method = fmt.Sprintf("%d samples, %s", p.Samples, between)
+	h.Peers = "x-gasnet is not measured: set " + gasnetVariable + " to an installation of GASNet with conduit smp"
+	if p.GASNet != "" {
+		h.Peers = "x-gasnet GASNet in " + p.GASNet
+	}
+	if err := enc.Header(&h); err != nil {
+		return err
+	}
+	return causeOf(ctx, capi.Run(ctx, p, newProgress(enc, "capi", stderr).Series))
+}
