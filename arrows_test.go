@@ -25,9 +25,9 @@ type room struct {
 // rooms are listed from the top downwards. A package belongs to the one whose path is the longest.
 var rooms = []room{
 	{"cmd/aqrun", "the launcher of a job lists conduits, and starts ranks by itself or by one that registers",
-		[]string{".", "core", "core/settings", "spawner", "spawner/binding", "spawner/hosts", "internal/cli", "internal/stdfd"}, []string{"conduits/mpi/libmpi/libmpitest", "core/coretest", "spawner/spawntest", "spawner/spawntest/cluster"}},
+		[]string{".", "core", "core/settings", "spawner", "spawner/binding", "spawner/hosts", "internal/cli", "internal/cli/known", "internal/stdfd"}, []string{"conduits/mpi/libmpi/libmpitest", "core/coretest", "spawner/spawntest", "spawner/spawntest/cluster"}},
 	{"cmd/aqbench", "it is the command line of bench",
-		[]string{".", "bench/...", "core", "spawner", "extended/coll/...", "internal/cli", "internal/stdfd"}, []string{"spawner/spawntest/cluster"}},
+		[]string{".", "bench/...", "core", "spawner", "extended/coll/...", "internal/cli", "internal/cli/known", "internal/stdfd"}, []string{"spawner/spawntest/cluster"}},
 	{"cmd/aqimpair", "it puts links between programs, whatever they are, and streams of its own of udp and TCP",
 		[]string{"conduits/udp/...", "internal/cli", "internal/stdfd"}, []string{"spawner"}},
 	{"capi", "it is the library's interface in C, and stands on it as a program does",
@@ -141,6 +141,7 @@ var rooms = []room{
 	{"core", "the contract stands on nothing but internals", []string{"core/settings", "internal/..."}, nil},
 	{"core/settings", "tables of settings, below the contract that states them", []string{"internal/size"}, nil},
 	{"core/coretest", "the conformance suite", []string{"core", "core/settings", "internal/..."}, nil},
+	{"internal/cli/known", "names that a shell completes, for programs that have all conduits", []string{"core", "internal/cli"}, nil},
 	{"internal/hw", "hardware knows virtual time and machine files", []string{"internal/machine", "internal/vtime"}, nil},
 	{"internal/...", "shared mechanisms know each other at most", []string{"internal/..."}, nil},
 }
@@ -296,6 +297,7 @@ var forbidden = []arrow{
 	{"spawner", "conduits/udp", false},                //
 	{"spawner/spawntest/cluster", "spawner", false},   // whatever runs on the hosts
 	{"internal/shm", "core", false},                   // upwards
+	{"internal/cli/known", "conduits/sci", false},     // a conduit by name
 	{"internal/hw", "conduits/sci/hardware", false},   // upwards
 	{"internal/hw", "internal/shm", false},            // no memory of the host
 	{"capi", "internal/shm", false},                   // past the front door

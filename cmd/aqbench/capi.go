@@ -7,27 +7,45 @@ import (
 	"os"
 	"runtime"
 
+	"github.com/spf13/cobra"
+
 	"github.com/aqueduct-go/aqueduct/bench"
 	"github.com/aqueduct-go/aqueduct/bench/capi"
+	"github.com/aqueduct-go/aqueduct/internal/cli"
+	"github.com/aqueduct-go/aqueduct/internal/cli/known"
 )
 
 // gasnetVariable is the environment variable that says where an installation of GASNet is.
 const gasnetVariable = "GASNET_PREFIX"
 
-// runCapi is the verb capi.
-func runCapi(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+// capiCommand makes the command of the verb capi.
+func capiCommand(cmd *cobra.Command) {
 	p := capi.Plan{GASNet: os.Getenv(gasnetVariable)}
-	f := newCommon("capi", stdout, capi.Ops(), "always 2")
-	f.IntVar(&p.Samples, "samples", 10, "`NUMBER` of samples of each operation")
-	f.StringVar(&p.Conduit, "conduit", "sci", "`NAME` of the conduit")
-	enc, err := f.parse(args, stdout)
+	var quick bool
+	f := newCommon(cmd, capi.Ops(), "always 2")
+	f.IntVar(&p.Samples, "samples", 10, about["samples"])
+	f.BoolVar(&quick, "quick", false, about["quick"])
+	f.StringVar(&p.Conduit, "conduit", "sci", about["conduit"])
+	cli.Unknown(cmd, "samples")
+	cli.Values(cmd, "conduit", known.Conduits)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if quick && !f.Changed("samples") {
+			p.Samples = 3
+		}
+		return runCapi(cmd.Context(), &p, f, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+	}
+}
+
+// runCapi is the verb capi.
+func runCapi(ctx context.Context, p *capi.Plan, f *common, args []string, stdout, stderr io.Writer) error {
+	enc, err := f.encoder(args, stdout)
 	switch {
 	case err != nil:
-		return misuse{err}
+		return cli.Misused(err)
 	case p.Samples < 1:
-		return misuse{fmt.Errorf("--samples %d; want at least 1", p.Samples)}
+		return cli.Misused(fmt.Errorf("--samples %d; want at least 1", p.Samples))
 	case f.Changed("np") && (len(f.np) != 1 || f.np[0] != 2):
-		return misuse{fmt.Errorf("-n %v; the verb measures 2 ranks", f.np)}
+		return cli.Misused(fmt.Errorf("-n %v; the verb measures 2 ranks", f.np))
 	}
 	if p.Ops = f.ops; len(p.Ops) == 0 {
 		p.Ops = capi.Ops()
@@ -56,5 +74,5 @@ func runCapi(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	if err := enc.Header(&h); err != nil {
 		return err
 	}
-	return causeOf(ctx, capi.Run(ctx, p, newProgress(enc, "capi", stderr).Series))
+	return causeOf(ctx, capi.Run(ctx, *p, newProgress(enc, "capi", stderr).Series))
 }

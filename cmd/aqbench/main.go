@@ -1,16 +1,8 @@
 // Aqbench measures Aqueduct and compares it with floors and peers.
 //
-//	aqbench am [options]      active messages
-//	aqbench rma [options]     one-sided communication
-//	aqbench coll [options]    collectives, beside those of MPI libraries
-//	aqbench tune [options]    algorithms of collectives, and the table that chooses among them
-//	aqbench capi [options]    the C library, beside the API in Go
-//	aqbench sim [options]     the speed of simulation, beside SimGrid
-//	aqbench schedule [options]  a collective of many ranks by its schedule, on a cost model
-//	aqbench topology SHAPE    a picture of a Myrinet
-//	aqbench paper EXPERIMENT  published experiments, repeated on models of their machines
+//	aqbench VERB [options]
 //
-// aqbench VERB --help lists the options of a verb; docs/benchmarks.md says how to read the
+// aqbench --help lists the verbs, aqbench VERB --help the options of one; docs/benchmarks.md says how to read the
 // figures. The report goes to standard output, what is being measured to standard error. Exit
 // status: 0 when everything was measured, 1 when something failed, 2 for misuse, which is found
 // before anything is measured, 3 when a model is not within the tolerance of what was published, 128 + n when signal n
@@ -19,6 +11,7 @@ package main
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
@@ -28,15 +21,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"github.com/aqueduct-go/aqueduct"
 	"github.com/aqueduct-go/aqueduct/bench"
 	"github.com/aqueduct-go/aqueduct/bench/am"
 	"github.com/aqueduct-go/aqueduct/bench/capi"
 	"github.com/aqueduct-go/aqueduct/bench/coll"
 	"github.com/aqueduct-go/aqueduct/bench/rma"
 	"github.com/aqueduct-go/aqueduct/bench/tune"
+	"github.com/aqueduct-go/aqueduct/internal/cli"
+	"github.com/aqueduct-go/aqueduct/internal/cli/known"
 	_ "github.com/aqueduct-go/aqueduct/internal/stdfd"
 	"github.com/aqueduct-go/aqueduct/spawner"
 )
@@ -88,53 +84,69 @@ func rankMain() {
 	capi.RankMain()
 }
 
-func usage() string {
-	var b strings.Builder
-	b.WriteString("usage: aqbench VERB [options]\n\nverbs:\n")
-	for _, v := range verbs {
-		fmt.Fprintf(&b, "  %-8s %s\n", v.name, v.about)
-	}
-	b.WriteString("  paper    published experiments, repeated on models of their machines\n")
-	b.WriteString("\naqbench VERB --help lists the options of a verb.\n")
-	return b.String()
-}
+// texts are the topics of the help.
+//
+//go:embed help/*.txt
+var texts embed.FS
 
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	if len(args) == 0 {
-		fmt.Fprint(stderr, usage())
-		return 2
-	}
-	switch args[0] {
-	case "-h", "--help", "help":
-		fmt.Fprint(stdout, usage())
-		return 0
-	case "paper":
-		return runPaper(ctx, args[1:], stdout, stderr)
+// root returns the command line: help, man pages and completion are made from it.
+func root() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "aqbench VERB [option...]", Short: "measure Aqueduct, and compare it with floors and peers",
+		Long: `Measures Aqueduct and compares it with floors and peers. The report goes to standard output, what is being measured to
+standard error. aqbench VERB --help lists the options of a verb; an option means the same in each.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cli.Misused(fmt.Errorf("which verb?\n\n%s", cli.Usage(cmd)))
+			}
+			return cli.Misused(fmt.Errorf("unknown verb %q\n\n%s", args[0], cli.Usage(cmd)))
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	for i := range verbs {
-		if verbs[i].name == args[0] {
-			return runVerb(ctx, &verbs[i], args[1:], stdout, stderr)
-		}
+		cmd.AddCommand(verbs[i].command())
 	}
-	fmt.Fprintf(stderr, "aqbench: unknown verb %q\n\n%s", args[0], usage())
-	return 2
+	cli.Program(cmd, &texts, version)
+	return cmd
 }
 
-// runVerb runs a verb and returns the exit status.
-func runVerb(ctx context.Context, v *verb, args []string, stdout, stderr io.Writer) int {
-	var err error
+// version says what this program was built from and with.
+func version() string {
+	return cli.Version("aqbench", "conduits: "+strings.Join(known.Conduits(), ", "), "C library: "+cli.CLibrary())
+}
+
+// command returns the command of a verb.
+func (v *verb) command() *cobra.Command {
+	cmd := &cobra.Command{Use: v.name + " [option...]", Short: v.about, ValidArgsFunction: cobra.NoFileCompletions}
 	if v.own != nil {
-		err = v.own(ctx, args, stdout, stderr)
-	} else {
-		err = runJobs(ctx, v, args, stdout, stderr)
+		v.own(cmd)
+		return cmd
 	}
-	if err == nil || errors.Is(err, pflag.ErrHelp) {
+	o := &options{verb: v}
+	o.flags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return o.runJobs(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+	}
+	return cmd
+}
+
+// run executes the command and returns its exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	cmd, err := cli.Execute(ctx, root(), args, stdout, stderr)
+	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(stderr, "aqbench %s: %v\n", v.name, err)
+	var d deviations
+	if errors.As(err, &d) {
+		for _, line := range d {
+			fmt.Fprintf(stderr, "%s: %s\n", cmd.CommandPath(), line)
+		}
+		return deviates
+	}
+	fmt.Fprintf(stderr, "%s: %v\n", cmd.CommandPath(), err)
 	var i interrupted
 	switch {
-	case errors.As(err, new(misuse)):
+	case errors.As(err, new(cli.Misuse)):
 		return 2
 	case errors.As(err, &i):
 		return 128 + int(i.Signal)
@@ -143,18 +155,24 @@ func runVerb(ctx context.Context, v *verb, args []string, stdout, stderr io.Writ
 }
 
 // runJobs runs a verb that measures jobs.
-func runJobs(ctx context.Context, v *verb, args []string, stdout, stderr io.Writer) error {
-	o := options{verb: v}
-	enc, err := o.parse(args, stdout)
+func (o *options) runJobs(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	enc, err := o.encoder(args, stdout)
+	if err == nil && o.model == "list" {
+		_, err := io.WriteString(stdout, aqueduct.Models())
+		return err
+	}
+	if err == nil {
+		err = o.resolve()
+	}
 	if err != nil {
-		return misuse{err}
+		return cli.Misused(err)
 	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	if err := measure(ctx, &o, newProgress(enc, v.name, stderr)); err != nil || v.result == nil {
+	if err := measure(ctx, o, newProgress(enc, o.verb.name, stderr)); err != nil || o.verb.result == nil {
 		return causeOf(ctx, err)
 	}
-	return v.result(&o, stdout)
+	return o.verb.result(o, stdout)
 }
 
 // measure runs every part of the verb for every profile and thread mode, each under a

@@ -322,7 +322,7 @@ func TestMisuse(t *testing.T) {
 		args []string
 		says string
 	}{
-		{nil, "usage"},
+		{nil, "Usage: aqbench VERB"},
 		{[]string{"fly"}, "unknown verb"},
 		{[]string{"am", "--conduit", "fly"}, "unknown conduit"},
 		{[]string{"am", "--profile", "fly"}, "no profile"},
@@ -385,7 +385,7 @@ func TestHelp(t *testing.T) {
 	for _, args := range [][]string{{"--help"}, {"am", "--help"}, {"rma", "--help"}, {"coll", "-h"}, {"tune", "-h"}, {"sim", "-h"}, {"schedule", "-h"}} {
 		cmd := exec.Command(os.Args[0], args...)
 		cmd.Env = append(os.Environ(), envSelf+"=1")
-		if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), "usage") {
+		if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), "Usage: aqbench") {
 			t.Errorf("%v: %v: %q", args, err, out)
 		}
 	}

@@ -2,11 +2,10 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/aqueduct-go/aqueduct"
 	"github.com/aqueduct-go/aqueduct/bench"
@@ -15,12 +14,15 @@ import (
 	"github.com/aqueduct-go/aqueduct/bench/tune"
 	"github.com/aqueduct-go/aqueduct/core"
 	choices "github.com/aqueduct-go/aqueduct/extended/coll"
+	"github.com/aqueduct-go/aqueduct/internal/cli"
+	"github.com/aqueduct-go/aqueduct/internal/cli/known"
 	"github.com/aqueduct-go/aqueduct/spawner"
 )
 
 // options are those of a verb, checked.
 type options struct {
 	*common
+	chosen
 	verb     *verb
 	conduit  string
 	profiles []string
@@ -49,58 +51,56 @@ const (
 	mostNP    = 256
 )
 
-// parse reads the command line and returns the encoder of the report. Help and the report go
-// to stdout.
-func (o *options) parse(args []string, stdout io.Writer) (bench.Encoder, error) {
-	var profile, threads string
-	over := make(map[string]*string) // by conduit: the profile that its own option names
-	var goroutines, quick bool
-	var model string
-	f := newCommon(o.verb.name, stdout, o.verb.ops, o.verb.ranks)
-	o.common, o.sizes = f, o.verb.sizes
-	f.StringVar(&o.conduit, "conduit", "sci", "`NAME` of the conduit to measure")
+// chosen are options that others decide about, until they are resolved.
+type chosen struct {
+	profile, threads, model string
+	over                    map[string]*string // by conduit: the profile that its own option names
+	goroutines, quick       bool
+}
+
+// flags adds the options of the verb to its command.
+func (o *options) flags(cmd *cobra.Command) {
+	f, c := newCommon(cmd, o.verb.ops, o.verb.ranks), &o.chosen
+	o.common, o.sizes, c.over = f, slices.Clone(o.verb.sizes), make(map[string]*string)
+	f.StringVar(&o.conduit, "conduit", "sci", about["conduit"])
 	anyProfile, anyThreads := "all", "all"
 	if o.verb.result != nil {
 		anyProfile, anyThreads = "default", core.Single.String() // what is made of it is made of one
 	}
-	f.StringVar(&profile, "profile", anyProfile, "`NAME` of a profile of the conduit, default, or all")
+	f.StringVar(&c.profile, "profile", anyProfile, about["profile"])
 	for _, l := range core.Launchers() {
-		over[l.Conduit] = f.String(l.Conduit, "", "as of aqrun: --conduit "+l.Conduit+" with a `PROFILE`; the ranks are started by its own "+l.Name)
+		c.over[l.Conduit] = f.String(l.Conduit, "", "as of aqrun: --conduit "+l.Conduit+" with a `PROFILE`; the ranks are started by its own "+l.Name)
 	}
-	f.StringToStringVar(&o.settings, "set", nil, "further settings of the conduit, `KEY=VALUE`, as of aqrun; repeatable")
-	f.StringVar(&threads, "threads", anyThreads, "`MODE` of threads: single, many, or all")
-	f.BoolVar(&goroutines, "goroutines", false, "ranks are goroutines of one process: no pinning, no floors")
-	f.StringVar(&model, "model", "", "ranks run in virtual time on the model `NAME`, a conduit or CONDUIT/MODEL: no floors; list lists the models")
-	f.Var(&o.sizes, "sizes", "`LIST` of payload sizes in bytes, or with a unit: 8,64K,1M")
-	f.IntVar(&o.samples, "samples", 10, "`NUMBER` of samples of each point; one in virtual time, unless given, as they are all alike")
-	f.BoolVar(&quick, "quick", false, "a few samples of a few points, where no other option says how many")
-	f.StringSliceVar(&o.hosts, "host", nil, "`LIST` of hosts among which ranks are divided in order, by agents as of aqrun; other implementations that can be are there too")
-	f.StringVar(&o.launcher, "launcher", "", "as of aqrun: how agents are started on the hosts; default ssh")
+	f.StringToStringVar(&o.settings, "set", nil, about["set"])
+	f.StringVar(&c.threads, "threads", anyThreads, about["threads"])
+	f.BoolVar(&c.goroutines, "goroutines", false, about["goroutines"])
+	f.StringVar(&c.model, "model", "", about["model"])
+	f.Var(&o.sizes, "sizes", about["sizes"])
+	f.IntVar(&o.samples, "samples", 10, about["samples"])
+	f.BoolVar(&c.quick, "quick", false, about["quick"])
+	f.StringSliceVar(&o.hosts, "host", nil, about["host"])
+	f.StringVar(&o.launcher, "launcher", "", about["launcher"])
 	if slices.Contains(o.verb.ops, am.PingPong) {
-		f.StringVar(&o.beside, "beside", "", "the operation pingpong measures Shorts beside those of another conduit, `CONDUIT` or CONDUIT/PROFILE, by jobs in turn")
+		f.StringVar(&o.beside, "beside", "", about["beside"])
+		cli.Values(cmd, "beside", known.Conduits)
 	}
 	if slices.Contains(o.verb.ops, am.Contexts) {
-		f.IntSliceVar(&o.contexts, "contexts", []int{1, 2, 4, 16}, "`LIST` of numbers of contexts, each a goroutine's, for the operation contexts; without --op, that is all that is measured then, and with --threads many")
+		f.IntSliceVar(&o.contexts, "contexts", []int{1, 2, 4, 16}, about["contexts"])
+		cli.Unknown(cmd, "contexts")
 	}
 	if o.verb.result != nil {
-		f.StringVar(&o.write, "write", "", "write the table to this `FILE` instead of standard output; one that exists is where the choices come from that are not measured")
+		f.StringVar(&o.write, "write", "", about["write"])
 	}
-	enc, err := f.parse(args, stdout)
-	if err != nil {
-		return nil, err
-	}
-	if model == "list" {
-		if _, err := io.WriteString(stdout, aqueduct.Models()); err != nil {
-			return nil, err
-		}
-		return nil, pflag.ErrHelp
-	}
-	return enc, o.resolve(profile, threads, over, model, goroutines, quick)
+	cmd.Long += " In virtual time there is one sample, unless --samples says otherwise, as they are all alike."
+	known.Complete(cmd, func() string { return o.conduit })
+	cli.Values(cmd, "threads", func() []string { return []string{"single", "many", "all"} })
+	cli.Values(cmd, "launcher", func() []string { return []string{"ssh", "local"} })
+	cli.Unknown(cmd, "sizes", "samples", "host")
 }
 
 // resolve checks the options, and decides what they leave open.
-func (o *options) resolve(profile, threads string, over map[string]*string, model string, goroutines, quick bool) error {
-	f := o.common
+func (o *options) resolve() error {
+	f, profile, threads, over, model, goroutines, quick := o.common, o.profile, o.chosen.threads, o.over, o.model, o.goroutines, o.quick
 	for conduit, p := range over {
 		if *p == "" {
 			continue

@@ -12,9 +12,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/aqueduct-go/aqueduct/bench/paper"
+	"github.com/aqueduct-go/aqueduct/internal/cli"
 )
 
 // deviates is the exit status if a number of a model is outside its tolerance, or a claim
@@ -24,6 +26,9 @@ const deviates = 3
 // paperOptions are those of the verb paper, checked.
 type paperOptions struct {
 	runs     []paperRun
+	machine  string
+	seed     uint64
+	full     bool
 	svg, csv string
 	list     bool
 }
@@ -34,68 +39,103 @@ type paperRun struct {
 	setting *paper.Setting
 }
 
-// runPaper is the verb paper.
-func runPaper(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// deviations are a line for each number that deviates and each claim that does not hold, as an error.
+type deviations []string
+
+func (d deviations) Error() string { return strings.Join(d, "; ") }
+
+// paperCommand makes the command of the verb paper.
+func paperCommand(cmd *cobra.Command) {
 	var o paperOptions
-	err := o.parse(args, stdout)
-	switch {
-	case errors.Is(err, pflag.ErrHelp):
-		return 0
-	case err != nil:
-		fmt.Fprintf(stderr, "aqbench paper: %v\n", err)
-		return 2
-	case o.list:
+	var list strings.Builder
+	listExperiments(&list)
+	cmd.Use = "paper EXPERIMENT... | all | list [option...]"
+	cmd.Long = fmt.Sprintf(`Repeats published experiments on models of their machines, or with --machine on another one.
+
+Its exit status: 0 all numbers are within their tolerances and all claims hold, 1 something failed,
+also if a connection was made while something was timed, 2 misuse, %d a number deviates or a claim
+does not hold, 128 + n signal n has ended it; --csv and --svg have the experiments that were complete. --svg takes a name that ends in %s for the first
+figure, or a directory for all.
+
+Experiments:
+
+%s
+Machines:
+
+    SCI               %s
+    Myrinet           %s
+    GRIM              %s
+    active messages   %s
+    AM-II             %s
+    the component     %s`, deviates, paper.SVGSuffix, indent(list.String()), names(paper.SCI), names(paper.Myrinet), names(paper.GRIM), names(paper.AMFamily), names(paper.AM2), names(paper.Component))
+	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) (known []cobra.Completion, _ cobra.ShellCompDirective) {
+		known = []cobra.Completion{"all", "list"}
+		for _, e := range paper.All() {
+			known = append(known, cobra.CompletionWithDesc(e.Name, e.About))
+		}
+		return known, cobra.ShellCompDirectiveNoFileComp
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&o.machine, "machine", "", about["machine"])
+	f.Uint64Var(&o.seed, "seed", 0, about["seed"])
+	f.BoolVar(&o.full, "full", false, about["full"])
+	f.StringVar(&o.svg, "svg", "", about["svg"])
+	f.StringVar(&o.csv, "csv", "", about["csv"])
+	cli.Unknown(cmd, "seed")
+	cli.Values(cmd, "machine", func() (names []string) {
+		for _, family := range paper.Families {
+			names = append(names, family.Machines()...)
+		}
+		return names
+	})
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return runPaper(cmd.Context(), &o, args, cmd)
+	}
+}
+
+// names lists the machines of a family.
+func names(f *paper.Family) string { return strings.Join(f.Machines(), ", ") }
+
+// indent moves lines to where a text has what is not to be filled.
+func indent(lines string) string {
+	return "    " + strings.ReplaceAll(strings.TrimSuffix(lines, "\n"), "\n", "\n    ") + "\n"
+}
+
+// runPaper is the verb paper.
+func runPaper(ctx context.Context, o *paperOptions, args []string, cmd *cobra.Command) error {
+	stdout, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
+	if err := o.complete(cmd.Flags(), args); err != nil {
+		return cli.Misused(err)
+	}
+	if o.list {
 		listExperiments(stdout)
-		return 0
+		return nil
 	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	failures, err := o.run(ctx, stdout, stderr)
-	if err != nil {
-		fmt.Fprintf(stderr, "aqbench paper: %v\n", err)
-		if i := (interrupted{}); errors.As(err, &i) {
-			return 128 + int(i.Signal)
-		}
-		return 1
+	if err == nil && len(failures) > 0 {
+		return deviations(failures)
 	}
-	for _, line := range failures {
-		fmt.Fprintf(stderr, "aqbench paper: %s\n", line)
-	}
-	if len(failures) > 0 {
-		return deviates
-	}
-	return 0
+	return err
 }
 
-// parse reads the command line. Help goes to stdout.
-func (o *paperOptions) parse(args []string, stdout io.Writer) (err error) {
-	f := pflag.NewFlagSet("aqbench paper", pflag.ContinueOnError)
-	f.SetOutput(stdout)
-	f.Usage = func() {
-		fmt.Fprintf(stdout, "usage: aqbench paper EXPERIMENT... | all | list [options]\n\nexperiments:\n")
-		listExperiments(stdout)
-		fmt.Fprintf(stdout, "\n%s\nexit status: 0 all numbers are within their tolerances and all claims hold, 1 something failed, also if a connection was made while something was timed, 2 misuse, %d a number deviates or a claim does not hold, 128 + n signal n has ended it; --csv and --svg have the experiments that were complete\n", f.FlagUsages(), deviates)
-	}
-	name := f.String("machine", "", "`NAME` of a machine, or the path of a machine file, instead of those that an experiment is about; of SCI: "+
-		strings.Join(paper.SCI.Machines(), ", ")+"; of Myrinet: "+strings.Join(paper.Myrinet.Machines(), ", ")+"; of GRIM: "+strings.Join(paper.GRIM.Machines(), ", ")+"; of active messages: "+strings.Join(paper.AMFamily.Machines(), ", ")+
-		"; of AM-II: "+strings.Join(paper.AM2.Machines(), ", ")+"; of the component on Myrinet: "+strings.Join(paper.Component.Machines(), ", "))
-	seed := f.Uint64("seed", 0, "`NUMBER` that seeds the model's random numbers")
-	full := f.Bool("full", false, "all sizes and repetitions; takes a while")
-	f.StringVar(&o.svg, "svg", "", "write the figures as SVG to `PATH`: the first to a name that ends in .svg, or all into a directory")
-	f.StringVar(&o.csv, "csv", "", "also write numbers and points as CSV to this `FILE`; - is standard output, which has no report then")
-	if err := parseFlags(f, args); err != nil {
+// complete refuses what makes no sense, and says what is to be run. The options have been read by f.
+func (o *paperOptions) complete(f *pflag.FlagSet, args []string) error {
+	if err := checkEmpty(f); err != nil {
 		return err
 	}
-	experiments, list, err := chooseExperiments(f.Args())
+	experiments, list, err := chooseExperiments(args)
 	if o.list = list; err != nil || list {
 		return err
 	}
-	if *name != "" && slices.Equal(f.Args(), []string{"all"}) {
-		if experiments, err = allOn(*name); err != nil {
+	if o.machine != "" && slices.Equal(args, []string{"all"}) {
+		if experiments, err = allOn(o.machine); err != nil {
 			return err
 		}
 	}
-	if err := o.place(experiments, *name); err != nil {
+	if err := o.place(experiments, o.machine); err != nil {
 		return err
 	}
 	if o.svg == standard {
@@ -105,7 +145,7 @@ func (o *paperOptions) parse(args []string, stdout io.Writer) (err error) {
 		return fmt.Errorf("--svg %s takes the figure of one experiment on one machine; give a directory", o.svg)
 	}
 	for _, r := range o.runs {
-		r.setting.Seed, r.setting.Full = *seed, *full
+		r.setting.Seed, r.setting.Full = o.seed, o.full
 	}
 	return o.checkOutputs()
 }

@@ -1,54 +1,66 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
 	"strings"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/aqueduct-go/aqueduct/bench/topology"
+	"github.com/aqueduct-go/aqueduct/internal/cli"
 )
 
-// runTopology is the verb topology.
-func runTopology(_ context.Context, args []string, stdout, stderr io.Writer) error {
-	f := pflag.NewFlagSet("aqbench topology", pflag.ContinueOnError)
-	f.SetOutput(stdout)
-	f.Usage = func() {
-		fmt.Fprintf(stdout, "usage: aqbench topology SHAPE|FILE [options]\n\nshapes: %s; FILE has a topology as go doc ./conduits/myrinet/fabric Read describes it\n\n%s",
-			strings.Join(topology.Shapes, ", "), f.FlagUsages())
-	}
+// topologyCommand makes the command of the verb topology.
+func topologyCommand(cmd *cobra.Command) {
 	var p topology.Plan
-	f.IntVar(&p.Hosts, "hosts", 4, "`NUMBER` of hosts of each switch of a shape")
-	f.Uint64Var(&p.Seed, "seed", 0, "`NUMBER` that seeds random shapes and traffic")
-	f.StringVar(&p.Scheme, "scheme", "in-transit", "routes: "+strings.Join(topology.Schemes(), ", ")+"; shortest takes the shortest ways whatever is legal, so packets may deadlock")
-	f.StringVar(&p.Root, "root", "", "`NAME` of the switch at the root of the tree (default the one in the middle)")
-	f.StringVar(&p.Route, "route", "", "two `HOSTS`, joined by a comma, the route between which is drawn")
-	f.IntVar(&p.Size, "traffic", 0, "payload in `BYTES` of packets that all hosts send to random others as fast as they can (default no traffic)")
-	f.StringVar(&p.Machine, "machine", "myrinet", "`NAME` of a fabric, myrinet or myrinet-2000, or the path of a machine file that is based on one; machines with hosts, as of aqbench paper, are none")
-	f.BoolVar(&p.Text, "text", false, "write the topology as text instead of drawing it")
-	svg := f.String("svg", "", "write the picture to `PATH` instead of standard output")
-	if err := parseFlags(f, args); err != nil {
-		return misuse{err}
+	var svg string
+	cmd.Use = "topology SHAPE|FILE [option...]"
+	cmd.Long = "Draws a Myrinet as SVG on standard output, unless --svg names a file.\n\nShapes: " + strings.Join(topology.Shapes, ", ") + `. FILE has a topology as
+go doc ./conduits/myrinet/fabric Read describes it. --machine is a fabric, myrinet or myrinet-2000, or
+a machine file that is based on one; machines with hosts, as of aqbench paper, are none.`
+	cmd.ValidArgsFunction = nil // shapes, or files
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.IntVar(&p.Hosts, "hosts", 4, about["hosts"])
+	f.Uint64Var(&p.Seed, "seed", 0, about["seed"])
+	f.StringVar(&p.Scheme, "scheme", "in-transit", about["scheme"])
+	f.StringVar(&p.Root, "root", "", about["root"])
+	f.StringVar(&p.Route, "route", "", about["route"])
+	f.Var((*size)(&p.Size), "traffic", about["traffic"])
+	f.StringVar(&p.Machine, "machine", "myrinet", about["machine"])
+	f.BoolVar(&p.Text, "text", false, about["text"])
+	f.StringVar(&svg, "svg", "", about["svg"])
+	cli.Values(cmd, "scheme", topology.Schemes)
+	cli.Values(cmd, "machine", func() []string { return []string{"myrinet", "myrinet-2000"} })
+	cli.Unknown(cmd, "hosts", "seed", "root", "route", "traffic")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := checkEmpty(f); err != nil {
+			return cli.Misused(err)
+		}
+		return runTopology(&p, svg, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 	}
-	if f.NArg() != 1 {
-		return misuse{fmt.Errorf("one shape or file is drawn, such as random:16; given are %s", strconv.Quote(strings.Join(f.Args(), " ")))}
+}
+
+// runTopology is the verb topology.
+func runTopology(p *topology.Plan, svg string, args []string, stdout, stderr io.Writer) error {
+	if len(args) != 1 {
+		return cli.Misused(fmt.Errorf("one shape or file is drawn, such as random:16; given are %s", strconv.Quote(strings.Join(args, " "))))
 	}
-	p.Topology = f.Arg(0)
+	p.Topology = args[0]
 	picture, err := p.Make()
 	if err != nil {
-		return misuse{err}
+		return cli.Misused(err)
 	}
-	if *svg == "" || *svg == standard {
+	if svg == "" || svg == standard {
 		return picture(stdout)
 	}
-	if err := writable(*svg); err != nil {
-		return misuse{err}
+	if err := writable(svg); err != nil {
+		return cli.Misused(err)
 	}
-	file, err := os.Create(*svg)
+	file, err := os.Create(svg)
 	if err != nil {
 		return err
 	}
@@ -56,6 +68,6 @@ func runTopology(_ context.Context, args []string, stdout, stderr io.Writer) err
 		file.Close()
 		return err
 	}
-	fmt.Fprintf(stderr, "aqbench topology: wrote %s\n", *svg)
+	fmt.Fprintf(stderr, "aqbench topology: wrote %s\n", svg)
 	return file.Close()
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"slices"
 
+	"github.com/spf13/cobra"
+
 	"github.com/aqueduct-go/aqueduct/bench"
 	"github.com/aqueduct-go/aqueduct/bench/against"
 	"github.com/aqueduct-go/aqueduct/bench/am"
@@ -32,8 +34,9 @@ type verb struct {
 	method string                      // of a sample: what stands around it
 	// result writes what is made of the measurements; nil: nothing is.
 	result func(o *options, stdout io.Writer) error
-	// own is all of a verb that measures no job, and so has none of the above but its name.
-	own func(ctx context.Context, args []string, stdout, stderr io.Writer) error
+	// own adds to the command what it does and its options, of a verb that measures no job, and so has none of the above but its
+	// name.
+	own func(cmd *cobra.Command)
 }
 
 // between is the method of verbs whose samples have references.
@@ -85,10 +88,11 @@ var verbs = []verb{
 		parts: tuneParts, method: "in turn with those of the other algorithms",
 		result: writeTable,
 	},
-	{name: "capi", about: "the C library: latency, flood rate, empty polls, puts, gets, barrier, beside the API in Go", own: runCapi},
-	{name: "sim", about: "the speed of simulation: kernel, bare network beside SimGrid, the whole library", own: runSim},
-	{name: "schedule", about: "a collective of up to millions of ranks by its schedule, on a cost model", own: runSchedule},
-	{name: "topology", about: "a picture of a Myrinet: tree, a route with its in-transit hosts, load of the channels", own: runTopology},
+	{name: "capi", about: "the C library: latency, flood rate, empty polls, puts, gets, barrier, beside the API in Go", own: capiCommand},
+	{name: "sim", about: "the speed of simulation: kernel, bare network beside SimGrid, the whole library", own: simCommand},
+	{name: "schedule", about: "a collective of up to millions of ranks by its schedule, on a cost model", own: scheduleCommand},
+	{name: "topology", about: "a picture of a Myrinet: tree, a route with its in-transit hosts, load of the channels", own: topologyCommand},
+	{name: "paper", about: "published experiments, repeated on models of their machines", own: paperCommand},
 }
 
 // tools describes the tools that measure the network of a plan's conduit, which they do on this host alone.

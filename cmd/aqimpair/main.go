@@ -9,6 +9,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -21,8 +22,8 @@ import (
 	"syscall"
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/impair/tunnel"
+	"github.com/aqueduct-go/aqueduct/internal/cli"
 	_ "github.com/aqueduct-go/aqueduct/internal/stdfd"
-	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 )
 
@@ -45,26 +46,30 @@ func main() {
 
 // run executes the command line and returns the exit status.
 func run(args []string, stdout, stderr io.Writer) int {
-	if len(args) > 0 && args[0] == "enter" {
-		return fail(stderr, enter(args[1:]))
-	}
-	if len(args) > 0 && args[0] == "paths" {
-		return fail(stderr, paths(args[1:], stdout))
-	}
-	o, err := parse(args)
+	_, err := cli.Execute(context.Background(), root(), args, stdout, stderr)
+	var status ended
 	switch {
-	case errors.Is(err, pflag.ErrHelp):
-		if _, err := io.WriteString(stdout, usage); err != nil {
-			return fail(stderr, failure{statusSelf, err})
-		}
+	case err == nil:
 		return 0
-	case err != nil:
+	case errors.As(err, &status):
+		return int(status)
+	case errors.As(err, new(cli.Misuse)):
 		fmt.Fprintf(stderr, "aqimpair: %v\nTry 'aqimpair -h'.\n", err)
 		return statusUsage
 	}
+	return fail(stderr, err)
+}
+
+// ended is the status of COMMAND as an error: it has said why.
+type ended int
+
+func (e ended) Error() string { return fmt.Sprintf("the command has ended with status %d", int(e)) }
+
+// start runs the command beside its network.
+func (o *options) start(stderr io.Writer) error {
 	net, err := tunnel.New(o.network)
 	if err != nil {
-		return fail(stderr, failure{statusSelf, err})
+		return failure{statusSelf, err}
 	}
 	defer net.Close()
 	status, err := execute(o.command, variables(net, o.network.Nodes))
@@ -75,10 +80,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if stats.Delivered == 0 && status == 0 && err == nil {
 		fmt.Fprintf(stderr, "aqimpair: nothing used the links; a job on them runs its ranks through 'aqimpair enter' and over %s, such as by --conduit udp --set interface=%[1]s\n", tunnel.Device)
 	}
-	if err != nil {
-		return fail(stderr, err)
+	if err == nil && status != 0 {
+		return ended(status)
 	}
-	return status
+	return err
 }
 
 // failure is an error with the exit status it stands for.
@@ -90,11 +95,8 @@ type failure struct {
 // Unwrap returns the error itself.
 func (f failure) Unwrap() error { return f.error }
 
-// fail prints the error, if there is one, and returns its exit status.
+// fail prints the error and returns its exit status.
 func fail(stderr io.Writer, err error) int {
-	if err == nil {
-		return 0
-	}
 	fmt.Fprintf(stderr, "aqimpair: %v\n", err)
 	if f := (failure{}); errors.As(err, &f) {
 		return f.status

@@ -371,9 +371,8 @@ func TestHelp(t *testing.T) {
 	if status != 0 || errs != "" || !strings.HasPrefix(out, "Usage: aqimpair") {
 		t.Errorf("status %d\n%s%s", status, out, errs)
 	}
-	var link string
-	new(options).flags(&link).VisitAll(func(f *pflag.Flag) {
-		if !strings.Contains(usage, "--"+f.Name+" ") {
+	root().Flags().VisitAll(func(f *pflag.Flag) {
+		if !strings.Contains(out, "--"+f.Name+" ") {
 			t.Errorf("the help does not mention --%s", f.Name)
 		}
 	})

@@ -12,26 +12,9 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/udp/impair"
 	"github.com/aqueduct-go/aqueduct/conduits/udp/impair/tunnel"
 	"github.com/aqueduct-go/aqueduct/internal/cli"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
-
-const pathsUsage = `Usage: aqimpair paths [option...]
-
-Prints a table: the rate of a stream over udp, and of one over the kernel's TCP with each of its
-congestion controls cubic and bbr, over paths with delay, loss and reordering, one after the
-other. The queue of the path has its bandwidth-delay product; each direction loses and reorders,
-by up to 1 ms. 'of best' is udp's rate as part of the better of the two TCPs. Needs root.
-
-      --full               all of 5 round trips, 4 losses, 3 reorderings, 2 rates: two hours
-      --rtt TIMES          round trips          (default 10ms,50ms,130ms; full: 1ms to 300ms)
-      --loss SHARES        of packets, each way (default 0%,1%; full: 0%,0.1%,1%,10%)
-      --reorder SHARES     likewise             (default 0%,1%; full: 0%,1%,5%)
-      --rate MEGABYTES     a second             (default 10; full: 10,100)
-      --time TIME          of each measurement  (default 5s, after 1s or 15 round trips)
-      --share              two streams at a time instead: the rate of udp as part of both
-                           beside another udp, TCP with cubic, and TCP with bbr
-  -h, --help               print this
-`
 
 // pathsOptions are what the command line of paths says.
 type pathsOptions struct {
@@ -42,36 +25,55 @@ type pathsOptions struct {
 	time             time.Duration
 }
 
-// parsePaths reads the command line of paths.
-func parsePaths(args []string) (*pathsOptions, error) {
+// pathsCommand returns the command that compares udp and TCP.
+func pathsCommand() *cobra.Command {
 	var o pathsOptions
-	fs := pflag.NewFlagSet("aqimpair paths", pflag.ContinueOnError)
-	fs.Usage = func() {}
-	fs.BoolVar(&o.full, "full", false, "")
-	fs.BoolVar(&o.share, "share", false, "")
-	fs.DurationSliceVar(&o.rtts, "rtt", []time.Duration{10 * time.Millisecond, 50 * time.Millisecond, 130 * time.Millisecond}, "")
-	fs.StringSliceVar(&o.losses, "loss", []string{"0%", "1%"}, "")
-	fs.StringSliceVar(&o.reorders, "reorder", []string{"0%", "1%"}, "")
-	fs.Float64SliceVar(&o.rates, "rate", []float64{10}, "")
-	fs.DurationVar(&o.time, "time", 5*time.Second, "")
-	cli.OnlyOnce(fs)
-	if err := fs.Parse(args); err != nil {
-		return nil, err
+	cmd := &cobra.Command{
+		Use: "paths [option...]", Short: "compare udp and TCP over paths with delay",
+		Long: `Prints a table: the rate of a stream over udp, and of one over the kernel's TCP with each of its
+congestion controls cubic and bbr, over paths with delay, loss and reordering, one after the other.
+The queue of the path has its bandwidth-delay product; each direction loses and reorders, by up to
+1 ms. 'of best' is udp's rate as part of the better of the two TCPs. Needs root.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.complete(cmd.Flags(), args); err != nil {
+				return failure{statusUsage, err}
+			}
+			return o.print(cmd.OutOrStdout())
+		},
 	}
-	if fs.NArg() > 0 {
-		return nil, fmt.Errorf("paths: argument %q; it takes options only", fs.Arg(0))
+	o.flags(cmd.Flags())
+	cli.Unknown(cmd, "rtt", "loss", "reorder", "rate", "time")
+	return cmd
+}
+
+// flags adds the options to a flag set.
+func (o *pathsOptions) flags(fs *pflag.FlagSet) {
+	fs.SortFlags = false
+	fs.BoolVar(&o.full, "full", false, "all of 5 round trips, 4 losses, 3 reorderings, 2 rates: two hours")
+	fs.DurationSliceVar(&o.rtts, "rtt", []time.Duration{10 * time.Millisecond, 50 * time.Millisecond, 130 * time.Millisecond}, "round trips, a list of `TIMES`; full: 1ms to 300ms")
+	fs.StringSliceVar(&o.losses, "loss", []string{"0%", "1%"}, "`SHARES` of packets that are lost, each way; full: 0%,0.1%,1%,10%")
+	fs.StringSliceVar(&o.reorders, "reorder", []string{"0%", "1%"}, "`SHARES` of packets that are held back, each way; full: 0%,1%,5%")
+	fs.Float64SliceVar(&o.rates, "rate", []float64{10}, "`MEGABYTES` a second; full: 10,100")
+	fs.DurationVar(&o.time, "time", 5*time.Second, "`TIME` of each measurement, after 1s or 15 round trips")
+	fs.BoolVar(&o.share, "share", false, "two streams at a time instead: the rate of udp as part of both beside another udp, TCP with cubic, and TCP with bbr")
+}
+
+// complete refuses what makes no sense, and decides what the options leave open, which fs has read.
+func (o *pathsOptions) complete(fs *pflag.FlagSet, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("paths: argument %q; it takes options only", args[0])
 	}
 	if o.time <= 0 {
-		return nil, fmt.Errorf("paths: --time is %v; want a positive time, such as 5s", o.time)
+		return fmt.Errorf("paths: --time is %v; want a positive time, such as 5s", o.time)
 	}
 	for _, r := range o.rtts {
 		if r <= 0 {
-			return nil, fmt.Errorf("paths: --rtt %v; want a positive time, such as 50ms", r)
+			return fmt.Errorf("paths: --rtt %v; want a positive time, such as 50ms", r)
 		}
 	}
 	for _, r := range o.rates {
 		if !(r > 0 && r <= 1e5) {
-			return nil, fmt.Errorf("paths: --rate %v; want megabytes a second, such as 10", r)
+			return fmt.Errorf("paths: --rate %v; want megabytes a second, such as 10", r)
 		}
 	}
 	if o.full {
@@ -87,19 +89,11 @@ func parsePaths(args []string) (*pathsOptions, error) {
 		set("reorder", func() { o.reorders = []string{"0%", "1%", "5%"} })
 		set("rate", func() { o.rates = []float64{10, 100} })
 	}
-	return &o, nil
+	return nil
 }
 
-// paths executes the verb of that name.
-func paths(args []string, stdout io.Writer) error {
-	o, err := parsePaths(args)
-	if errors.Is(err, pflag.ErrHelp) {
-		_, err = io.WriteString(stdout, pathsUsage)
-		return err
-	}
-	if err != nil {
-		return failure{statusUsage, err}
-	}
+// print measures and prints the table.
+func (o *pathsOptions) print(stdout io.Writer) error {
 	points, err := o.points()
 	if err != nil {
 		return failure{statusUsage, err}

@@ -1,26 +1,29 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
 
-	"github.com/aqueduct-go/aqueduct"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/cli"
 )
 
 // conduits lists the conduits of this program or, given a name, the settings of one.
-func conduits(args []string, stdout, stderr io.Writer) int {
-	switch {
-	case len(args) > 0 && (args[0] == "-h" || args[0] == "--help"):
-		return say(stdout, stderr, usage())
-	case len(args) > 1:
-		fmt.Fprintf(stderr, "aqrun: conduits takes the name of one conduit at most; to run a program of that name give -n\nTry 'aqrun -h'.\n")
-		return statusUsage
-	case len(args) == 1:
-		return listSettings(args[0], stdout, stderr)
+func conduits(args []string, stdout io.Writer) error {
+	switch len(args) {
+	case 0:
+		return listConduits(stdout)
+	case 1:
+		return listSettings(args[0], stdout)
 	}
+	return cli.Misused(errors.New("conduits takes the name of one conduit at most; to run a program of that name give -n"))
+}
+
+// listConduits prints the conduits.
+func listConduits(stdout io.Writer) error {
 	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tAVAILABLE\tPROFILES\tMODELS\tSUMMARY")
 	for _, d := range core.Drivers() {
@@ -38,7 +41,7 @@ func conduits(args []string, stdout, stderr io.Writer) int {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.Name, available, list(d.Profiles), list(d.Models), d.Summary)
 	}
-	return report(stderr, written(w.Flush()))
+	return w.Flush()
 }
 
 // list joins names for a column.
@@ -51,8 +54,3 @@ func list(names []string) string {
 
 // listModels, in place of a model's name, lists the models.
 const listModels = "list"
-
-// models lists the models of this program, as --model takes them.
-func models(stdout, stderr io.Writer) int {
-	return say(stdout, stderr, aqueduct.Models())
-}

@@ -31,21 +31,21 @@ type where struct {
 
 // flags adds the options to a flag set.
 func (w *where) flags(fs *pflag.FlagSet) {
-	fs.StringVar(&w.hosts, "host", "", "")
-	fs.StringVar(&w.file, "hostfile", "", "")
-	fs.VarP((*count)(&w.nodes), "nodes", "N", "")
-	fs.Var((*count)(&w.perNode), "ppn", "")
-	fs.StringVar(&w.mapBy, "map-by", "", "")
-	fs.StringVar(&w.rankBy, "rank-by", "", "")
-	fs.BoolVar(&w.oversubscribe, "oversubscribe", false, "")
-	fs.StringVar(&w.launcher, "launcher", "", "")
-	fs.StringVar(&w.agent, "agent", "", "")
-	fs.BoolVar(&w.push, "push", false, "")
-	fs.StringVar(&w.keyFile, "key-file", "", "")
-	fs.StringVar(&w.hostID, "host-id", hostByKernel, "")
-	fs.Var(&w.startTimeout, "start-timeout", "")
-	fs.Var((*count)(&w.treeWidth), "tree-width", "")
-	fs.Var(&w.hostTimeout, "host-timeout", "")
+	fs.StringVar(&w.hosts, "host", "", "live on these hosts: a,b or a:2,node[01-16]:4, with the number of slots, by default 1, as a `LIST`; without -n there is a rank on each slot")
+	fs.StringVar(&w.file, "hostfile", "", "live on the hosts of `FILE`, lines as a, a:2 or a slots=2")
+	fs.VarP((*count)(&w.nodes), "nodes", "N", "use the first `N` hosts, a rank on each at least")
+	fs.Var((*count)(&w.perNode), "ppn", "`N` ranks on each host")
+	fs.StringVar(&w.mapBy, "map-by", "", "take slots by `WHAT`: slot (default: all of a host, then the next) or node")
+	fs.StringVar(&w.rankBy, "rank-by", "", "number ranks by `WHAT`: slot or node (default as --map-by)")
+	fs.BoolVar(&w.oversubscribe, "oversubscribe", false, "more ranks than slots")
+	fs.StringVar(&w.launcher, "launcher", "", "reach hosts by the launcher `NAME`: ssh (default), local, which pretends, or a command with %H, %C, %N and %L")
+	fs.StringVar(&w.agent, "agent", "", "`PATH` of aqrun on the hosts (default where it is here, or in their PATH)")
+	fs.BoolVar(&w.push, "push", false, "copy aqrun to the hosts for the time of the job")
+	fs.StringVar(&w.keyFile, "key-file", "", "`FILE` with the key of agents, the same on all hosts (default a new key, which the environment carries)")
+	fs.StringVar(&w.hostID, "host-id", hostByKernel, "tell hosts apart by `WHAT`: kernel (its boot, namespaces and /dev/shm; two names of one host are refused) or name")
+	fs.Var(&w.startTimeout, "start-timeout", "how long agents may take to start, a `TIME` (default 1m)")
+	fs.Var((*count)(&w.treeWidth), "tree-width", "aqrun and each agent start `N` agents at most, who start the others (default 32)")
+	fs.Var(&w.hostTimeout, "host-timeout", "a host that is not heard for `TIME` is lost (default 6s)")
 }
 
 // onHosts are the options that mean something only where hosts are named.

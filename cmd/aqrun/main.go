@@ -7,23 +7,25 @@
 //	aqrun --model list
 //	aqrun conduits [NAME[/PROFILE]]
 //
-// aqrun -h lists the options; package spawner describes how a job starts and ends.
+// aqrun -h lists the options, aqrun help the topics that have a text of their own; package spawner describes how a job starts and ends.
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
+	"github.com/aqueduct-go/aqueduct"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/cli"
 	_ "github.com/aqueduct-go/aqueduct/internal/stdfd"
 	"github.com/aqueduct-go/aqueduct/spawner"
+	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 )
 
@@ -39,30 +41,49 @@ func main() {
 
 // run executes the command and returns its exit status.
 func run(args []string, stdout, stderr io.Writer) int {
-	if len(args) > 0 && args[0] == "conduits" {
-		return conduits(args[1:], stdout, stderr)
-	}
-	o, err := parse(args)
+	_, err := cli.Execute(context.Background(), root(), args, stdout, stderr)
+	var status ended
 	switch {
-	case err != nil:
+	case err == nil:
+		return 0
+	case errors.As(err, &status):
+		return int(status)
+	case errors.As(err, new(cli.Misuse)):
 		fmt.Fprintf(stderr, "aqrun: %v\nTry 'aqrun -h'.\n", err)
 		return statusUsage
-	case o.help:
-		return say(stdout, stderr, usage())
-	case o.model == listModels:
-		return models(stdout, stderr)
-	case o.version:
-		return say(stdout, stderr, version()+"\n")
+	}
+	if !errors.As(err, new(*core.ExitError)) {
+		err = written(err) // what is left is output that cannot be written
+	}
+	return report(stderr, err)
+}
+
+// ended is the status of a job as an error: whoever ended it has said why.
+type ended int
+
+func (e ended) Error() string { return fmt.Sprintf("the job has ended with status %d", int(e)) }
+
+// start carries out what the options say, which fs has read.
+func (o *options) start(fs *pflag.FlagSet, stdout, stderr io.Writer) error {
+	if o.model == listModels {
+		_, err := io.WriteString(stdout, aqueduct.Models())
+		return err
+	}
+	if err := o.complete(fs); err != nil {
+		return cli.Misused(err)
 	}
 	for _, note := range o.where.notes() {
 		fmt.Fprintf(stderr, "aqrun: %s\n", note)
 	}
 	spec := o.spec()
 	if o.dryRun {
-		return report(stderr, spawner.Describe(stdout, spec))
+		return spawner.Describe(stdout, spec)
 	}
 	spec.Stdin, spec.Stdout, spec.Stderr = os.Stdin, stdout, stderr
-	return launch(spec, stderr)
+	if status := launch(spec, stderr); status != 0 {
+		return ended(status)
+	}
+	return nil
 }
 
 // passed are the signals that go on to the ranks.
@@ -143,17 +164,8 @@ func pause(job *spawner.Job) {
 	}
 }
 
-// say writes the text, and returns the exit status.
-func say(stdout, stderr io.Writer, text string) int {
-	_, err := io.WriteString(stdout, text)
-	return report(stderr, written(err))
-}
-
 // written returns the error of a failed write with its exit status.
 func written(err error) error {
-	if err == nil {
-		return nil
-	}
 	return &core.ExitError{Status: statusSelf, Reason: err.Error()}
 }
 
@@ -163,13 +175,4 @@ func report(stderr io.Writer, err error) int {
 		fmt.Fprintf(stderr, "aqrun: %s\n", strings.TrimPrefix(err.Error(), "spawner: "))
 	}
 	return core.StatusOf(err)
-}
-
-// version returns what is known about how this program was built.
-func version() string {
-	v := "aqrun (unknown version)"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		v = "aqrun " + info.Main.Version
-	}
-	return fmt.Sprintf("%s %s %s/%s", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/aqueduct-go/aqueduct"
 	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi/libmpitest"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/cli"
 	"github.com/aqueduct-go/aqueduct/spawner"
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
@@ -513,7 +514,8 @@ func TestUnknownConduitInTheEnvironment(t *testing.T) {
 func TestHelpAndVersion(t *testing.T) {
 	for _, c := range []struct{ args, says string }{
 		{"-h", "Usage: aqrun [-n RANKS]"}, {"--help", "Usage: aqrun [-n RANKS]"}, {"-n 2 -h true", "Usage: aqrun"},
-		{"conduits -h", "Usage: aqrun"}, {"--version", "aqrun "},
+		{"conduits -h", "Usage: aqrun conduits"}, {"--version", "aqrun "}, {"version", "conduits: "},
+		{"help", "Usage: aqrun [-n RANKS]"}, {"help conduits", "Usage: aqrun conduits"}, {"help hosts", "--hostfile FILE"}, {"help failure", "124"},
 	} {
 		status, out, errs := output(t, "", strings.Fields(c.args)...)
 		if status != 0 || errs != "" || !strings.Contains(out, c.says) {
@@ -524,8 +526,10 @@ func TestHelpAndVersion(t *testing.T) {
 
 // Every option is in the help text.
 func TestHelpIsComplete(t *testing.T) {
-	new(options).flags().VisitAll(func(f *pflag.Flag) {
-		if long := "--" + f.Name + " "; f.Name != "x" && !strings.Contains(usage(), long) {
+	cmd := root()
+	help := cli.Help(cmd)
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if long := "--" + f.Name + " "; f.Name != "x" && !strings.Contains(help, long) {
 			t.Errorf("the help does not mention %s", long)
 		}
 	})

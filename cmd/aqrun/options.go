@@ -18,98 +18,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-const usageText = `Usage: aqrun [-n RANKS] [option...] [--] PROGRAM [argument...]
-       aqrun -n RANKS [option...] PROGRAM [argument...] : -n RANKS [option...] PROGRAM...
-       aqrun conduits [NAME[/PROFILE]]
-
-Starts PROGRAM as a job of RANKS ranks, on this host or those named, and exits with the job's
-status. What follows PROGRAM is passed on untouched. A colon stands between the programs of a
-job that has several; -n, -x and --wdir hold for the program that they stand before, the others
-for the job. Behind -- a colon is an argument.
-
-The job:
-  -n, --np N            number of ranks; not needed where hosts are named
-      --conduit NAME    conduit that carries the traffic
-      --profile NAME    profile of the conduit
-{launchers}      --segment SIZE    memory that a rank registers: 65536, 64MB, 1.5GB, 50%; wins over what
-                        PROGRAM asks for; default 64MB if that asks for nothing
-      --goroutines      run the ranks as goroutines of one process
-      --model NAME      run the ranks in virtual time on a model: CONDUIT for its default,
-                        CONDUIT/MODEL, or CONDUIT/PATH for a machine file; 'list' lists them
-      --set KEY=VALUE   further setting of the conduit; repeatable; aqrun conduits NAME lists them
-      --udp-security M  conduit udp with security none, auth (default) or encrypt; short for
-                        --conduit udp --set security=M
-      --insecure        conduit udp, security none permitted beyond the loopback; short for
-                        --conduit udp --set insecure=yes
-  -x VAR[=VALUE]        set VAR for the ranks, or insist that it is set; repeatable; not
-                        what other options set
-      --wdir DIR        working directory of the ranks; a relative PROGRAM is looked up there
-      --bind-to WHAT    none (default); core: rank i on the i-th core, with all its threads;
-                        socket or numa: ranks divided among the sockets or NUMA nodes
-      --report-bindings say which CPUs each rank may use
-      --launch-prefix CMD  start rank i through CMD, words separated by blanks, such as
-                        'ip netns exec node{rank}'; {rank} becomes i
-
-Hosts:
-      --host LIST       live on these: a,b or a:2,node[01-16]:4, with the number of slots, by
-                        default 1; without -n there is a rank on each slot
-      --hostfile FILE   live on those of FILE, lines as a, a:2 or a slots=2
-  -N, --nodes N         use the first N hosts, a rank on each at least
-      --ppn N           N ranks on each host
-      --map-by WHAT     take slots by slot (default: all of a host, then the next) or by node
-      --rank-by WHAT    number ranks by slot or by node; default as --map-by
-      --oversubscribe   more ranks than slots
-      --launcher NAME   reach hosts by ssh (default), by local, which pretends, or by a command:
-                        'mycmd %H %C'; %H becomes the host, %C the agent's command. One without
-                        %H is executed once and starts the agents of all hosts, 'srun -N %N %C':
-                        %N becomes how many there are, %L their names joined by commas
-      --key-file FILE   the key of agents that are started so, the same file on all hosts;
-                        default: a new key, which the environment carries
-      --agent PATH      where aqrun is on the hosts; default: where it is here, or in their PATH
-      --push            copy aqrun to the hosts for the time of the job
-      --host-id WHAT    tell hosts apart by kernel (default: by its boot, namespaces and /dev/shm;
-                        two names of one host are refused) or by name
-      --start-timeout TIME  how long agents may take to start (default 1m)
-      --tree-width N    aqrun and each agent start N agents at most, who start the others
-                        (default 32)
-      --host-timeout TIME  a host that is not heard for TIME is lost (default 6s)
-
-With --model:
-      --seed N          seed of all that is random (default 0)
-      --lose RANK@TIME  lose a rank at a virtual time, e.g. 3@1.5ms; repeatable
-      --trace FILE      write a line for everything that happens to FILE
-      --model-report    print virtual time, events and resources at the end
-
-Output:
-      --tag-output      begin every line with its rank
-      --timestamps      begin every line with the time at which aqrun writes it, in UTC
-      --output-dir DIR  also write DIR/rank.N.out and DIR/rank.N.err
-  -v, --verbose         report every rank that starts and ends, and the addresses that conduit udp uses
-
-The end:
-      --timeout TIME    after TIME (30s, 5m, plain seconds) print the goroutines of all
-                        ranks and end with status 124
-      --grace TIME      how long ranks may live on when the job has failed (default 1s)
-
-      --dry-run         print the commands, start nothing
-      --version         print the version
-  -h, --help            print this
-
-Status: that of the first rank that failed; 128 + N if signal N killed it or ended the job;
-124 on timeout; 125 aqrun failed, or could not write the output; 126 PROGRAM cannot be
-executed; 127 PROGRAM not found; 141 the reader of the output went away; 2 misuse. SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and
-SIGQUIT are passed to all ranks; a second SIGINT or SIGTERM kills them.
-`
-
-// usage returns the help. A conduit with a launcher of its own has an option.
-func usage() string {
-	var lines strings.Builder
-	for _, l := range core.Launchers() {
-		fmt.Fprintf(&lines, "      --%-16sconduit %s with a profile, see aqrun conduits; the ranks are\n%24sstarted by its own %s\n", l.Conduit+" PROFILE", l.Conduit, "", l.Name)
-	}
-	return strings.Replace(usageText, "{launchers}", lines.String(), 1)
-}
-
 // options are what the command line says.
 type options struct {
 	ranks                     int // that -n says; 0: none
@@ -134,109 +42,81 @@ type options struct {
 	launchPrefix              string
 	tag, stamp, verbose       bool
 	timeout, grace            duration
-	dryRun, version, help     bool
+	dryRun                    bool
 	command                   []string
 	programs                  []spawner.Program // of a job that has several
 }
 
-// repeatable are the options that may be given several times with different texts.
-var repeatable = []string{"x", "lose", "set"}
-
 // forModel are the options that mean something in virtual time only.
 var forModel = []string{"seed", "lose", "trace", "model-report"}
 
-// flags returns the flag set that fills in o.
-func (o *options) flags() *pflag.FlagSet {
-	fs := pflag.NewFlagSet("aqrun", pflag.ContinueOnError)
-	fs.SetInterspersed(false)
-	fs.Usage = func() {}
-	fs.VarP((*count)(&o.ranks), "np", "n", "")
-	o.where.flags(fs)
-	fs.StringVar(&o.conduit, "conduit", "", "")
-	fs.StringVar(&o.profile, "profile", "", "")
-	o.over = make(map[string]*string)
-	for _, l := range core.Launchers() {
-		o.over[l.Conduit] = fs.String(l.Conduit, "", "")
-	}
-	fs.StringVar(&o.segment, "segment", "", "")
-	fs.BoolVar(&o.goroutines, "goroutines", false, "")
-	fs.StringVar(&o.model, "model", "", "")
-	fs.StringArrayVar(&o.set, "set", nil, "")
-	fs.StringVar(&o.udpSecurity, "udp-security", "", "")
-	fs.BoolVar(&o.insecure, "insecure", false, "")
-	fs.Uint64Var(&o.seed, "seed", 0, "")
-	fs.StringArrayVar(&o.lose, "lose", nil, "")
-	fs.StringVar(&o.trace, "trace", "", "")
-	fs.BoolVar(&o.report, "model-report", false, "")
-	fs.StringArrayVarP(&o.env, "x", "x", nil, "")
-	fs.StringVar(&o.wdir, "wdir", "", "")
-	fs.StringVar(&o.bind, "bind-to", string(spawner.BindNone), "")
-	fs.BoolVar(&o.reportBindings, "report-bindings", false, "")
-	fs.StringVar(&o.launchPrefix, "launch-prefix", "", "")
-	fs.StringVar(&o.outputDir, "output-dir", "", "")
-	fs.BoolVar(&o.tag, "tag-output", false, "")
-	fs.BoolVar(&o.stamp, "timestamps", false, "")
-	fs.BoolVarP(&o.verbose, "verbose", "v", false, "")
-	fs.Var(&o.timeout, "timeout", "")
-	fs.Var(&o.grace, "grace", "")
-	fs.BoolVar(&o.dryRun, "dry-run", false, "")
-	fs.BoolVar(&o.version, "version", false, "")
-	fs.BoolVarP(&o.help, "help", "h", false, "")
-	cli.OnlyOnce(fs, repeatable...)
-	return fs
+// flags adds the options to a flag set, by group.
+func (o *options) flags(fs *pflag.FlagSet) {
+	cli.Group(fs, "The job", func(fs *pflag.FlagSet) {
+		fs.VarP((*count)(&o.ranks), "np", "n", "number of ranks, `N`; not needed where hosts are named")
+		fs.StringVar(&o.conduit, "conduit", "", "`NAME` of the conduit that carries the traffic")
+		fs.StringVar(&o.profile, "profile", "", "`NAME` of a profile of the conduit")
+		o.over = make(map[string]*string)
+		for _, l := range core.Launchers() {
+			o.over[l.Conduit] = fs.String(l.Conduit, "", "conduit "+l.Conduit+" with a `PROFILE`; the ranks are started by its own "+l.Name)
+		}
+		fs.StringVar(&o.segment, "segment", "", "memory that a rank registers: 65536, 64MB, 1.5GB, 50%; this `SIZE` wins over what PROGRAM asks for (default 64MB if that asks for nothing)")
+		fs.BoolVar(&o.goroutines, "goroutines", false, "run the ranks as goroutines of one process")
+		fs.StringArrayVar(&o.set, "set", nil, "further setting of the conduit, `KEY=VALUE`; repeatable; aqrun conduits NAME lists them")
+		fs.StringVar(&o.udpSecurity, "udp-security", "", "conduit udp with security none, auth (default) or encrypt: --conduit udp --set security=`MODE`")
+		fs.BoolVar(&o.insecure, "insecure", false, "conduit udp, security none permitted beyond the loopback")
+		fs.StringArrayVarP(&o.env, "x", "x", nil, "set a variable for the ranks, `VAR[=VALUE]`, or insist that it is set; repeatable; not what other options set")
+		fs.StringVar(&o.wdir, "wdir", "", "working directory `DIR` of the ranks; a relative PROGRAM is looked up there")
+		fs.StringVar(&o.bind, "bind-to", string(spawner.BindNone), "bind ranks to none, core, socket or numa: see aqrun help binding; to `WHAT`")
+		fs.BoolVar(&o.reportBindings, "report-bindings", false, "say which CPUs each rank may use")
+		fs.StringVar(&o.launchPrefix, "launch-prefix", "", "start rank i through `CMD`, words separated by blanks, such as 'ip netns exec node{rank}'; {rank} becomes i")
+	})
+	cli.Group(fs, "Hosts (aqrun help hosts)", o.where.flags)
+	cli.Group(fs, "Virtual time (aqrun help models)", func(fs *pflag.FlagSet) {
+		fs.StringVar(&o.model, "model", "", "run the ranks in virtual time on the model `NAME`: CONDUIT for its default, CONDUIT/MODEL, or CONDUIT/PATH for a machine file; list lists them")
+		fs.Uint64Var(&o.seed, "seed", 0, "seed `N` of all that is random (default 0)")
+		fs.StringArrayVar(&o.lose, "lose", nil, "lose a rank at a virtual time, `RANK@TIME`, such as 3@1.5ms; repeatable")
+		fs.StringVar(&o.trace, "trace", "", "write a line for everything that happens to `FILE`")
+		fs.BoolVar(&o.report, "model-report", false, "print virtual time, events and resources at the end")
+	})
+	cli.Group(fs, "Output (aqrun help output)", func(fs *pflag.FlagSet) {
+		fs.BoolVar(&o.tag, "tag-output", false, "begin every line with its rank")
+		fs.BoolVar(&o.stamp, "timestamps", false, "begin every line with the time at which aqrun writes it, in UTC")
+		fs.StringVar(&o.outputDir, "output-dir", "", "also write `DIR`/rank.N.out and DIR/rank.N.err")
+		fs.BoolVarP(&o.verbose, "verbose", "v", false, "report every rank that starts and ends, and the addresses that conduit udp uses")
+		fs.BoolVar(&o.dryRun, "dry-run", false, "print the commands, start nothing")
+	})
+	cli.Group(fs, "The end (aqrun help failure)", func(fs *pflag.FlagSet) {
+		fs.Var(&o.timeout, "timeout", "after `TIME` (30s, 5m, plain seconds) print the goroutines of all ranks and end with status 124")
+		fs.Var(&o.grace, "grace", "how long ranks may live on when the job has failed, a `TIME`")
+	})
 }
 
-// parse reads the command line and refuses what makes no sense.
-func parse(args []string) (*options, error) {
-	o := &options{grace: duration(spawner.DefaultGrace)}
-	fs := o.flags()
-	if err := parseFlags(fs, args); err != nil {
-		return nil, err
-	}
-	if o.help || o.version || o.model == listModels {
-		return o, nil
-	}
+// complete makes of the options of a command line, which has been read into o by fs, those of a job, and refuses what makes no
+// sense.
+func (o *options) complete(fs *pflag.FlagSet) error {
 	if err := checkEmpty(fs); err != nil {
-		return nil, err
+		return err
 	}
 	var rest []string
 	if o.command, rest = cutProgram(fs); rest != nil {
 		if err := o.parseMore(rest); err != nil {
-			return nil, err
+			return err
 		}
 	} else if err := resolveEnv(o.env); err != nil {
-		return nil, err
+		return err
 	}
 	if err := o.takeOver(); err != nil {
-		return nil, err
+		return err
 	}
 	var err error
 	if o.n, err = o.where.place(fs, max(o.n, o.ranks), o.goroutines || o.model != ""); err != nil {
-		return nil, err
-	}
-	if err := o.check(fs); err != nil {
-		return nil, err
-	}
-	return o, o.checkConduit()
-}
-
-// parseFlags has the flag set parse arguments. A long option with one hyphen, as MPI libraries' mpiexec permits, is refused
-// by its name.
-func parseFlags(fs *pflag.FlagSet, args []string) error {
-	err := fs.Parse(args)
-	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() == "" {
 		return err
 	}
-	for _, arg := range args {
-		name, _, _ := strings.Cut(arg, "=")
-		name, hyphen := strings.CutPrefix(name, "-")
-		// What is unknown is the end of an argument, behind letters that are options.
-		if hyphen && fs.Lookup(name) != nil && strings.HasSuffix(arg, unknown.GetSpecifiedShortnames()) {
-			return fmt.Errorf("-%s is spelt --%[1]s", name)
-		}
+	if err := o.check(fs); err != nil {
+		return err
 	}
-	return err
+	return o.checkConduit()
 }
 
 // checkEmpty refuses options whose value is the empty text.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aqueduct-go/aqueduct/internal/cli"
 	"github.com/aqueduct-go/aqueduct/spawner"
 	"github.com/spf13/pflag"
 )
@@ -32,8 +33,11 @@ func (o *options) parseMore(args []string) error {
 	all := []*options{o}
 	for args != nil {
 		p := new(options)
-		fs := p.flags()
-		if err := parseFlags(fs, args); err != nil {
+		fs := pflag.NewFlagSet("aqrun", pflag.ContinueOnError)
+		fs.SetInterspersed(false)
+		fs.Usage = func() {}
+		p.flags(fs)
+		if err := cli.Parse(fs, args); err != nil {
 			return err
 		}
 		var err error

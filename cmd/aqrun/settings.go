@@ -11,6 +11,8 @@ import (
 	"github.com/aqueduct-go/aqueduct"
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/settings"
+	"github.com/aqueduct-go/aqueduct/internal/cli"
+	"github.com/aqueduct-go/aqueduct/internal/cli/known"
 )
 
 // listed is a setting of a conduit, and the variants, profiles and models, in which it has a meaning.
@@ -48,22 +50,12 @@ func settingsIn(d *core.Driver, variants []string) (all []*listed) {
 	return slices.DeleteFunc(all, func(l *listed) bool { return l.in == nil })
 }
 
-// variantsOf returns the profiles and models of a conduit, each name once.
-func variantsOf(d *core.Driver) (names []string) {
-	for _, v := range slices.Concat(d.Profiles, d.Models) {
-		if !slices.Contains(names, v) {
-			names = append(names, v)
-		}
-	}
-	return names
-}
-
 // findVariants returns the conduit that a name stands for and all its variants or, for CONDUIT/PROFILE
 // and CONDUIT/MODEL, the one.
 func findVariants(name string) (d core.Driver, variants []string, err error) {
 	name, variant := aqueduct.CutModel(name)
 	if d, err = core.DriverByName(name); err != nil || variant == "" {
-		return d, variantsOf(&d), err
+		return d, known.Variants(&d), err
 	}
 	if slices.Contains(d.Models, variant) {
 		return d, []string{variant}, nil
@@ -73,16 +65,15 @@ func findVariants(name string) (d core.Driver, variants []string, err error) {
 }
 
 // listSettings prints the settings of the conduit of that name.
-func listSettings(name string, stdout, stderr io.Writer) int {
+func listSettings(name string, stdout io.Writer) error {
 	d, variants, err := findVariants(name)
 	if err != nil {
-		fmt.Fprintf(stderr, "aqrun: %v\nTry 'aqrun conduits'.\n", plain(err))
-		return statusUsage
+		return cli.Misused(fmt.Errorf("%w; aqrun conduits lists them", plain(err)))
 	}
 	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "SETTING\tKIND\tVALUES\tDEFAULT\tRANKS\tPROFILES\tMEANING")
 	for _, l := range settingsIn(&d, variants) {
 		fmt.Fprintln(w, strings.Join(l.row(len(variants)), "\t"))
 	}
-	return report(stderr, written(w.Flush()))
+	return w.Flush()
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/cli/known"
 )
 
 // TestSettingsOfConduits wants every conduit to refuse, before a job starts and in the same words, what is
@@ -17,7 +18,7 @@ import (
 func TestSettingsOfConduits(t *testing.T) {
 	refused := 0
 	for _, d := range core.Drivers() {
-		for _, variant := range variantsOf(&d) {
+		for _, variant := range known.Variants(&d) {
 			table := d.Table(variant)
 			check := func(key, value, why string) {
 				t.Helper()
@@ -82,7 +83,7 @@ func TestSettingsInREADMEs(t *testing.T) {
 			continue
 		}
 		var want, got []string
-		all := variantsOf(&d)
+		all := known.Variants(&d)
 		for _, l := range settingsIn(&d, all) {
 			if !strings.Contains(l.Key, ".") {
 				want = append(want, "| `"+l.Key+"` | "+strings.Join(l.row(len(all))[1:], " | ")+" |")
