@@ -5,7 +5,7 @@ BIN := bin
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 NP ?= 4
 
-.PHONY: all build capi install run test test-full test-system race lint bench fuzz clean setup
+.PHONY: all build capi install uninstall run test test-full test-system race lint bench fuzz clean setup
 
 all: build
 
@@ -22,10 +22,14 @@ build: setup
 capi: setup
 	@sh scripts/capi.sh $(BIN)/capi
 
-# The C library, with what programs are built and started by: make install PREFIX=/usr/local
+# Programs, shims of MPI libraries, man pages, completion and the C library, if there is one: make install PREFIX=/usr/local.
+# DESTDIR=DIR has the files appear below DIR.
 PREFIX ?= /usr/local
 install: build
-	@sh scripts/capi-install.sh $(BIN)/capi $(PREFIX)
+	@sh scripts/install.sh $(BIN) $(PREFIX)
+
+uninstall:
+	@sh scripts/uninstall.sh $(PREFIX)
 
 # The main job: real SPMD jobs of several processes, one on a modelled machine and what its
 # model predicts, jobs over each MPI library that is installed, then the quick benchmark.

@@ -21,8 +21,9 @@ mkdir -p "$to/bin" "$to/lib/pkgconfig" "$to/include"
 cp -R "$built/include/." "$to/include/"
 cp -P "$built"/lib/lib* "$to/lib/"
 cp "$(dirname "$built")/aqrun" "$to/bin/"
-for shim in "$(dirname "$built")"/libaqueduct-mpi-*.so; do # aqrun looks for them in its own folder
-	[ ! -e "$shim" ] || cp "$shim" "$to/bin/"
+mkdir -p "$to/lib/aqueduct"
+for shim in "$(dirname "$built")"/libaqueduct-mpi-*.so; do # where an aqrun that is installed looks for them
+	[ ! -e "$shim" ] || cp "$shim" "$to/lib/aqueduct/"
 done
 
 # What programs are built with: for a conduit and a thread mode, or for the tools alone. NAME.mak and NAME.pc are

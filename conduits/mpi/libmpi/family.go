@@ -155,11 +155,11 @@ func usable(profile string, test func(*family) error) (*family, error) {
 // EnvLib names the variable with further folders in which shims are looked for.
 const EnvLib = "AQUEDUCT_LIBDIR"
 
-// folders returns where shims are looked for: beside the program, and what EnvLib names.
+// folders returns where shims are looked for: beside the program, where make install puts them, and what EnvLib names.
 func folders() (dirs []string) {
 	if exe, err := os.Executable(); err == nil {
 		at := filepath.Dir(exe)
-		dirs = append(dirs, at, filepath.Join(at, "..", "lib"))
+		dirs = append(dirs, at, filepath.Join(at, "..", "lib", "aqueduct"), filepath.Join(at, "..", "lib"))
 	}
 	for _, d := range filepath.SplitList(os.Getenv(EnvLib)) {
 		// A name without a slash would be looked for where the system keeps its libraries.
