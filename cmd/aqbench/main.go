@@ -93,8 +93,9 @@ var texts embed.FS
 func root() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "aqbench VERB [option...]", Short: "measure Aqueduct, and compare it with floors and peers",
-		Long: `Measures Aqueduct and compares it with floors and peers. The report goes to standard output, what is being measured to
-standard error. aqbench VERB --help lists the options of a verb; an option means the same in each.`,
+		Long: `Measures Aqueduct and compares it with floors and peers. The report goes to standard output, what
+is being measured to standard error. aqbench VERB --help lists the options of a verb; an option
+means the same in each.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cli.Misused(fmt.Errorf("which verb?\n\n%s", cli.Usage(cmd)))

@@ -51,9 +51,9 @@ SIGUSR1, SIGUSR2 and SIGQUIT are passed to all ranks; a second SIGINT or SIGTERM
 func conduitsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "conduits [NAME[/PROFILE]]", Short: "list the conduits, or the settings of one",
-		Long: `Lists the conduits of this binary: whether each is available here, or why not, its live profiles, and its models. With the
-name of a conduit it lists the settings that --set takes: their values and defaults, and whether all
-ranks must give the same.`,
+		Long: `Lists the conduits of this binary: whether each is available here, or why not, its live profiles,
+and its models. With the name of a conduit it lists the settings that --set takes: their values and
+defaults, and whether all ranks must give the same.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return conduits(args, cmd.OutOrStdout()) },
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			if len(args) > 0 {

@@ -49,7 +49,9 @@ func Program(root *cobra.Command, texts *embed.FS, version func() string) {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.Flags().Bool("version", false, "print the version, and what this program has been built with")
 	root.PersistentFlags().BoolP("help", "h", false, "print this")
-	root.AddCommand(helpCommand(root), completionCommand(root), manCommand(root), versionCommand(version))
+	help := helpCommand(root)
+	root.SetHelpCommand(help) // cobra would add its own
+	root.AddCommand(help, completionCommand(root), manCommand(root), versionCommand(version))
 	if texts != nil {
 		root.AddCommand(topics(texts)...)
 	}

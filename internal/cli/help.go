@@ -141,9 +141,9 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 			}
 			return say(cmd, Help(about))
 		},
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+		ValidArgsFunction: func(_ *cobra.Command, args []string, typed string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
 			for _, c := range root.Commands() {
-				if len(args) == 0 && !c.Hidden {
+				if len(args) == 0 && !c.Hidden && strings.HasPrefix(c.Name(), typed) {
 					names = append(names, cobra.CompletionWithDesc(c.Name(), c.Short))
 				}
 			}
