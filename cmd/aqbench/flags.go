@@ -85,7 +85,7 @@ func newCommon(cmd *cobra.Command, known []string, ranks string) *common {
 	if cmd.Long == "" {
 		cmd.Long = "Measures " + cmd.Short + "."
 	}
-	cmd.Long += fmt.Sprintf("\n\nOperations: %s. Numbers of ranks: %s.", strings.Join(known, ", "), ranks)
+	cmd.Long += fmt.Sprintf("\n\nOperations: %s.\n\nNumbers of ranks: %s.", strings.Join(known, ", "), ranks)
 	cli.Values(cmd, "format", bench.Formats)
 	cli.Values(cmd, "op", func() []string { return known })
 	cli.Unknown(cmd, "np")

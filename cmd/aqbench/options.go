@@ -91,7 +91,7 @@ func (o *options) flags(cmd *cobra.Command) {
 	if o.verb.result != nil {
 		f.StringVar(&o.write, "write", "", about["write"])
 	}
-	cmd.Long += " In virtual time there is one sample, unless --samples says otherwise, as they are all alike."
+	cmd.Long += "\n\nIn virtual time there is one sample, unless --samples says otherwise, as they are all alike."
 	known.Complete(cmd, func() string { return o.conduit })
 	cli.Values(cmd, "threads", func() []string { return []string{"single", "many", "all"} })
 	cli.Values(cmd, "launcher", func() []string { return []string{"ssh", "local"} })

@@ -87,7 +87,7 @@ func TestMPIWithoutShim(t *testing.T) {
 	cmd := exec.Command(elsewhere, "--mpi", "mpich", "-n", "2", "true")
 	cmd.Env = append(os.Environ(), "AQUEDUCT_LIBDIR=/nowhere")
 	out, _ := cmd.CombinedOutput()
-	if status := cmd.ProcessState.ExitCode(); status != 2 || !strings.Contains(string(out), fmt.Sprintf("libaqueduct-mpi-mpich.so in %s, %s, /nowhere", dir, filepath.Join(dir, "../lib"))) &&
+	if status := cmd.ProcessState.ExitCode(); status != 2 || !strings.Contains(string(out), fmt.Sprintf("libaqueduct-mpi-mpich.so in %s, %s, %s, /nowhere", dir, filepath.Join(dir, "../lib/aqueduct"), filepath.Join(dir, "../lib"))) &&
 		!strings.Contains(string(out), "without cgo") {
 		t.Errorf("status %d\n%s", status, out)
 	}

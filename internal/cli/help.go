@@ -52,7 +52,7 @@ func groups(cmd *cobra.Command) (list []*group) {
 		if o, wrapped := f.Value.(*once); wrapped {
 			shown.Value = o.Value // whose type says whether its default is worth a word
 		}
-		if shown.DefValue == "0s" {
+		if shown.DefValue == "0s" || shown.DefValue == "[]" {
 			shown.DefValue = ""
 		}
 		to.flags.AddFlag(&shown)
