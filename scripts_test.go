@@ -112,28 +112,6 @@ echo "runs $library $*"
 	}
 }
 
-// TestReadme builds the program of README.md and runs it in every way that is named there.
-func TestReadme(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, text, _ := strings.Cut(string(readme), "```go\n")
-	text, _, _ = strings.Cut(text, "```")
-	source := filepath.Join(t.TempDir(), "squares.go")
-	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	prog, aqrun := goBuild(t, source), goBuild(t, "./cmd/aqrun")
-	for _, options := range []string{"", "--goroutines", "--model loopback", "--conduit sci --profile paper"} {
-		args := append(strings.Fields("-n 4 "+options), prog)
-		status, out, errs := finish(t, exec.Command(aqrun, args...))
-		if status != 0 || out != "the squares of 4 ranks add up to 14\n" || errs != "" {
-			t.Errorf("aqrun %s: status %d, output %q, messages %q", options, status, out, errs)
-		}
-	}
-}
-
 // testsum returns the command scripts/testsum with the script in place of the go command.
 func testsum(t *testing.T, text string, env ...string) *exec.Cmd {
 	t.Helper()
