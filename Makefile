@@ -5,7 +5,7 @@ BIN := bin
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 NP ?= 4
 
-.PHONY: all build capi install uninstall run test test-full test-system race lint bench fuzz clean setup
+.PHONY: all build capi install uninstall run test test-full test-system race lint bench figures fuzz clean setup
 
 all: build
 
@@ -92,6 +92,11 @@ bench: build
 FUZZTIME ?= 10s
 fuzz: setup
 	@sh scripts/fuzz.sh $(FUZZTIME)
+
+# The figure of README.md. Its command prints the table.
+figures: build
+	$(BIN)/aqbench paper myrinet-gasnet --machine grim-lanai9 --svg $(BIN)/figures
+	cp $(BIN)/figures/myrinet-gasnet-medium-latency.svg docs/
 
 clean:
 	rm -rf $(BIN)

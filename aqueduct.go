@@ -52,6 +52,10 @@
 //	AQUEDUCT_TRACE     model: file that receives a line for everything that happens
 //	AQUEDUCT_MODEL_REPORT  1: print at the end how the model did, on standard error
 //	AQUEDUCT_GRACE     how long ranks may live on when the job has failed, e.g. 1s
+//	AQUEDUCT_FREEZE    ranks that wait for a debugger before they begin: all, or numbers such as
+//	                   0,3; ranks that share a process wait together. docs/debugging.md
+//	AQUEDUCT_FREEZE_ON_ERROR  1: a rank that is about to end the job by an error, a panic or
+//	                   misuse waits for a debugger first
 //	AQUEDUCT_MODE      processes, goroutines or model
 //	AQUEDUCT_RANKS     with goroutines or model: how many ranks share the process
 //
@@ -116,6 +120,9 @@ func launch(body func(*core.Job) error, opts []Option) (told bool, exit func(int
 	if err != nil {
 		return false, os.Exit, err
 	}
+	if s.mode != processes {
+		s.freezeProcess()
+	}
 	var places atomic.Pointer[func() []core.Place]
 	switch s.mode {
 	case goroutines:
@@ -129,6 +136,7 @@ func launch(body func(*core.Job) error, opts []Option) (told bool, exit func(int
 	if err != nil {
 		return false, os.Exit, err
 	}
+	s.freezeRank(boot.Rank())
 	return launched, core.ExitOf(boot), core.Main(boot, s.cfg, body)
 }
 
@@ -147,6 +155,7 @@ func Init(opts ...Option) (*core.Job, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.freezeRank(boot.Rank())
 	return core.Join(boot, s.cfg), nil
 }
 

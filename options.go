@@ -28,12 +28,13 @@ const (
 
 // settings are what options and environment come to.
 type settings struct {
-	mode   mode
-	ranks  int
-	cfg    core.Config
-	trace  string         // file that receives the model's trace; "": none
-	report bool           // print the model's report
-	by     *core.Launcher // that has started this process, see outsider
+	mode     mode
+	ranks    int
+	cfg      core.Config
+	trace    string         // file that receives the model's trace; "": none
+	report   bool           // print the model's report
+	freezing freezing       // who waits for a debugger
+	by       *core.Launcher // that has started this process, see outsider
 }
 
 // Option chooses how a job runs when the environment does not say.
@@ -206,6 +207,8 @@ var variables = []struct {
 	{"AQUEDUCT_TRACE", func(s *settings, v string) error { s.trace = v; return nil }},
 	{"AQUEDUCT_MODEL_REPORT", setReport},
 	{"AQUEDUCT_GRACE", setGrace},
+	{"AQUEDUCT_FREEZE", setFreeze},
+	{"AQUEDUCT_FREEZE_ON_ERROR", setFreezeOnError},
 	{"AQUEDUCT_MODE", setMode},
 	{"AQUEDUCT_RANKS", setRanks},
 }

@@ -120,6 +120,9 @@ func (g *inProcess) runGoroutine(m *member, cfg *Config, body func(*Job) error, 
 	returned := false
 	defer func() {
 		p, stack := recover(), debug.Stack()
+		if p != nil {
+			j.failing(fmt.Sprintf("panicked: %v", p))
+		}
 		g.mu.Lock()
 		if p != nil {
 			g.endLocked(2, fmt.Sprintf("rank %d panicked: %v\n%s", m.rank, p, stack))

@@ -20,7 +20,8 @@ import (
 )
 
 // Config says how a job runs. The zero value is a usable default for everything but
-// Conduit. It must be equal on all ranks, except for Log, Foreign, Ppoll and AtExit.
+// Conduit. It must be equal on all ranks, except for Log, Foreign, Ppoll,
+// Failing and AtExit.
 type Config struct {
 	Conduit     string            // the registered name of the conduit
 	Profile     string            // a profile of the conduit; "" is its default
@@ -49,6 +50,10 @@ type Config struct {
 	// Ppoll, if not nil, is how a live rank sleeps in the kernel, in place of unix.Ppoll: handlers of signals
 	// of a program in another language must find it in code of that language.
 	Ppoll func(fds []unix.PollFd, timeout *unix.Timespec) `json:"-"`
+	// Failing, if not nil, is called when a rank is about to end the job by an error, a panic or misuse, before anybody
+	// learns of it, on the goroutine that has found out, which has its stack still: so that a debugger may look. In virtual
+	// time panics do not call it, and it must not block but in system calls.
+	Failing func(rank Rank, why string) `json:"-"`
 	// AtExit, if not nil, is called before the library leaves the process of a rank, which has half of Grace for it.
 	AtExit func() `json:"-"`
 }
@@ -241,8 +246,18 @@ func (ep *Endpoint) end() {
 
 // abort ends the job because of err.
 func (j *Job) abort(err error) {
+	if j.failure() == nil { // else it is a consequence
+		j.failing(err.Error())
+	}
 	j.boot.Abort(StatusOf(err), err.Error())
 	j.fail(err)
+}
+
+// failing tells Config.Failing that the rank is about to end the job.
+func (j *Job) failing(why string) {
+	if f := j.cfg.Failing; f != nil {
+		f(j.rank, why)
+	}
 }
 
 // watch fails the job when the bootstrap says that it is over. A process that does not
@@ -342,6 +357,7 @@ func Main(boot Bootstrap, cfg Config, body func(*Job) error) error {
 			if panicking() {
 				what = "panicked"
 			}
+			j.failing(what)
 			j.boot.Abort(2, fmt.Sprintf("rank %d %s", j.rank, what))
 		}
 	}()

@@ -80,7 +80,12 @@ func (o *options) start(fs *pflag.FlagSet, stdout, stderr io.Writer) error {
 		return spawner.Describe(stdout, spec)
 	}
 	spec.Stdin, spec.Stdout, spec.Stderr = os.Stdin, stdout, stderr
-	if status := launch(spec, stderr); status != 0 {
+	var attach func(*spawner.Job) error
+	if o.debug.debugger != "" {
+		attach = func(job *spawner.Job) error { return o.debug.attach(job, o.processes(), stderr) }
+		spec.Stdin = o.debug.input(spec.Stdin, o.processes())
+	}
+	if status := launch(spec, stderr, attach); status != 0 {
 		return ended(status)
 	}
 	return nil
@@ -89,8 +94,9 @@ func (o *options) start(fs *pflag.FlagSet, stdout, stderr io.Writer) error {
 // passed are the signals that go on to the ranks.
 var passed = []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2, unix.SIGQUIT}
 
-// launch runs the job and passes it the signals that users send.
-func launch(spec spawner.Spec, stderr io.Writer) int {
+// launch runs the job and passes it the signals that users send. If attach is not nil it is called when the job has started, and
+// waited for; until it returns, SIGINT is for what it runs.
+func launch(spec spawner.Spec, stderr io.Writer, attach func(*spawner.Job) error) int {
 	// A reader that goes away is an error of the next write, not the end of aqrun.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)
 	// Reading the terminal from the background gives no input instead of stopping aqrun.
@@ -109,12 +115,30 @@ func launch(spec spawner.Spec, stderr io.Writer) int {
 	if spec.Hosts != nil {
 		go pause(job)
 	}
+	attached := make(chan struct{})
+	go func() {
+		defer close(attached)
+		if attach == nil {
+			return
+		}
+		if err := attach(job); err != nil {
+			fmt.Fprintf(stderr, "aqrun: %v\n", err)
+		}
+	}()
 	go func() {
 		for s := range sigs {
+			select {
+			case <-attached:
+			default:
+				if s == unix.SIGINT {
+					continue
+				}
+			}
 			job.Signal(s.(syscall.Signal))
 		}
 	}()
 	status, _ := job.Wait() // the job has said why
+	<-attached
 	return status
 }
 

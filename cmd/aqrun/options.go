@@ -43,6 +43,7 @@ type options struct {
 	tag, stamp, verbose       bool
 	timeout, grace            duration
 	dryRun                    bool
+	debug                     debugging
 	command                   []string
 	programs                  []spawner.Program // of a job that has several
 }
@@ -86,6 +87,7 @@ func (o *options) flags(fs *pflag.FlagSet) {
 		fs.BoolVarP(&o.verbose, "verbose", "v", false, "report every rank that starts and ends, and the addresses that conduit udp uses")
 		fs.BoolVar(&o.dryRun, "dry-run", false, "print the commands, start nothing")
 	})
+	cli.Group(fs, "Debugging (aqrun help debugging)", o.debug.flags)
 	cli.Group(fs, "The end (aqrun help failure)", func(fs *pflag.FlagSet) {
 		fs.Var(&o.timeout, "timeout", "after `TIME` (30s, 5m, plain seconds) print the goroutines of all ranks and end with status 124")
 		fs.Var(&o.grace, "grace", "how long ranks may live on when the job has failed, a `TIME`")
@@ -160,6 +162,9 @@ func (o *options) check(fs *pflag.FlagSet) error {
 		return fmt.Errorf("--launch-prefix %s: its words are separated by blanks and cannot be quoted; put into a script what needs quotes", o.launchPrefix)
 	}
 	if _, err := binding.ParseKind(o.bind); err != nil {
+		return err
+	}
+	if err := o.debug.check(o, fs); err != nil {
 		return err
 	}
 	if err := o.checkModel(fs); err != nil {
@@ -391,6 +396,9 @@ func (o *options) findStarter(l *core.Launcher, profile string) (err error) {
 	if o.programs != nil {
 		return fmt.Errorf("conduit %s: its ranks are started by %s, to which aqrun gives one program; start several by %[2]s itself, as in `%[2]s -n 1 a : -n 3 b`", l.Conduit, l.Name)
 	}
+	if o.debug.debugger != "" {
+		return fmt.Errorf("--debugger attaches to ranks that aqrun starts itself; those of conduit %s are started by %s: give --freeze in its place", l.Conduit, l.Name)
+	}
 	if o.tag || o.outputDir != "" || o.launchPrefix != "" {
 		return fmt.Errorf("--tag-output, --output-dir and --launch-prefix need ranks that aqrun starts itself; those of conduit %s are started by %s: "+
 			"let the program print its rank, or start it by %[2]s itself, with %s", l.Conduit, l.Name, l.Output)
@@ -451,6 +459,10 @@ func (o *options) further() []string {
 		}
 	}
 	set("AQUEDUCT_SETTINGS", strings.Join(o.set, ","))
+	set("AQUEDUCT_FREEZE", o.debug.frozen())
+	if o.debug.onError {
+		set("AQUEDUCT_FREEZE_ON_ERROR", "1")
+	}
 	set("AQUEDUCT_LOSE", strings.Join(o.lose, ","))
 	if o.verbose {
 		set("AQUEDUCT_VERBOSE", "1")

@@ -70,6 +70,7 @@ func completeOptions(cmd *cobra.Command, o *options) {
 	for name, words := range map[string]string{
 		"udp-security": "none auth encrypt",
 		"bind-to":      "none core socket numa",
+		"debugger":     "gdb dlv",
 		"map-by":       "slot node",
 		"rank-by":      "slot node",
 		"launcher":     "ssh local",
@@ -77,7 +78,7 @@ func completeOptions(cmd *cobra.Command, o *options) {
 	} {
 		cli.Values(cmd, name, func() []string { return strings.Fields(words) })
 	}
-	cli.Unknown(cmd, "np", "segment", "x", "host", "nodes", "ppn", "start-timeout", "tree-width", "host-timeout", "seed", "lose", "timeout", "grace")
+	cli.Unknown(cmd, "np", "ranks", "segment", "x", "host", "nodes", "ppn", "start-timeout", "tree-width", "host-timeout", "seed", "lose", "timeout", "grace")
 	cli.Dirs(cmd, "wdir", "output-dir")
 }
 
