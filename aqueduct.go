@@ -56,6 +56,8 @@
 //	                   0,3; ranks that share a process wait together. docs/debugging.md
 //	AQUEDUCT_FREEZE_ON_ERROR  1: a rank that is about to end the job by an error, a panic or
 //	                   misuse waits for a debugger first
+//	AQUEDUCT_PPROF     directory that receives a CPU profile of each rank that Run or Launch has, as
+//	                   rank.N.pprof, or rank.all.pprof where the ranks share a process
 //	AQUEDUCT_MODE      processes, goroutines or model
 //	AQUEDUCT_RANKS     with goroutines or model: how many ranks share the process
 //
@@ -71,6 +73,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -122,6 +125,15 @@ func launch(body func(*core.Job) error, opts []Option) (told bool, exit func(int
 	}
 	if s.mode != processes {
 		s.freezeProcess()
+		done, failed := profile(s.pprof, "all")
+		if failed != nil {
+			return false, os.Exit, failed
+		}
+		defer func() {
+			if failed := done(); err == nil {
+				err = failed
+			}
+		}()
 	}
 	var places atomic.Pointer[func() []core.Place]
 	switch s.mode {
@@ -137,7 +149,16 @@ func launch(body func(*core.Job) error, opts []Option) (told bool, exit func(int
 		return false, os.Exit, err
 	}
 	s.freezeRank(boot.Rank())
-	return launched, core.ExitOf(boot), core.Main(boot, s.cfg, body)
+	done, err := profile(s.pprof, strconv.Itoa(int(boot.Rank())))
+	if err != nil {
+		boot.Abort(1, err.Error())
+		return launched, core.ExitOf(boot), err
+	}
+	err = core.Main(boot, s.cfg, body)
+	if failed := done(); err == nil {
+		err = failed
+	}
+	return launched, core.ExitOf(boot), err
 }
 
 // Init joins the job as a live rank without giving up the main function, for runtimes that

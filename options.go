@@ -33,6 +33,7 @@ type settings struct {
 	cfg      core.Config
 	trace    string         // file that receives the model's trace; "": none
 	report   bool           // print the model's report
+	pprof    string         // directory that receives profiles; "": none
 	freezing freezing       // who waits for a debugger
 	by       *core.Launcher // that has started this process, see outsider
 }
@@ -209,6 +210,7 @@ var variables = []struct {
 	{"AQUEDUCT_GRACE", setGrace},
 	{"AQUEDUCT_FREEZE", setFreeze},
 	{"AQUEDUCT_FREEZE_ON_ERROR", setFreezeOnError},
+	{"AQUEDUCT_PPROF", func(s *settings, v string) error { s.pprof = v; return nil }},
 	{"AQUEDUCT_MODE", setMode},
 	{"AQUEDUCT_RANKS", setRanks},
 }

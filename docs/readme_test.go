@@ -39,7 +39,7 @@ func TestFigure(t *testing.T) {
 // TestLinks looks for the files that documents link to, and for the documents in the index.
 func TestLinks(t *testing.T) {
 	for _, file := range append(pages(), "../CONTRIBUTING.md") {
-		for _, m := range regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`).FindAllStringSubmatch(read(t, file), -1) {
+		for _, m := range regexp.MustCompile(`\]\(([\w./-]+)(#[^)]*)?\)`).FindAllStringSubmatch(read(t, file), -1) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(file), m[1])); err != nil {
 				t.Errorf("%s: %v", file, err)
 			}

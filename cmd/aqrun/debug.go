@@ -20,6 +20,7 @@ type debugging struct {
 	debugger        string
 	ranks           string
 	freeze, onError bool
+	pprof           string      // directory of profiles
 	chosen          []core.Rank // that ranks names, in ascending order; nil: all
 }
 
@@ -29,6 +30,7 @@ func (d *debugging) flags(fs *pflag.FlagSet) {
 	fs.StringVar(&d.ranks, "ranks", "", "which ranks --debugger and --freeze mean, `LIST`, such as 0,3 (default all)")
 	fs.BoolVar(&d.freeze, "freeze", false, "have ranks wait for a debugger before they begin")
 	fs.BoolVar(&d.onError, "freeze-on-error", false, "have a rank that fails wait for a debugger")
+	fs.StringVar(&d.pprof, "pprof", "", "have each rank write a CPU profile to `DIR`/rank.N.pprof; where ranks share a process, DIR/rank.all.pprof with labels")
 }
 
 // debuggers are the commands that attach to a process, whose number follows.
@@ -54,6 +56,11 @@ func (d *debugging) check(o *options, fs *pflag.FlagSet) error {
 		return errors.New("--debugger attaches to processes of this host; on several hosts give --freeze, and attach there")
 	case d.debugger != "" && o.launchPrefix != "":
 		return errors.New("--debugger attaches to the program, and --launch-prefix starts another one; give --freeze in place of --debugger")
+	}
+	if d.pprof != "" {
+		if err := os.MkdirAll(d.pprof, 0o777); err != nil {
+			return fmt.Errorf("--pprof: %w", err)
+		}
 	}
 	if d.ranks == "" {
 		return nil

@@ -460,6 +460,13 @@ func (o *options) further() []string {
 	}
 	set("AQUEDUCT_SETTINGS", strings.Join(o.set, ","))
 	set("AQUEDUCT_FREEZE", o.debug.frozen())
+	if o.debug.pprof != "" {
+		path, err := filepath.Abs(o.debug.pprof) // here, not where --wdir leads
+		if err != nil {
+			path = o.debug.pprof
+		}
+		set("AQUEDUCT_PPROF", path)
+	}
 	if o.debug.onError {
 		set("AQUEDUCT_FREEZE_ON_ERROR", "1")
 	}

@@ -79,7 +79,7 @@ func completeOptions(cmd *cobra.Command, o *options) {
 		cli.Values(cmd, name, func() []string { return strings.Fields(words) })
 	}
 	cli.Unknown(cmd, "np", "ranks", "segment", "x", "host", "nodes", "ppn", "start-timeout", "tree-width", "host-timeout", "seed", "lose", "timeout", "grace")
-	cli.Dirs(cmd, "wdir", "output-dir")
+	cli.Dirs(cmd, "wdir", "output-dir", "pprof")
 }
 
 // version says what this program was built from and with.
