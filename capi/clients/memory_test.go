@@ -1,0 +1,36 @@
+package clients_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestValgrind has valgrind find a read beyond a block, and nothing where there is none: docs/debugging.md.
+func TestValgrind(t *testing.T) {
+	if _, err := exec.LookPath("valgrind"); err != nil {
+		t.Skipf("needs valgrind: %v", err)
+	}
+	prog := client{source: "overrun", mode: "seq"}.build(t)
+	prefix := []string{"--launch-prefix", "valgrind -q --suppressions=../../docs/valgrind.supp"}
+	out, status := launch(t, 2, prefix, prog)
+	if status != 0 || strings.Contains(out, "==") {
+		t.Errorf("status %d; valgrind finds something in a program that is right:\n%s", status, out)
+	}
+	out, _ = launch(t, 2, prefix, prog, "beyond")
+	if !strings.Contains(out, "Invalid read of size 4") || !strings.Contains(out, "overrun.c:") {
+		t.Errorf("valgrind does not find the read beyond the block:\n%s", out)
+	}
+}
+
+// TestAddressSanitizer has the sanitizer find the same.
+func TestAddressSanitizer(t *testing.T) {
+	prog := client{source: "overrun", mode: "seq", flags: []string{"-fsanitize=address"}}.build(t)
+	if out, status := launch(t, 2, nil, prog); status != 0 || strings.Contains(out, "AddressSanitizer") {
+		t.Errorf("status %d; the sanitizer finds something in a program that is right:\n%s", status, out)
+	}
+	out, status := launch(t, 2, nil, prog, "beyond")
+	if status == 0 || !strings.Contains(out, "heap-buffer-overflow") || !strings.Contains(out, "overrun.c:") {
+		t.Errorf("status %d; the sanitizer does not find the read beyond the block:\n%s", status, out)
+	}
+}
