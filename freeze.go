@@ -75,13 +75,12 @@ func freeze(who, why string) {
 	// Where the kernel lets parents alone attach (Yama), everybody of this user may.
 	_ = unix.Prctl(unix.PR_SET_PTRACER, ^uintptr(0), 0, 0, 0)
 	host, _ := os.Hostname()
-	before, pid := tracer(), os.Getpid()
-	fmt.Fprintf(os.Stderr, "aqueduct: %s is frozen on host %s as process %d, %s; attach a debugger and let it continue, or kill -CONT %[3]d\n", who, host, pid, why)
-	for len(goOn) == 0 {
+	if tracer() != 0 {
+		return // a debugger came earlier, and let the process continue
+	}
+	fmt.Fprintf(os.Stderr, "aqueduct: %s is frozen on host %s as process %d, %s; attach a debugger and let it continue, or kill -CONT %[3]d\n", who, host, os.Getpid(), why)
+	for len(goOn) == 0 && tracer() == 0 {
 		_ = unix.Nanosleep(&unix.Timespec{Nsec: 50e6}, nil)
-		if now := tracer(); now != 0 && now != before {
-			return
-		}
 	}
 }
 

@@ -13,6 +13,9 @@ func profile(dir, who string) (done func() error, err error) {
 	if dir == "" {
 		return func() error { return nil }, nil
 	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, fmt.Errorf("aqueduct: AQUEDUCT_PPROF: %w", err)
+	}
 	file, err := os.Create(filepath.Join(dir, "rank."+who+".pprof"))
 	if err != nil {
 		return nil, fmt.Errorf("aqueduct: AQUEDUCT_PPROF: %w", err)

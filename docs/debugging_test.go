@@ -48,6 +48,17 @@ func TestDebugger(t *testing.T) {
 	}
 }
 
+// TestDelve is TestDebugger with the debugger of Go.
+func TestDelve(t *testing.T) {
+	need(t, "dlv")
+	cmd := exec.Command(filepath.Join(bin, "aqrun"), "-n", "2", "--timeout", "60s", "--debugger", "dlv", "--ranks", "1", crash(t))
+	cmd.Stdin = strings.NewReader("break main.crash\ncontinue\nstack 1\nclearall\ncontinue\nexit\n")
+	out, _ := cmd.CombinedOutput()
+	if !strings.Contains(string(out), "in main.crash") || !strings.Contains(string(out), "the weight is 0.25") {
+		t.Errorf("want rank 1 in main.crash, and its output:\n%s", out)
+	}
+}
+
 // TestDebuggerPrefix has every rank start under gdb.
 func TestDebuggerPrefix(t *testing.T) {
 	need(t, "gdb")

@@ -36,11 +36,11 @@ func (d *debugging) flags(fs *pflag.FlagSet) {
 // debuggers are the commands that attach to a process, whose number follows.
 var debuggers = map[string][]string{
 	"gdb": {"gdb", "-q", "-p"},
-	"dlv": {"dlv", "attach"},
+	"dlv": {"dlv", "attach", "--allow-non-terminal-interactive=true"}, // by scripts
 }
 
 // delve runs the debugger of Go where it is not installed.
-var delve = []string{"go", "run", "github.com/go-delve/delve/cmd/dlv@latest", "attach"}
+var delve = []string{"go", "run", "github.com/go-delve/delve/cmd/dlv@latest", "attach", "--allow-non-terminal-interactive=true"}
 
 // check refuses what cannot be debugged so.
 func (d *debugging) check(o *options, fs *pflag.FlagSet) error {
@@ -56,11 +56,6 @@ func (d *debugging) check(o *options, fs *pflag.FlagSet) error {
 		return errors.New("--debugger attaches to processes of this host; on several hosts give --freeze, and attach there")
 	case d.debugger != "" && o.launchPrefix != "":
 		return errors.New("--debugger attaches to the program, and --launch-prefix starts another one; give --freeze in place of --debugger")
-	}
-	if d.pprof != "" {
-		if err := os.MkdirAll(d.pprof, 0o777); err != nil {
-			return fmt.Errorf("--pprof: %w", err)
-		}
 	}
 	if d.ranks == "" {
 		return nil
