@@ -54,7 +54,7 @@ func TestDelve(t *testing.T) {
 	cmd := exec.Command(filepath.Join(bin, "aqrun"), "-n", "2", "--timeout", "60s", "--debugger", "dlv", "--ranks", "1", crash(t))
 	cmd.Stdin = strings.NewReader("break main.crash\ncontinue\nstack 1\nclearall\ncontinue\nexit\n")
 	out, _ := cmd.CombinedOutput()
-	if !strings.Contains(string(out), "in main.crash") || !strings.Contains(string(out), "the weight is 0.25") {
+	if !strings.Contains(string(out), "[Breakpoint 1] main.crash()") || !strings.Contains(string(out), "the weight is 0.25") {
 		t.Errorf("want rank 1 in main.crash, and its output:\n%s", out)
 	}
 }
