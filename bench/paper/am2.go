@@ -83,7 +83,7 @@ func am2Bandwidth(s *Setting) (*Outcome, error) {
 	series = append(series, s.published(am2Large, "am2-bandwidth", "am2-dma-limit")...)
 	o.Figures = append(o.Figures, Figure{"bandwidth", plot.Figure{
 		Title: "AM-II: bulk to the segment", Note: s.reproduce("am2-bandwidth"),
-		X: plot.Axis{Label: "bytes", Scale: plot.Log2}, Y: plot.Axis{Label: "MB/s"}, Series: series,
+		X: plot.Axis{Label: "size, bytes", Scale: plot.Log2}, Y: plot.Axis{Label: "bandwidth, MB/s"}, Series: series,
 	}})
 	return o, nil
 }
@@ -127,7 +127,7 @@ func am2Latency(s *Setting) (*Outcome, error) {
 	o.number("am2-half-round-trip", "half a round trip of 20 bytes, handlers included", micros(m.Time)/2, "us")
 	o.Figures = append(o.Figures, Figure{"one-way", plot.Figure{
 		Title: "AM-II: from posting a message until it is in the receiver's endpoint", Note: s.reproduce("am2-latency"),
-		X: plot.Axis{Label: "bytes"}, Y: plot.Axis{Label: "µs"},
+		X: plot.Axis{Label: "size, bytes"}, Y: plot.Axis{Label: "time, µs"},
 		Series: append([]plot.Series{{Name: "one way", Points: points}}, s.published(0, "am2-one-way")...),
 	}})
 	for _, f := range []func(*Outcome, *amii.Profile) error{s.am2Sleep, s.am2Paging, s.am2Dead, s.am2Cluster} {

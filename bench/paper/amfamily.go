@@ -143,11 +143,11 @@ func amFamily(s *Setting) (*Outcome, error) {
 	by := map[string]*layered{}
 	latency := plot.Figure{
 		Title: "Active Message family: half round trip", Note: s.reproduce("am-family"),
-		X: plot.Axis{Label: "bytes of payload", Scale: plot.Log2}, Y: plot.Axis{Label: "µs", Scale: plot.Log10},
+		X: plot.Axis{Label: "bytes of payload", Scale: plot.Log2}, Y: plot.Axis{Label: "time, µs", Scale: plot.Log10},
 	}
 	bandwidth := plot.Figure{
 		Title: "Active Message family: streams", Note: s.reproduce("am-family"),
-		X: plot.Axis{Label: "bytes of data", Scale: plot.Log2}, Y: plot.Axis{Label: "MB/s"},
+		X: plot.Axis{Label: "bytes of data", Scale: plot.Log2}, Y: plot.Axis{Label: "bandwidth, MB/s"},
 	}
 	for _, l := range p.layers() {
 		r, err := s.layer(l)

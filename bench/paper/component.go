@@ -168,9 +168,9 @@ func componentCost(s *Setting) (*Outcome, error) {
 	}
 	o.claim("each protocol's tables and header are in the NIC's memory only with it", "", ordered, "%s B without protocols, %s B with all", figures(base.sram), figures(all[8].sram))
 	o.note("The paper has no measurement: nothing is compared with a published number. All steps are assumed; what follows from them is which protocol has a price where.")
-	axis := plot.Axis{Label: "bytes", Scale: plot.Log2}
+	axis := plot.Axis{Label: "size, bytes", Scale: plot.Log2}
 	o.Figures = append(o.Figures,
-		Figure{"way", plot.Figure{Title: "The component: one way, by composition", Note: s.reproduce("component-cost"), X: axis, Y: plot.Axis{Label: "µs"}, Series: ways}},
+		Figure{"way", plot.Figure{Title: "The component: one way, by composition", Note: s.reproduce("component-cost"), X: axis, Y: plot.Axis{Label: "time, µs"}, Series: ways}},
 		Figure{"price", plot.Figure{Title: "What a protocol adds to the baseline's way", Note: s.reproduce("component-cost"), X: axis, Y: plot.Axis{Label: "µs more"}, Series: prices}},
 		Figure{"copies", plot.Figure{Title: "Copies of each byte", Note: s.reproduce("component-cost"), X: axis, Y: plot.Axis{Label: "copies"}, Series: copies}},
 	)

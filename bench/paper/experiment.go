@@ -58,7 +58,7 @@ type Claim struct {
 
 // A Figure is a chart with the name that its file gets.
 type Figure struct {
-	Name string
+	Name string `json:"name"`
 	plot.Figure
 }
 

@@ -156,11 +156,11 @@ func (s *Setting) gasnetFigures(o *Outcome, kind *category, all []*contender) {
 	}
 	latency := plot.Figure{
 		Title: fmt.Sprintf("GASNet's %s: %s", kind.name, what), Note: s.reproduce("myrinet-gasnet"),
-		X: plot.Axis{Label: x, Scale: plot.Log2}, Y: plot.Axis{Label: "µs", Scale: plot.Log10},
+		X: plot.Axis{Label: x, Scale: plot.Log2}, Y: plot.Axis{Label: "time, µs", Scale: plot.Log10},
 	}
 	bandwidth := plot.Figure{
 		Title: fmt.Sprintf("GASNet's %s: many in a row", kind.name), Note: s.reproduce("myrinet-gasnet"),
-		X: plot.Axis{Label: x, Scale: plot.Log2}, Y: plot.Axis{Label: "MB/s"},
+		X: plot.Axis{Label: x, Scale: plot.Log2}, Y: plot.Axis{Label: "bandwidth, MB/s"},
 	}
 	for _, c := range all {
 		w := c.ways[kind.name]

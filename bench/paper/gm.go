@@ -131,12 +131,12 @@ func gmLatency(s *Setting) (*Outcome, error) {
 	o.Figures = append(o.Figures,
 		Figure{"latency" + suffix, plot.Figure{
 			Title: "GM: half round trip", Note: s.reproduce("gm-latency"),
-			X: plot.Axis{Label: "bytes", Scale: plot.Log2}, Y: plot.Axis{Label: "µs"},
+			X: plot.Axis{Label: "size, bytes", Scale: plot.Log2}, Y: plot.Axis{Label: "half round trip, µs"},
 			Series: append([]plot.Series{{Name: "half round trip", Points: halves}}, s.published(8, "gm-short"+suffix)...),
 		}},
 		Figure{"rate" + suffix, plot.Figure{
 			Title: "GM: streams", Note: s.reproduce("gm-latency"),
-			X: plot.Axis{Label: "bytes of a message", Scale: plot.Log2}, Y: plot.Axis{Label: "MB/s"},
+			X: plot.Axis{Label: "bytes of a message", Scale: plot.Log2}, Y: plot.Axis{Label: "bandwidth, MB/s"},
 			Series: append([]plot.Series{{Name: "one way", Points: one}, {Name: "both ways", Points: two}},
 				s.published(64<<10, "gm-one-way"+suffix, "gm-two-way"+suffix)...),
 		}})

@@ -130,7 +130,7 @@ func grimRollback(s *Setting) (*Outcome, error) {
 	o.note("The receiver's queue has room for the first message alone, until the third has been dropped. Messages are written sequence/token.")
 	f := Figure{"trace", plot.Figure{
 		Title: "GRIM: three messages, of which the second is refused", Note: s.reproduce("grim-rollback"),
-		X: plot.Axis{Label: "µs"}, Y: plot.Axis{Label: "sequence number"},
+		X: plot.Axis{Label: "time, µs"}, Y: plot.Axis{Label: "sequence number"},
 	}}
 	for step := grim.Sends; step <= grim.RolledBack; step++ {
 		f.Series = append(f.Series, plot.Series{Name: step.String(), Points: points[step]})
@@ -193,7 +193,7 @@ func grimScan(s *Setting) (*Outcome, error) {
 	}
 	o.Figures = append(o.Figures,
 		Figure{"scan", plot.Figure{Title: "GRIM: scan of the channels", Note: s.reproduce("grim-scan"),
-			X: plot.Axis{Label: "channels"}, Y: plot.Axis{Label: "µs"}, Series: marks}},
+			X: plot.Axis{Label: "channels"}, Y: plot.Axis{Label: "time, µs"}, Series: marks}},
 		Figure{"position", plot.Figure{Title: fmt.Sprintf("GRIM: a null message from one of %d channels", channels), Note: s.reproduce("grim-scan"),
 			X: plot.Axis{Label: "channel"}, Y: plot.Axis{Label: "µs to its handler"}, Series: []plot.Series{{Name: "one way", Points: latencies}}}})
 	return o, nil
@@ -266,7 +266,7 @@ func grimControl(s *Setting) (*Outcome, error) {
 	}
 	f := Figure{"progress", plot.Figure{
 		Title: "GRIM: two NIs that send each other long messages, and get short ones", Note: s.reproduce("grim-control-deadlock"),
-		X: plot.Axis{Label: "µs"}, Y: plot.Axis{Label: "messages handled"},
+		X: plot.Axis{Label: "time, µs"}, Y: plot.Axis{Label: "messages handled"},
 	}}
 	const rounds, hosts = 20, 4
 	const all = 6 * rounds
@@ -328,7 +328,7 @@ func grimChannels(s *Setting) (*Outcome, error) {
 	)
 	f := Figure{"progress", plot.Figure{
 		Title: "GRIM: messages between two endpoints while two others of the same NICs stall", Note: s.reproduce("grim-channels"),
-		X: plot.Axis{Label: "µs"}, Y: plot.Axis{Label: "messages handled"},
+		X: plot.Axis{Label: "time, µs"}, Y: plot.Axis{Label: "messages handled"},
 	}}
 	var trips [2]float64
 	var arrays [2]int
@@ -579,7 +579,7 @@ func grimQueues(s *Setting) (*Outcome, error) {
 
 	progress := Figure{"progress", plot.Figure{
 		Title: "GRIM: random messages between 24 hosts of an irregular network", Note: s.reproduce("grim-queues"),
-		X: plot.Axis{Label: "µs"}, Y: plot.Axis{Label: "messages handled"},
+		X: plot.Axis{Label: "time, µs"}, Y: plot.Axis{Label: "messages handled"},
 	}}
 	for _, org := range []grim.Organisation{grim.Append, grim.Hybrid} {
 		points, sent, waits, err := s.randomMessages(org)

@@ -193,7 +193,7 @@ func (s *Setting) rmWrites(o *Outcome) error {
 	o.claim("contiguous memory takes one DMA; pinned pages take one each, and longer", "GRIM, 4.7", contiguous, "%d B in %s µs against %s", most, figures(large[0].virtual), figures(large[1].virtual))
 	o.Figures = append(o.Figures, Figure{"writes", plot.Figure{
 		Title: "GRIM: writes of remote memory", Note: s.reproduce("grim-rm"),
-		X: plot.Axis{Label: "bytes", Scale: plot.Log2}, Y: plot.Axis{Label: "µs until they are there"}, Series: series,
+		X: plot.Axis{Label: "size, bytes", Scale: plot.Log2}, Y: plot.Axis{Label: "time until they are there, µs"}, Series: series,
 	}})
 	return nil
 }

@@ -111,7 +111,7 @@ func grimOverflow(s *Setting) (*Outcome, error) {
 	const requests = 50
 	f := Figure{"progress", plot.Figure{
 		Title: "GRIM: two applications that send requests, and answer in their handlers", Note: s.reproduce("grim-overflow"),
-		X: plot.Axis{Label: "µs"}, Y: plot.Axis{Label: "answers"},
+		X: plot.Axis{Label: "time, µs"}, Y: plot.Axis{Label: "answers"},
 	}}
 	for _, without := range []bool{false, true} {
 		p, err := s.grimProfile(byteSize("grim.receive", 128), byteSize("grim.queue", 128))

@@ -234,12 +234,12 @@ func (s *Setting) sharedStreams(o *Outcome, constants *fabric.Constants) error {
 	o.Figures = append(o.Figures,
 		Figure{"streams", plot.Figure{
 			Title: "A stream to an idle host, by others that send to the host of the stream beside it", Note: s.reproduce("fabric-hol"),
-			X: plot.Axis{Label: "contenders"}, Y: plot.Axis{Label: "MB/s"},
+			X: plot.Axis{Label: "contenders"}, Y: plot.Axis{Label: "bandwidth, MB/s"},
 			Series: []plot.Series{{Name: "without the blocker", Points: control}, {Name: "the victim behind the blocker", Points: blocked}, {Name: "the blocker", Points: front}, {Name: "equal shares", Kind: plot.Formula, Points: fair}},
 		}},
 		Figure{"channel", plot.Figure{
 			Title: "The channel that both streams share", Note: s.reproduce("fabric-hol"),
-			X: plot.Axis{Label: "contenders"}, Y: plot.Axis{Label: "%"},
+			X: plot.Axis{Label: "contenders"}, Y: plot.Axis{Label: "part of the time, %"},
 			Series: []plot.Series{{Name: "busy", Points: busy}, {Name: "STOP in force", Points: held}},
 		}})
 	return nil
@@ -286,7 +286,7 @@ func (s *Setting) blockedReach(o *Outcome, constants *fabric.Constants) error {
 	o.number("hol-blocked-large", "and with 16 times larger ones", float64(most), "count")
 	o.Figures = append(o.Figures, Figure{"reach", plot.Figure{
 		Title: "A packet that crosses one channel of those that a waiting packet has come through", Note: s.reproduce("fabric-hol"),
-		X: plot.Axis{Label: "bytes of a slack buffer", Scale: plot.Log2}, Y: plot.Axis{Label: "µs"},
+		X: plot.Axis{Label: "bytes of a slack buffer", Scale: plot.Log2}, Y: plot.Axis{Label: "time, µs"},
 		Series: append(series[:], control),
 	}})
 	if s.goal("itb-cost") == nil { // claims are about the slack buffers of the published machine

@@ -64,17 +64,17 @@ func itbOverhead(s *Setting) (*Outcome, error) {
 	o.Figures = append(o.Figures,
 		Figure{"overhead", plot.Figure{
 			Title: "Overhead of in-transit support, by size", Note: s.reproduce("itb-overhead"),
-			X: plot.Axis{Label: "bytes", Scale: plot.Log2}, Y: plot.Axis{Label: "ns"},
+			X: plot.Axis{Label: "size, bytes", Scale: plot.Log2}, Y: plot.Axis{Label: "time, ns"},
 			Series: append([]plot.Series{{Name: "half round trip, modified less original", Points: times(more, 1000)}}, s.published(64, "itb-overhead")...),
 		}},
 		Figure{"latency", plot.Figure{
 			Title: "Half round trip with the original and the modified program", Note: s.reproduce("itb-overhead"),
-			X: plot.Axis{Label: "bytes", Scale: plot.Log2}, Y: plot.Axis{Label: "µs"},
+			X: plot.Axis{Label: "size, bytes", Scale: plot.Log2}, Y: plot.Axis{Label: "time, µs"},
 			Series: append([]plot.Series{{Name: "original", Points: without}, {Name: "modified", Points: with}}, s.published(1, "gm-short")...),
 		}},
 		Figure{"packets", plot.Figure{
 			Title: "Overhead of messages of several packets", Note: s.reproduce("itb-overhead"),
-			X: plot.Axis{Label: "bytes"}, Y: plot.Axis{Label: "ns"},
+			X: plot.Axis{Label: "size, bytes"}, Y: plot.Axis{Label: "time, ns"},
 			Series: []plot.Series{{Name: "half round trip, modified less original", Points: times(moreLarge, 1000)}},
 		}})
 	return o, nil
@@ -127,12 +127,12 @@ func itbCost(s *Setting) (*Outcome, error) {
 	o.Figures = append(o.Figures,
 		Figure{"cost", plot.Figure{
 			Title: "Cost of an in-transit buffer, by size", Note: s.reproduce("itb-cost"),
-			X: plot.Axis{Label: "bytes", Scale: plot.Log2}, Y: plot.Axis{Label: "µs"},
+			X: plot.Axis{Label: "size, bytes", Scale: plot.Log2}, Y: plot.Axis{Label: "time, µs"},
 			Series: append([]plot.Series{{Name: "re-injection by Recv", Points: byRecv}, {Name: "by Send", Points: later}}, s.published(64, "itb-cost")...),
 		}},
 		Figure{"relative", plot.Figure{
 			Title: "Cost of an in-transit buffer against the half round trip", Note: s.reproduce("itb-cost"),
-			X: plot.Axis{Label: "bytes", Scale: plot.Log2}, Y: plot.Axis{Label: "%"},
+			X: plot.Axis{Label: "size, bytes", Scale: plot.Log2}, Y: plot.Axis{Label: "part of the half round trip, %"},
 			Series: []plot.Series{{Name: "re-injection by Recv", Points: times(fractions, 100)}},
 		}})
 	return o, nil

@@ -45,7 +45,7 @@ func long(s *Setting) (*Outcome, error) {
 		Title:  "Long active messages: payload over half of the round trip",
 		Note:   s.reproduce("sci-long"),
 		X:      plot.Axis{Label: "payload, bytes", Scale: plot.Log2},
-		Y:      plot.Axis{Label: "MB/s (10⁶ bytes)"},
+		Y:      plot.Axis{Label: "bandwidth, MB/s (10⁶ bytes)"},
 		Series: series,
 	}})
 	return o, nil

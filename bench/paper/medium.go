@@ -57,7 +57,7 @@ func medium(s *Setting) (*Outcome, error) {
 		Title:  "Medium active messages: half round trip, by payload",
 		Note:   s.reproduce("sci-medium"),
 		X:      plot.Axis{Label: "payload, bytes"},
-		Y:      plot.Axis{Label: "µs"},
+		Y:      plot.Axis{Label: "half round trip, µs"},
 		Series: series,
 	}})
 	return o, nil

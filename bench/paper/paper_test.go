@@ -3,8 +3,10 @@ package paper_test
 import (
 	"bytes"
 	"encoding/csv"
+	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -153,6 +155,38 @@ func TestCSV(t *testing.T) {
 	}
 	if err := paper.NewCSV(failing{}).Write(experiment, load(t, pseudo), outcome()); !errors.Is(err, io.ErrShortWrite) {
 		t.Errorf("a writer that fails: %v", err)
+	}
+}
+
+// TestJSON reads the line again: numbers beside what was published, claims, and figures as they are.
+func TestJSON(t *testing.T) {
+	var b bytes.Buffer
+	if err := paper.WriteJSON(&b, experiment, load(t, pseudo), outcome()); err != nil {
+		t.Fatal(err)
+	}
+	var line struct {
+		Kind, Mode, Experiment, Machine string
+		Numbers                         []struct{ Name, Published, Standing, Verdict string }
+		Claims                          []struct {
+			Text  string
+			Holds bool
+		}
+		Figures []paper.Figure
+	}
+	if err := json.Unmarshal(b.Bytes(), &line); err != nil || strings.Count(b.String(), "\n") != 1 {
+		t.Fatalf("%v in %s", err, &b)
+	}
+	if line.Kind != "paper" || line.Mode != "modelled" || line.Experiment != "pseudo" || line.Machine != "pseudo" {
+		t.Errorf("%+v", line)
+	}
+	if got := fmt.Sprint(line.Numbers); got != "[{fit 2 fitted agrees} {close 10 predicted agrees} {far 10 predicted deviates} {new   }]" {
+		t.Errorf("numbers %s", got)
+	}
+	if got := fmt.Sprint(line.Claims); got != "[{water runs downhill true} {and uphill false}]" {
+		t.Errorf("claims %s", got)
+	}
+	if got, want := fmt.Sprint(line.Figures), fmt.Sprint(outcome().Figures); got != want {
+		t.Errorf("figures %s, want %s", got, want)
 	}
 }
 

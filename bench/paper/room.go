@@ -211,11 +211,11 @@ func room(s *Setting) (*Outcome, error) {
 	o.Figures = append(o.Figures,
 		Figure{"looking", plot.Figure{
 			Title: "Room for a Short: how long a sender looks for it", Note: s.reproduce("sci-room"),
-			X: axis, Y: plot.Axis{Label: "µs"}, Series: looks,
+			X: axis, Y: plot.Axis{Label: "time, µs"}, Series: looks,
 		}},
 		Figure{"message", plot.Figure{
 			Title: "Shorts of all senders together: time for each", Note: s.reproduce("sci-room"),
-			X: axis, Y: plot.Axis{Label: "µs"}, Series: messages,
+			X: axis, Y: plot.Axis{Label: "time, µs"}, Series: messages,
 		}})
 	return o, nil
 }

@@ -43,7 +43,7 @@ func (o *Outcome) growth(s *Setting, c *collective, list []layout) error {
 		Title: "Growth of " + c.forms,
 		Note:  s.reproduce("sci-scaling"),
 		X:     plot.Axis{Label: "ranks", Scale: plot.Log2},
-		Y:     plot.Axis{Label: "µs", Scale: plot.Log10},
+		Y:     plot.Axis{Label: "time of a call, µs", Scale: plot.Log10},
 	}
 	for i := range list {
 		l := &list[i]
@@ -134,11 +134,14 @@ func schedules(c *collective, f cost.Formula, l *layout, o *Outcome) (plot.Serie
 	return growthSeries("schedules alone", points), nil
 }
 
+// stagesFrom16 explains what the figure of random updates shows between 8 and 16 ranks.
+const stagesFrom16 = "On the machine scale up to 8 hosts are at one switch, and 16 at a network of several stages, which every message and its answer pass: hence the smaller step from 8 to 16 ranks. "
+
 // gups adds the figure of random updates.
 func (o *Outcome) gups(s *Setting, list []layout) error {
 	figure := plot.Figure{
 		Title: fmt.Sprintf("Random updates: %d by every rank, a Short each", updatesEach),
-		Note:  s.reproduce("sci-scaling"),
+		Note:  stagesFrom16 + s.reproduce("sci-scaling"),
 		X:     plot.Axis{Label: "ranks", Scale: plot.Log2},
 		Y:     plot.Axis{Label: "updates per µs, all ranks together", Scale: plot.Log10},
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/bench/paper"
+	"github.com/aqueduct-go/aqueduct/bench/plot"
 	"github.com/aqueduct-go/aqueduct/core/coretest"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
@@ -56,6 +57,26 @@ func written(t *testing.T, name string, s *paper.Setting, o *paper.Outcome) stri
 	return b.String()
 }
 
+// worded fails on a figure whose axes do not say a quantity, or whose legend has the name of a published number as machine
+// files spell it.
+func worded(t *testing.T, s *paper.Setting, o *paper.Outcome) {
+	t.Helper()
+	for _, f := range o.Figures {
+		for _, label := range []string{f.X.Label, f.Y.Label} {
+			if slices.Contains([]string{"", "µs", "ns", "bytes", "MB/s", "%", "B/ns/switch"}, label) {
+				t.Errorf("figure %s: an axis has the label %q", f.Name, label)
+			}
+		}
+		for _, series := range f.Series {
+			for _, g := range s.Goals() {
+				if series.Kind == plot.Published && strings.HasSuffix(series.Name, ": "+g.Name) {
+					t.Errorf("figure %s: %q in the legend is no name for people", f.Name, series.Name)
+				}
+			}
+		}
+	}
+}
+
 // TestPaper runs the experiments on the paper's machine: every number is within its tolerance,
 // every claim holds, and a second run gives the same to the last byte. Of what takes long the second run is a matter of
 // [coretest.InPart].
@@ -72,6 +93,7 @@ func TestPaper(t *testing.T) {
 					t.Fatal(err)
 				}
 				o := run(t, e.Name, s)
+				worded(t, s, o)
 				failures, err := o.Failures(s.Machine)
 				if err != nil {
 					t.Fatal(err)

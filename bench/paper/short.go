@@ -51,7 +51,7 @@ func short(s *Setting) (*Outcome, error) {
 		Title:  "Short active messages: half round trip, by the size of the job",
 		Note:   s.reproduce("sci-short"),
 		X:      plot.Axis{Label: "ranks of the job, of which two exchange messages", Scale: plot.Log2},
-		Y:      plot.Axis{Label: "µs"},
+		Y:      plot.Axis{Label: "half round trip, µs"},
 		Series: append(series, s.published(pairRanks, "raw-pio-80", "am-short", "am-short-mpi")...),
 	}})
 	return o, nil

@@ -421,7 +421,7 @@ func (t *throughput) figures(o *Outcome) {
 			}
 		}
 		o.Figures = append(o.Figures, Figure{"saturation-" + p.name, plot.Figure{
-			Title: fmt.Sprintf("Saturation throughput, %s traffic", p.name), Note: note, X: switches, Y: plot.Axis{Label: "B/ns/switch"}, Series: bounds}})
+			Title: fmt.Sprintf("Saturation throughput, %s traffic", p.name), Note: note, X: switches, Y: plot.Axis{Label: "accepted, bytes/ns/switch"}, Series: bounds}})
 	}
 	for _, f := range []struct {
 		name, title string
@@ -441,7 +441,7 @@ func (t *throughput) figures(o *Outcome) {
 			series = append(series, s)
 		}
 		o.Figures = append(o.Figures, Figure{f.name, plot.Figure{
-			Title: f.title, Note: note, X: plot.Axis{Label: "bytes", Scale: plot.Log2}, Y: plot.Axis{Label: "%"}, Series: series}})
+			Title: f.title, Note: note, X: plot.Axis{Label: "size, bytes", Scale: plot.Log2}, Y: plot.Axis{Label: "added latency, %"}, Series: series}})
 	}
 	for _, n := range t.switches {
 		for _, p := range t.patterns {
@@ -454,7 +454,7 @@ func (t *throughput) figures(o *Outcome) {
 			}
 			o.Figures = append(o.Figures, Figure{fmt.Sprintf("latency-%d-%s", n, p.name), plot.Figure{
 				Title: fmt.Sprintf("Latency by accepted load, %d switches, %s traffic", n, p.name), Note: note,
-				X: plot.Axis{Label: "B/ns/switch"}, Y: plot.Axis{Label: "µs", Scale: plot.Log10}, Series: series}})
+				X: plot.Axis{Label: "accepted load, bytes/ns/switch"}, Y: plot.Axis{Label: "time, µs", Scale: plot.Log10}, Series: series}})
 		}
 	}
 }

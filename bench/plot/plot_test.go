@@ -28,9 +28,9 @@ func example() *plot.Figure {
 		X:     plot.Axis{Label: "payload, bytes", Scale: plot.Log2},
 		Y:     plot.Axis{Label: "half round trip, µs", Scale: plot.Log10},
 		Series: []plot.Series{
-			{Name: "model", Points: []plot.Point{{1, 3}, {32, 3.25}, {1024, 11.5}, {65536, 420}}},
-			{Name: "a + b·size", Kind: plot.Formula, Points: []plot.Point{{1, 3}, {65536, 400}}},
-			{Name: "published", Kind: plot.Published, Points: []plot.Point{{80, 3.16}}},
+			{Name: "model", Points: []plot.Point{{X: 1, Y: 3}, {X: 32, Y: 3.25}, {X: 1024, Y: 11.5}, {X: 65536, Y: 420}}},
+			{Name: "a + b·size", Kind: plot.Formula, Points: []plot.Point{{X: 1, Y: 3}, {X: 65536, Y: 400}}},
+			{Name: "published", Kind: plot.Published, Points: []plot.Point{{X: 80, Y: 3.16}}},
 		},
 	}
 }
@@ -196,7 +196,7 @@ func TestTicks(t *testing.T) {
 	} {
 		f := &plot.Figure{
 			X:      plot.Axis{Scale: c.scale},
-			Series: []plot.Series{{Points: []plot.Point{{c.low, 0}, {c.high, 0}}}},
+			Series: []plot.Series{{Points: []plot.Point{{X: c.low, Y: 0}, {X: c.high, Y: 0}}}},
 		}
 		_, _, texts := read(t, svg(t, f))
 		var got []string

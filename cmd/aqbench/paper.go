@@ -30,8 +30,12 @@ type paperOptions struct {
 	seed     uint64
 	full     bool
 	svg, csv string
+	format   string
 	list     bool
 }
+
+// paperFormats are those of the report: tables for people, and one line of JSON for each experiment and machine.
+var paperFormats = []string{"text", "json"}
 
 // A paperRun is an experiment on a machine.
 type paperRun struct {
@@ -80,9 +84,11 @@ Machines:
 	f.StringVar(&o.machine, "machine", "", about["machine"])
 	f.Uint64Var(&o.seed, "seed", 0, about["seed"])
 	f.BoolVar(&o.full, "full", false, about["full"])
+	f.StringVar(&o.format, "format", paperFormats[0], "`FORMAT` of the report on standard output: "+strings.Join(paperFormats, ", "))
 	f.StringVar(&o.svg, "svg", "", about["svg"])
 	f.StringVar(&o.csv, "csv", "", about["csv"])
 	cli.Unknown(cmd, "seed")
+	cli.Values(cmd, "format", func() []string { return paperFormats })
 	cli.Values(cmd, "machine", func() (names []string) {
 		for _, family := range paper.Families {
 			names = append(names, family.Machines()...)
@@ -137,6 +143,9 @@ func (o *paperOptions) complete(f *pflag.FlagSet, args []string) error {
 	}
 	if err := o.place(experiments, o.machine); err != nil {
 		return err
+	}
+	if !slices.Contains(paperFormats, o.format) {
+		return fmt.Errorf("unknown format %q; known: %s", o.format, strings.Join(paperFormats, ", "))
 	}
 	if o.svg == standard {
 		return errors.New("--svg -: standard output has the report; give a file or a directory")
@@ -310,7 +319,11 @@ func (o *paperOptions) one(ctx context.Context, r paperRun, stdout, stderr io.Wr
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := paper.WriteText(stdout, e, s, out); err != nil {
+	write := paper.WriteText
+	if o.format == "json" {
+		write = paper.WriteJSON
+	}
+	if err := write(stdout, e, s, out); err != nil {
 		return nil, nil, err
 	}
 	if o.svg != "" {

@@ -227,7 +227,8 @@ func TestPaperCSV(t *testing.T) {
 	}
 	units := map[string]int{}
 	for _, row := range rows {
-		units[row[len(row)-1]]++
+		quantity := strings.Split(row[len(row)-1], ", ")
+		units[quantity[len(quantity)-1]]++
 	}
 	if units["us"] < 10 || units["µs"] > 0 { // a number, and points of a figure
 		t.Errorf("units %v", units)
