@@ -49,6 +49,8 @@ var rooms = []room{
 	{"bench/paper", "it repeats experiments below the library too: on the adapter alone, and on its hardware",
 		[]string{"bench", "bench/plot", "core", "extended", "extended/coll/...", "conduits/sci/sisci", "conduits/sci/hardware", "conduits/myrinet/fabric", "conduits/myrinet/routing", "conduits/myrinet/gm", "conduits/myrinet/grim", "conduits/myrinet/component", "conduits/myrinet/lanai", "conduits/myrinet/transit", "conduits/amfamily/...", "conduits/udp/am2", "internal/machine", "internal/vtime"},
 		[]string{".", "core/coretest", "internal/shm"}},
+	{"bench/page", "it reads lines that any program may have written, and knows what figures are",
+		[]string{"bench", "bench/plot"}, nil},
 	{"bench/topology", "it draws networks, and what of them is busy",
 		[]string{"conduits/myrinet/fabric", "conduits/myrinet/routing", "internal/plural", "internal/vtime"}, nil},
 
@@ -321,6 +323,7 @@ var forbidden = []arrow{
 	{"scripts/testsum", "core", false},                // the go command only
 	{"bench/paper", "conduits/udp", false},            // no hardware of the experiments
 	{"bench/topology", "core", false},                 // networks without ranks
+	{"bench/page", "bench/paper", false},              // experiments come as lines
 	{".", "conduits/sci/sisci", false},                // the inside of a conduit
 	{"conduits/nbrhd", "conduits/udp", false},         // its parts by name
 	{"conduits/sci", "conduits/mpi", false},           // another conduit

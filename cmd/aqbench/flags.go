@@ -38,6 +38,7 @@ var about = map[string]string{
 	"model":      "ranks run in virtual time on the model `NAME`, a conduit or CONDUIT/MODEL: no floors; list lists the models",
 	"np":         "`LIST` of numbers of ranks",
 	"op":         "`LIST` of operations to measure (default all)",
+	"output":     "write the page to this `FILE`; - is standard output",
 	"profile":    "`NAME` of a profile of the conduit, default, or all",
 	"quick":      "a few samples of a few points, where no other option says how many",
 	"root":       "`NAME` of the switch at the root of the tree (default the one in the middle)",
@@ -50,6 +51,7 @@ var about = map[string]string{
 	"svg":        "draw as SVG to `PATH`",
 	"text":       "write the topology as text instead of drawing it",
 	"threads":    "`MODE` of threads: single, many, or all",
+	"title":      "`TEXT` at the top of the page",
 	"traffic":    "payload in `BYTES`, or with a unit, of packets that all hosts send to random others as fast as they can (default no traffic)",
 	"write":      "write the table to this `FILE` instead of standard output; one that exists is where the choices come from that are not measured",
 }

@@ -93,6 +93,7 @@ var verbs = []verb{
 	{name: "schedule", about: "a collective of up to millions of ranks by its schedule, on a cost model", own: scheduleCommand},
 	{name: "topology", about: "a picture of a Myrinet: tree, a route with its in-transit hosts, load of the channels", own: topologyCommand},
 	{name: "paper", about: "published experiments, repeated on models of their machines", own: paperCommand},
+	{name: "report", about: "one HTML file of what other verbs have written with --format json", own: reportCommand},
 }
 
 // tools describes the tools that measure the network of a plan's conduit, which they do on this host alone.

@@ -1,0 +1,286 @@
+package page
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aqueduct-go/aqueduct/bench"
+	"github.com/aqueduct-go/aqueduct/bench/plot"
+)
+
+// Lines are what JSON lines say, in their order.
+type Lines struct {
+	results  []*result
+	papers   []*experiment
+	matrices []*matrix
+	headers  []header // distinct conditions
+}
+
+// header is the conditions of a measurement as a line has them: fields of bench.Header, and others that a newer program
+// may have added.
+type header map[string]any
+
+// result is one point that was measured: what a line of `aqbench … --format json` says. See bench.Result.
+type result struct {
+	Name      string               `json:"name"`
+	Title     string               `json:"title"`
+	Family    string               `json:"family"`
+	Params    map[string]string    `json:"params"`
+	Size      int                  `json:"size"`
+	Ranks     int                  `json:"np"`
+	Contexts  int                  `json:"contexts"`
+	Mode      string               `json:"mode"`
+	Peer      string               `json:"peer"` // other implementation that was measured; "": it is ours
+	Placement string               `json:"placement"`
+	Summary   map[string]summary   `json:"summary"`
+	Samples   []map[string]float64 `json:"samples"`
+	Against   map[string]string    `json:"against"`
+	Header    header               `json:"header"`
+}
+
+// summary is the distribution of the samples in one unit. P5 and P95 are nil where the program did not write them.
+type summary struct {
+	Median float64  `json:"median"`
+	P5     *float64 `json:"p5"`
+	P95    *float64 `json:"p95"`
+}
+
+// experiment is what `aqbench paper --format json` says of one experiment on one machine. See paper.WriteJSON.
+type experiment struct {
+	Experiment string        `json:"experiment"`
+	About      string        `json:"about"`
+	Conduit    string        `json:"conduit"`
+	Machine    string        `json:"machine"`
+	Notes      []string      `json:"notes"`
+	Numbers    []paperNumber `json:"numbers"`
+	Claims     []paperClaim  `json:"claims"`
+	Figures    []paperFigure `json:"figures"`
+}
+
+type paperNumber struct {
+	Name      string  `json:"name"`
+	About     string  `json:"about"`
+	Value     float64 `json:"value"`
+	Unit      string  `json:"unit"`
+	Published string  `json:"published"`
+	Deviation float64 `json:"deviation"`
+	Standing  string  `json:"standing"`
+	Verdict   string  `json:"verdict"`
+}
+
+type paperClaim struct {
+	Text   string `json:"text"`
+	Source string `json:"source"`
+	Holds  bool   `json:"holds"`
+	Shown  string `json:"shown"`
+}
+
+type paperFigure struct {
+	Name string `json:"name"`
+	plot.Figure
+}
+
+// matrix says who sent how much to whom.
+type matrix struct {
+	Title  string `json:"title"`
+	Cells  []cell `json:"cells"`
+	Header header `json:"header"`
+	cell          // a line may hold a single cell
+}
+
+type cell struct {
+	From     int   `json:"from"`
+	To       int   `json:"to"`
+	Messages int64 `json:"messages"`
+	Bytes    int64 `json:"bytes"`
+}
+
+// Read adds the JSON lines of r, which name calls in errors. Lines of a kind that is not known here are an error, since
+// a report without them would be silently incomplete.
+func (l *Lines) Read(r io.Reader, name string) error {
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, 64<<20)
+	for n := 1; s.Scan(); n++ {
+		if len(bytes.TrimSpace(s.Bytes())) == 0 {
+			continue
+		}
+		if err := l.line(s.Bytes()); err != nil {
+			return fmt.Errorf("%s:%d: %w; want a line that aqbench wrote with --format json", name, n, err)
+		}
+	}
+	if err := s.Err(); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// line adds one.
+func (l *Lines) line(text []byte) error {
+	var kind struct {
+		Kind string `json:"kind"`
+		Name string `json:"name"`
+	}
+	if err := json.Unmarshal(text, &kind); err != nil {
+		return err
+	}
+	switch {
+	case kind.Kind == "paper":
+		return add(text, &l.papers)
+	case kind.Kind == "matrix":
+		return l.matrix(text)
+	case kind.Name != "": // a result, whatever its quantity
+		if err := add(text, &l.results); err != nil {
+			return err
+		}
+		l.header(l.results[len(l.results)-1].Header)
+		l.merge()
+		return nil
+	}
+	return fmt.Errorf("kind %q is not known, and there is no name", kind.Kind)
+}
+
+// merge joins the last result with an earlier one of the same name that was measured under the same conditions, as those of
+// several rounds are: the samples of both count.
+func (l *Lines) merge() {
+	last := l.results[len(l.results)-1]
+	for _, r := range l.results[:len(l.results)-1] {
+		if r.Name == last.Name && r.Peer == last.Peer && r.mode() == last.mode() && r.Header.same(last.Header) && len(r.Samples) > 0 && len(last.Samples) > 0 {
+			r.Samples = append(r.Samples, last.Samples...)
+			r.Summary = nil // of some of the samples
+			l.results = l.results[:len(l.results)-1]
+			return
+		}
+	}
+}
+
+func add[T any](text []byte, to *[]*T) error {
+	v := new(T)
+	err := json.Unmarshal(text, v)
+	*to = append(*to, v)
+	return err
+}
+
+// matrix adds cells to the matrix of the same title.
+func (l *Lines) matrix(text []byte) error {
+	m := new(matrix)
+	if err := json.Unmarshal(text, m); err != nil {
+		return err
+	}
+	if len(m.Cells) == 0 {
+		m.Cells = []cell{m.cell}
+	}
+	for _, c := range m.Cells {
+		if c.From < 0 || c.To < 0 || c.From >= mostRanks || c.To >= mostRanks {
+			return fmt.Errorf("a message from rank %d to %d; a matrix has ranks from 0 to %d", c.From, c.To, mostRanks-1)
+		}
+	}
+	l.header(m.Header)
+	for _, other := range l.matrices {
+		if other.Title == m.Title {
+			other.Cells = append(other.Cells, m.Cells...)
+			return nil
+		}
+	}
+	l.matrices = append(l.matrices, m)
+	return nil
+}
+
+// header keeps conditions that differ from all before. The date does not count: it differs with every line of a report
+// that several runs have written.
+func (l *Lines) header(h header) {
+	if len(h) == 0 {
+		return
+	}
+	for _, other := range l.headers {
+		if h.same(other) {
+			return
+		}
+	}
+	l.headers = append(l.headers, h)
+}
+
+func (h header) same(o header) bool {
+	for _, keys := range []header{h, o} {
+		for k := range keys {
+			if k != "date" && fmt.Sprint(h[k]) != fmt.Sprint(o[k]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// mode is live, modelled, or "" where the line does not say.
+func (r *result) mode() string {
+	if r.Mode != "" {
+		return r.Mode
+	}
+	if m, ok := r.Header["mode"].(string); ok {
+		return m
+	}
+	return ""
+}
+
+// op is the operation.
+func (r *result) op() string { return r.Params["op"] }
+
+// units returns what the result has values of.
+func (r *result) units() []string {
+	units := slices.Collect(maps.Keys(r.Summary))
+	for _, sample := range r.Samples {
+		units = slices.AppendSeq(units, maps.Keys(sample))
+	}
+	return units
+}
+
+// value returns the median in a unit, with the 5th and the 95th percentile; false if the result has none. Where the
+// line has no percentiles they come from its samples.
+func (r *result) value(unit string) (v spread, ok bool) {
+	s, ok := r.Summary[unit]
+	var values []float64
+	for _, sample := range r.Samples {
+		if x, there := sample[unit]; there {
+			values = append(values, x)
+		}
+	}
+	switch {
+	case !ok && len(values) == 0:
+		return v, false
+	case !ok:
+		s.Median = bench.Median(values)
+	}
+	v = spread{s.Median, s.Median, s.Median}
+	switch {
+	case s.P5 != nil && s.P95 != nil:
+		v.low, v.high = *s.P5, *s.P95
+	case len(values) > 0:
+		v.low, v.high = bench.Quantile(values, 0.05), bench.Quantile(values, 0.95)
+	}
+	return v, true
+}
+
+// spread is a median between two percentiles.
+type spread struct{ median, low, high float64 }
+
+// per returns what so much of something is in the time: a rate, whose percentiles change places.
+func (v spread) per(amount float64) spread {
+	return spread{amount / v.median, amount / v.high, amount / v.low}
+}
+
+// times returns the spread in another unit.
+func (v spread) times(f float64) spread { return spread{v.median * f, v.low * f, v.high * f} }
+
+// words writes a parameter for people.
+func words(key, value string) string {
+	switch key {
+	case "conduit", "profile", "category", "op", "mpi":
+		return value
+	}
+	return strings.ReplaceAll(key, "_", " ") + " " + value
+}
