@@ -1,6 +1,7 @@
 // The objects of a job: the client, its endpoint and its segment, and which ranks share a host.
 
 #include "ex.h"
+#include "include/gasnet_mk.h"
 #include "_cgo_export.h"
 
 #include <stdio.h>
@@ -171,6 +172,19 @@ int gex_EP_Create(gex_EP_t *ep_p, gex_Client_t client, gex_EP_Capabilities_t cap
 int gex_Segment_Create(gex_Segment_t *segment_p, gex_Client_t client, gex_Addr_t address, uintptr_t length, gex_MK_t kind, gex_Flags_t flags) {
 	(void)segment_p, (void)client, (void)address, (void)length, (void)kind, (void)flags;
 	return no_more("gex_Segment_Create", "a process has one segment, whose memory is the library's; make it by gex_Segment_Attach");
+}
+
+int gex_MK_Create(gex_MK_t *kind_p, gex_Client_t client, const gex_MK_Create_args_t *args, gex_Flags_t flags) {
+	(void)flags;
+	if (kind_p == NULL || client == NULL || args == NULL) {
+		return GASNET_ERR_BAD_ARG;
+	}
+	return no_more("gex_MK_Create", "the library has no memory of devices; use GEX_MK_HOST");
+}
+
+void gex_MK_Destroy(gex_MK_t kind, gex_Flags_t flags) {
+	(void)kind, (void)flags;
+	gasneti_misuse("gex_MK_Destroy", "gex_MK_Create has made no such kind of memory");
 }
 
 void gex_EP_BindSegment(gex_EP_t ep, gex_Segment_t s, gex_Flags_t flags) {

@@ -86,6 +86,7 @@ func TestEXMisuse(t *testing.T) {
 		"null":        "gex_RMA_PutBlocking: the buffer is NULL",
 		"group":       "gex_RMA_PutNB: lc_opt is neither",
 		"bind":        "gex_EP_BindSegment: the endpoint has a segment already",
+		"kind":        "gex_MK_Destroy: gex_MK_Create has made no such kind of memory",
 		"lc":          "gex_RMA_PutNBI: lc_opt is none of",
 		"value":       "gex_RMA_GetBlockingVal: a value of 9 bytes",
 		"event":       "gex_Event_Wait: event 0x1234567 is void",

@@ -5,6 +5,7 @@
 #define GASNET_H
 
 #include "gasneti/base.h"
+#include "gasnetex.h"
 #include "gasneti/names.h"
 
 GASNETI_BEGIN_C

@@ -1,6 +1,6 @@
 // The interface of GASNet-EX, after "GASNet-EX API Description", version 0.13, for programs in C99 or later and C++11 or later.
-// docs/c.md says what of it there is, how programs are built and started, and what is particular to this library. It may be
-// used together with gasnet.h.
+// docs/c.md says what of it there is, how programs are built and started, and what is particular to this library. gasnet.h
+// includes it.
 
 #ifndef GASNETEX_H
 #define GASNETEX_H
@@ -64,7 +64,7 @@ typedef uint32_t gex_OP_t;
 #define GEX_EVENT_GROUP ((gex_Event_t *)(uintptr_t)3)
 
 // Flags. Where the meaning depends on the call, values are used again.
-#define GEX_NO_FLAGS ((gex_Flags_t)0)
+#define GEX_NO_FLAGS 0 // as programs that predate the name define it
 #define GEX_FLAG_IMMEDIATE ((gex_Flags_t)1 << 0)
 #define GEX_FLAG_AD_MY_RANK ((gex_Flags_t)1 << 1)
 #define GEX_FLAG_AD_MY_NBRHD ((gex_Flags_t)1 << 2)

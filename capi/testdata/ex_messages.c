@@ -3,6 +3,7 @@
 
 #include "check.h"
 
+#include <gasnet_mk.h>
 #include <gasnetex.h>
 
 enum { PAYLOAD = 72, PLAIN = 128, SHORT_DONE = 255, MANY = 200 };
@@ -277,6 +278,10 @@ int main(int argc, char **argv) {
 	gex_Segment_t second;
 	CHECK(gex_EP_Create(&other, client, GEX_EP_CAPABILITY_RMA, 0) == GASNET_ERR_RESOURCE);
 	CHECK(gex_Segment_Create(&second, client, table, sizeof table, GEX_MK_HOST, 0) == GASNET_ERR_RESOURCE);
+	gex_MK_Create_args_t kind = {0, GEX_MK_CLASS_HIP, {{0}}};
+	gex_MK_t device;
+	CHECK(gex_MK_Create(&device, client, &kind, 0) == GASNET_ERR_RESOURCE);
+	CHECK(gex_MK_Create(&device, client, NULL, 0) == GASNET_ERR_BAD_ARG);
 	for (gex_Rank_t i = 0; i < ranks; i++) {
 		without_segments((me + i) % ranks);
 		with_segments((me + i) % ranks);

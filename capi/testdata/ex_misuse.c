@@ -2,6 +2,7 @@
 
 #include "check.h"
 
+#include <gasnet_mk.h>
 #include <gasnetex.h>
 
 static gex_Client_t client;
@@ -78,6 +79,8 @@ static void late(const char *what, char *to, uintptr_t size, gex_AD_t ad) {
 		event = gex_RMA_PutNB(world, 1, to, bytes, 8, GEX_EVENT_GROUP, 0);
 	} else if (strcmp(what, "bind") == 0) {
 		gex_EP_BindSegment(ep, segment, 0);
+	} else if (strcmp(what, "kind") == 0) {
+		gex_MK_Destroy(GEX_MK_HOST, 0);
 	} else if (strcmp(what, "lc") == 0) {
 		gex_RMA_PutNBI(world, 1, to, bytes, 8, &event, 0);
 	} else if (strcmp(what, "value") == 0) {

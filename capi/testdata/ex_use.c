@@ -1,12 +1,21 @@
 // Names of gasnetex.h in use, as programs write them, in C and in C++. It is only compiled.
 
 #include <gasnetex.h>
+#include <gasnet_mk.h>
+#include <gasnet_ratomic.h>
 
 #include <string.h>
 
 #if GEX_SPEC_VERSION_MAJOR != 0 || GEX_SPEC_VERSION_MINOR < 12 || SIZEOF_GEX_RMA_VALUE_T != 8 || GASNET_MAXEPS < 1 || GASNET_HIDDEN_AM_CONCURRENCY_LEVEL
 #error "constants are for the preprocessor too"
 #endif
+#if GASNETI_MAX_THREADS < 1 || defined(GASNET_HAVE_MK_CLASS_CUDA_UVA) || defined(GASNET_HAVE_MK_CLASS_HIP) || defined(GASNET_HAVE_MK_CLASS_ZE)
+#error "programs size tables by the first, and look for memory of devices by the others"
+#endif
+
+// Programs have these numbers of GASNet-EX's built in.
+typedef char numbers[GEX_DT_U64 == 1 << 3 && GEX_OP_ADD == 1 << 3 && GEX_FLAG_IMMEDIATE == 1 << 0 && GEX_EP_CAPABILITY_RMA == 1 << 0 &&
+	GEX_FLAG_AM_PREPARE_LEAST_CLIENT == 1 << 11 && GEX_FLAG_AM_PREPARE_LEAST_ALLOC == 1 << 12 && GASNET_ERR_NOT_READY == 10004 ? 1 : -1];
 
 static gex_HSL_t lock = GEX_HSL_INITIALIZER;
 static volatile int done;
@@ -88,6 +97,12 @@ int main(int argc, char **argv) {
 		gex_AD_Destroy(ad);
 		gex_TM_Destroy(part, GASNETI_NULL, 0);
 	}
+	gex_MK_Create_args_t args;
+	memset(&args, 0, sizeof args);
+	args.gex_class = GEX_MK_CLASS_CUDA_UVA;
+	args.gex_args.gex_class_cuda_uva.gex_CUdevice = 1;
+	gex_MK_t kind;
+	if (gex_MK_Create(&kind, client, &args, 0) == GASNET_OK) gex_MK_Destroy(kind, 0);
 	gex_RankInfo_t *near;
 	gex_Rank_t n, self;
 	gex_System_QueryNbrhdInfo(&near, &n, &self);

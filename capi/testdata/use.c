@@ -17,6 +17,12 @@
 #error "debug or not"
 #endif
 
+// gasnet.h alone brings GASNet-EX with it, and programs have this name of their own.
+#define GEX_NO_FLAGS 0
+gex_Event_t extended(gex_TM_t team, void *to, gex_Rank_t rank, void *from) {
+	return gex_RMA_GetNB(team, to, rank, from, 8, GEX_NO_FLAGS);
+}
+
 #ifdef __cplusplus
 #define HANDLER(f) (void (*)())(f) // C++ has no other conversion
 #else

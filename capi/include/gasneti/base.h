@@ -50,6 +50,13 @@
 #define GASNET_NULL_ARGV_OK 1
 
 #define GASNET_MAXNODES 65536
+
+// Programs size tables of threads by this. The library itself has no limit in PAR.
+#ifdef GASNET_SEQ
+#define GASNETI_MAX_THREADS 1
+#else
+#define GASNETI_MAX_THREADS 256
+#endif
 #define GASNET_PAGESIZE 4096
 
 // The conduit is chosen when the job starts. The makefile fragments of a conduit define GASNETI_FOR_<NAME>, for programs
