@@ -49,7 +49,12 @@
 //	                   rank may block other than through the job, by default 2s
 //	AQUEDUCT_SEED      model: seed of the random numbers
 //	AQUEDUCT_LOSE      model: ranks that are lost, and when: RANK@TIME,RANK@TIME
-//	AQUEDUCT_TRACE     model: file that receives a line for everything that happens
+//	AQUEDUCT_STATS     where figures of the job go: table (on standard error), or files such as job.txt,
+//	                   job.jsonl and job.svg, separated by commas; see docs/watching.md
+//	AQUEDUCT_TRACE     FILE.json: receives the events of all ranks at the end of the job, in the trace
+//	                   event format; any other file, model: receives a line for everything that happens
+//	AQUEDUCT_TRACE_EVENTS  how many events each rank keeps, the latest; by default 16384
+//	AQUEDUCT_TRACE_SAMPLE  N: only every Nth message and wait becomes an event
 //	AQUEDUCT_MODEL_REPORT  1: print at the end how the model did, on standard error
 //	AQUEDUCT_GRACE     how long ranks may live on when the job has failed, e.g. 1s
 //	AQUEDUCT_FREEZE    ranks that wait for a debugger before they begin: all, or numbers such as

@@ -25,7 +25,7 @@ type room struct {
 // rooms are listed from the top downwards. A package belongs to the one whose path is the longest.
 var rooms = []room{
 	{"cmd/aqrun", "the launcher of a job lists conduits, and starts ranks by itself or by one that registers",
-		[]string{".", "core", "core/settings", "spawner", "spawner/binding", "spawner/hosts", "internal/cli", "internal/cli/known", "internal/stdfd"}, []string{"conduits/mpi/libmpi/libmpitest", "core/coretest", "spawner/spawntest", "spawner/spawntest/cluster"}},
+		[]string{".", "core", "core/record", "core/settings", "spawner", "spawner/binding", "spawner/hosts", "internal/cli", "internal/cli/known", "internal/stdfd"}, []string{"conduits/mpi/libmpi/libmpitest", "core/coretest", "spawner/spawntest", "spawner/spawntest/cluster"}},
 	{"cmd/aqbench", "it is the command line of bench",
 		[]string{".", "bench/...", "core", "spawner", "extended/coll/...", "internal/cli", "internal/cli/known", "internal/stdfd"}, []string{"spawner/spawntest/cluster"}},
 	{"cmd/aqimpair", "it puts links between programs, whatever they are, and streams of its own of udp and TCP",
@@ -55,7 +55,7 @@ var rooms = []room{
 		[]string{"conduits/myrinet/fabric", "conduits/myrinet/routing", "internal/plural", "internal/vtime"}, nil},
 
 	{".", "the front door alone wires conduits, bootstrap and core together",
-		[]string{"core", "spawner", "conduits/amfamily/conduit", "conduits/loopback", "conduits/mpi/libmpi", "conduits/mpi/scampi", "conduits/myrinet", "conduits/nbrhd", "conduits/sci", "conduits/udp", "internal/stacks", "internal/vtime", "spawner/pmi"}, nil},
+		[]string{"core", "core/record", "spawner", "conduits/amfamily/conduit", "conduits/loopback", "conduits/mpi/libmpi", "conduits/mpi/scampi", "conduits/myrinet", "conduits/nbrhd", "conduits/sci", "conduits/udp", "internal/stacks", "internal/vtime", "spawner/pmi"}, nil},
 
 	// Nothing below the front door knows a conduit, and none another, as the conduit is chosen at run
 	// time. They carry active messages, whatever these are for, so they do not know extended; and they
@@ -115,7 +115,7 @@ var rooms = []room{
 	{"conduits/udp/impair/tunnel", "it carries real packets over them", []string{"conduits/udp/impair"}, nil},
 
 	{"extended", "the Extended API is network-independent, on the Core API alone, and the façade of the rooms below it",
-		[]string{"core", "extended/coll", "extended/element", "extended/engine", "extended/group", "extended/vis"}, []string{"conduits/loopback"}}, // of examples
+		[]string{"core", "core/record", "extended/coll", "extended/element", "extended/engine", "extended/group", "extended/vis"}, []string{"conduits/loopback"}}, // of examples
 	{"extended/coll/...", "schedules know no network, their price only virtual time",
 		[]string{"extended/coll", "internal/vtime"}, []string{"extended/coll/colltest", "internal/shm"}},
 	{"extended/engine", "state machines of a team's calls and barriers, on schedules: arrivals in, sends out",
@@ -140,7 +140,8 @@ var rooms = []room{
 	{"spawner/spawntest", "it runs the suite's jobs as processes", []string{"core", "core/coretest", "spawner", "internal/mtls"}, []string{"conduits/nbrhd", "conduits/sci", "conduits/udp"}},
 	{"spawner/spawntest/cluster", "hosts of namespaces, whatever runs on them", nil, nil},
 
-	{"core", "the contract stands on nothing but internals; its examples run over the simplest conduit", []string{"core/settings", "internal/..."}, []string{"conduits/loopback"}},
+	{"core", "the contract stands on nothing but internals; its examples run over the simplest conduit", []string{"core/record", "core/settings", "internal/..."}, []string{"conduits/loopback"}},
+	{"core/record", "what is recorded of jobs, and its forms, below what records", []string{"internal/plural", "internal/vtime"}, nil},
 	{"core/settings", "tables of settings, below the contract that states them", []string{"internal/size"}, nil},
 	{"core/coretest", "the conformance suite", []string{"core", "core/settings", "internal/..."}, nil},
 	{"internal/cli/known", "names that a shell completes, for programs that have all conduits", []string{"core", "internal/cli"}, nil},
@@ -363,6 +364,7 @@ var forbidden = []arrow{
 	{"spawner/hosts", "core", false},                              // lists know no jobs
 	{"spawner/binding", "spawner", true},                          // upwards
 	{"core/coretest", "spawner", false},                           // nor what starts ranks
+	{"core/record", "core", false},                                // upwards
 }
 
 // TestArrowsBite wants the forbidden imports refused, and every room to refuse one.

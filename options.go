@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/record"
 	"github.com/aqueduct-go/aqueduct/spawner"
 )
 
@@ -32,6 +33,7 @@ type settings struct {
 	ranks    int
 	cfg      core.Config
 	trace    string         // file that receives the model's trace; "": none
+	record   record.Outputs // where what is recorded of the job goes
 	report   bool           // print the model's report
 	pprof    string         // directory that receives profiles; "": none
 	freezing freezing       // who waits for a debugger
@@ -143,6 +145,7 @@ func settle(opts []Option) (settings, error) {
 			s.cfg.Conduit = "sci"
 		}
 	}
+	s.watch()
 	s.warnOfUnknown()
 	if s.cfg.Conduit == "" {
 		return s, nil // connect chooses
@@ -205,7 +208,10 @@ var variables = []struct {
 	{"AQUEDUCT_STALL", setStall},
 	{"AQUEDUCT_SEED", setSeed},
 	{"AQUEDUCT_LOSE", setLosses},
-	{"AQUEDUCT_TRACE", func(s *settings, v string) error { s.trace = v; return nil }},
+	{"AQUEDUCT_STATS", func(s *settings, v string) (err error) { s.record.Stats, err = record.ParseStats(v); return err }},
+	{"AQUEDUCT_TRACE", setTrace},
+	{"AQUEDUCT_TRACE_EVENTS", func(s *settings, v string) (err error) { s.cfg.Events, err = ParseEvents(v); return err }},
+	{"AQUEDUCT_TRACE_SAMPLE", func(s *settings, v string) (err error) { s.cfg.EventSample, err = ParseSample(v); return err }},
 	{"AQUEDUCT_MODEL_REPORT", setReport},
 	{"AQUEDUCT_GRACE", setGrace},
 	{"AQUEDUCT_FREEZE", setFreeze},

@@ -135,6 +135,10 @@ func (j *Job) newEndpoint(drv Driver, group []Rank) *Endpoint {
 	if len(group) < j.size {
 		ep.barrier.group = group
 	}
+	ep.detour = j.proc != nil
+	if j.cfg.watched() {
+		ep.beWatched()
+	}
 	ep.table.set(HandlerEntry{Index: barrierHandler, Func: ep.barrier.onBarrier, Name: "core barrier"})
 	ep.table.set(HandlerEntry{Index: finalHandler, Func: ep.barrier.onFinal, Name: "core final barrier"})
 	return ep

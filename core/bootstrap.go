@@ -63,6 +63,13 @@ type Surveyor interface {
 	Stalled(Stall)
 }
 
+// Recorder is implemented by a Bootstrap that takes what is recorded of ranks, to wherever all of it is wanted.
+type Recorder interface {
+	// Record hands over this rank's record (package core/record), once, before Close, or when the job has failed. It returns when
+	// the record is on its way. It returns false if nobody here takes records.
+	Record([]byte) (taken bool)
+}
+
 // Exiter is implemented by a Bootstrap whose launcher learns how a rank has failed only if its
 // process leaves in a way of its own, rather than by os.Exit.
 type Exiter interface {

@@ -27,6 +27,8 @@ type Op struct {
 	Args *[MaxArgs]uint32 // where the arguments go: all 16 words are writable
 	Data []byte           // where the payload goes: Len bytes; unused when Len is 0
 	Slot uint64           // the conduit's own word; for a reply it comes from Dispatch
+
+	context *Context // of a request, whose it is; nil: of a reply
 }
 
 // Result is the outcome of Reserve, and of a conduit's one-sided operations (see Putter).

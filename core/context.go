@@ -27,6 +27,7 @@ type Context struct {
 	since      time.Time     // and when it parked first
 	next       *Context      // while it is parked: who parked after it
 	looked     uint32        // and the last burst of which it knows
+	watched    watchedWaits  // what is recorded of its waits
 }
 
 // restriction says why a context may not communicate at the moment.
@@ -92,7 +93,11 @@ func (x *contexts) open(ep *Endpoint) *Context {
 		c.restricted = 0
 		return c
 	}
-	return &Context{ep: ep, turn: make(chan struct{}, 1)}
+	c := &Context{ep: ep, turn: make(chan struct{}, 1)}
+	if ep.watch != nil {
+		ep.watch.enrol(c)
+	}
+	return c
 }
 
 func (x *contexts) close(c *Context) {

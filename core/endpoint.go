@@ -27,6 +27,7 @@ type Endpoint struct {
 	several bool // Single: there are other contexts than the default one
 	debug   bool
 	shared  bool               // other ranks live in this process
+	detour  bool               // a wait is more than one of a live rank: modelled, or watched
 	peers   sparse.Table[peer] // by rank; what an injection touches
 	token   Token
 
@@ -53,6 +54,7 @@ type Endpoint struct {
 	barrier  barrier
 	asked    atomic.Pointer[chan Place] // who waits is to say where the rank is
 	locate   func(entered map[string]uint64)
+	watch    *watch // nil: the job is not watched
 }
 
 // peer counts the messages exchanged with one rank.

@@ -1,6 +1,9 @@
 package core
 
-import "fmt"
+import (
+	"fmt"
+	"sync/atomic"
+)
 
 // Handler is what an active message runs at its destination. It runs inside a library
 // call of the destination, on the calling goroutine, one at a time per endpoint. It may
@@ -32,7 +35,7 @@ type HandlerEntry struct {
 	Func  Handler
 	Flags HandlerFlags
 	NArgs int    // with Flags: the argument count that is expected, checked in debug mode
-	Name  string // for diagnostics
+	Name  string // for diagnostics and figures of a watched job; "": there it is that of the function
 	Data  any    // the client's own, see Token.Entry
 }
 
@@ -41,6 +44,7 @@ type HandlerEntry struct {
 type handlerTable struct {
 	fn [256]Handler
 	registry
+	names atomic.Pointer[registry] // the same, never changed
 }
 
 // registry has what was registered, in order, and by index where it is there, plus 1.
@@ -53,6 +57,14 @@ type registry struct {
 func (r *registry) entry(x HandlerIndex) HandlerEntry {
 	if p := r.place[x]; p != 0 {
 		return r.entries[p-1]
+	}
+	return HandlerEntry{}
+}
+
+// named is entry for another goroutine than those that register: what is registered meanwhile may be missing.
+func (t *handlerTable) named(x HandlerIndex) HandlerEntry {
+	if p := t.names.Load(); p != nil {
+		return p.entry(x)
 	}
 	return HandlerEntry{}
 }
@@ -119,12 +131,15 @@ func (t *handlerTable) register(entries []HandlerEntry, base HandlerIndex, upwar
 		t.fn[e.Index] = e.Func
 	}
 	t.registry = next
+	t.names.Store(&next)
 	return nil
 }
 
 func (t *handlerTable) set(e HandlerEntry) {
 	t.add(e)
 	t.fn[e.Index] = e.Func
+	names := t.registry
+	t.names.Store(&names)
 }
 
 // RegisterHandlers adds handlers to a running endpoint. Entries with index AnyHandler get

@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -26,6 +27,7 @@ type inProcess struct {
 	ranks  []*member
 	all    []Rank // of every member
 
+	records   [][]byte // of ranks that are watched; nil: nobody wants them
 	log       *slog.Logger
 	survey    Survey // belongs to who surveys
 	surveying bool   // somebody does
@@ -50,6 +52,32 @@ type member struct {
 	over bool // done is closed
 
 	where func() Place // nil before the rank runs
+}
+
+// gather has the records of ranks gathered, if the job is watched and somebody wants them, until the function is called, which
+// hands them over.
+func (g *inProcess) gather(cfg *Config) (hand func()) {
+	if !cfg.watched() || cfg.Records == nil {
+		return func() {}
+	}
+	g.records = make([][]byte, g.size)
+	return func() {
+		g.mu.Lock()
+		records := slices.Clone(g.records)
+		g.mu.Unlock()
+		cfg.Records(records)
+	}
+}
+
+// Record implements Recorder.
+func (m *member) Record(b []byte) bool {
+	m.g.mu.Lock()
+	defer m.g.mu.Unlock()
+	if m.g.records == nil {
+		return false
+	}
+	m.g.records[m.rank] = b
+	return true
 }
 
 func newInProcess(n int, k *vtime.Kernel) *inProcess {

@@ -33,6 +33,7 @@ func RunGoroutines(n int, cfg Config, body func(*Job) error, opts ...GoroutinesO
 	for _, o := range opts {
 		o(g)
 	}
+	hand := g.gather(&cfg)
 	jobs := make([]*Job, n)
 	var ranks sync.WaitGroup
 	for r := range n {
@@ -46,7 +47,9 @@ func RunGoroutines(n int, cfg Config, body func(*Job) error, opts ...GoroutinesO
 		}
 		close(over)
 	}()
-	return g.await(over, cfg.Grace)
+	err := g.await(over, cfg.Grace)
+	hand()
+	return err
 }
 
 // await returns the job's result when over is closed, or when the grace period has passed

@@ -41,8 +41,17 @@ type Config struct {
 	Losses      []Loss            // model only: ranks that are lost, and when
 	Trace       io.Writer         `json:"-"` // model only: receives a line for everything that happens, see docs/model.md; nil: none
 	Report      func(ModelReport) `json:"-"` // model only: called once at the end of the job; nil: not
+	Stats       bool              // count what the rank does with the network; see package core/record
+	Events      int               // record that many events of the rank, the latest, at most MaxEvents; 0: none
+	EventSample int               // of messages and waits only every so manieth is an event; 0: 1, all
 	Verbose     bool              // the Logger also tells what is of interest to those who look for a reason, such as addresses
 	Log         *slog.Logger      // what is reported to people; nil: see Logger
+
+	// Records, if not nil, is called at the end of a job of which something is recorded, whether it has ended well or not,
+	// with the records of its ranks; nil stands for one that has handed over nothing. Where ranks share a process it is called once.
+	// Where ranks are processes of a launcher that takes records (Recorder), it is not called. Otherwise rank 0 is the one
+	// that calls it; if the job fails each rank calls it with its own record alone.
+	Records func(records [][]byte) `json:"-"`
 
 	// Foreign has the endpoint's state be such that code in another language can send and take messages itself, where
 	// that is possible; see Endpoint.Foreign.
@@ -81,6 +90,7 @@ type Job struct {
 	polled    atomic.Int64          // when it was seen to have polled, in nanoseconds since start
 	asking    sync.Mutex            // while the rank is asked where it is
 	releasing sync.Mutex            // while the endpoint is released, or woken by who asks
+	recorded  sync.Once             // what was recorded is handed over
 }
 
 // newJob joins the job that boot stands for; proc is nil live.
@@ -215,6 +225,7 @@ func (j *Job) Measure(scale float64, f func()) {
 // another the low eight bits are taken, or 1 if they are 0, and the job's message says so.
 func (j *Job) Exit(status int) {
 	x := (&ExitError{status, fmt.Sprintf("rank %d called Exit(%d)", j.rank, status)}).possible()
+	_ = j.handOver(true) // there is nobody to tell
 	j.boot.Abort(x.Status, x.Reason)
 	j.exit(x.Status)
 }
@@ -282,6 +293,7 @@ func (j *Job) watch(process bool) {
 		}
 	}
 	j.fail(err)
+	_ = j.handOver(true) // what fails then has failed already
 	if process {
 		grace := j.cfg.Grace
 		if j.cfg.AtExit != nil {
@@ -305,6 +317,9 @@ func (j *Job) finish() error {
 func (j *Job) finishAll() error {
 	if ep := j.ep.Load(); ep != nil {
 		if err := ep.finalBarrier(); err != nil {
+			return err
+		}
+		if err := j.handOver(false); err != nil {
 			return err
 		}
 		return j.boot.Barrier()
@@ -358,6 +373,7 @@ func Main(boot Bootstrap, cfg Config, body func(*Job) error) error {
 				what = "panicked"
 			}
 			j.failing(what)
+			_ = j.handOver(true) // there is nobody to tell
 			j.boot.Abort(2, fmt.Sprintf("rank %d %s", j.rank, what))
 		}
 	}()
@@ -397,8 +413,9 @@ func (j *Job) Leave(err error) error {
 func (j *Job) run(body func(*Job) error) error {
 	err := body(j)
 	if end := j.failure(); end != nil {
-		j.abort(end) // only this rank may have noticed: it waited while it panicked
-		return end   // whatever body returned is a consequence
+		_ = j.handOver(true) // the job has an error already
+		j.abort(end)         // only this rank may have noticed: it waited while it panicked
+		return end           // whatever body returned is a consequence
 	}
 	if err == nil {
 		err = j.finish()
@@ -407,6 +424,7 @@ func (j *Job) run(body func(*Job) error) error {
 		}
 	}
 	if end := j.failure(); end != nil {
+		_ = j.handOver(true) // as above
 		return end
 	}
 	var x *ExitError
@@ -415,6 +433,7 @@ func (j *Job) run(body func(*Job) error) error {
 	} else if p := (&ExitError{x.Status, err.Error()}).possible(); p.Status != x.Status {
 		err = p
 	}
+	_ = j.handOver(true) // as above
 	j.abort(err)
 	return err
 }

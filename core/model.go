@@ -82,6 +82,7 @@ func (m *modelRun) spawn(member *member, body func(*Job) error) {
 // run runs the kernel and returns what ended the job.
 func (m *modelRun) run() error {
 	start := time.Now()
+	hand := m.gather(&m.cfg)
 	err := m.kernel.Run()
 	if b := new(vtime.BlockedError); errors.As(err, &b) {
 		// The coroutines live on, and with them the job and its memory.
@@ -100,6 +101,12 @@ func (m *modelRun) run() error {
 	}
 	failed := m.ended != nil
 	m.mu.Unlock()
+	for _, j := range m.jobs {
+		if j != nil {
+			_ = j.handOver(true) // it only stores
+		}
+	}
+	hand()
 	if failed {
 		release(m.jobs)
 	}

@@ -164,7 +164,7 @@ func Shared[T any](j *Job, key string, make func() T) T {
 // digest stands for what, besides settings, must be the same on all ranks.
 func (c Config) digest() uint64 {
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%#v", []any{c.Conduit, c.Profile, c.NoReach, c.NoNative, c.Collectives, c.Threads, c.Debug})
+	fmt.Fprintf(h, "%#v", []any{c.Conduit, c.Profile, c.NoReach, c.NoNative, c.Collectives, c.Threads, c.Debug, c.Stats, c.Events > 0, c.EventSample})
 	return h.Sum64()
 }
 

@@ -39,11 +39,11 @@ type Foreign struct {
 // foreign reports whether the job's endpoint is to be shared with code in another language. What checks
 // or watches every step in Go excludes that.
 func (j *Job) foreign() bool {
-	return j.cfg.Foreign && !j.cfg.Debug && j.proc == nil && !shm.RaceEnabled
+	return j.cfg.Foreign && !j.cfg.Debug && !j.cfg.watched() && j.proc == nil && !shm.RaceEnabled
 }
 
 // Foreign returns what code in another language needs to send and take messages itself, or nil if it cannot: the job
-// was not configured so (Config.Foreign), is in debug mode or in virtual time, or has a conduit that
+// was not configured so (Config.Foreign), is watched, in debug mode or in virtual time, or has a conduit that
 // cannot share its state.
 func (ep *Endpoint) Foreign() (*State, *Foreign) {
 	if ep.powers.Foreign == nil {

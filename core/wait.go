@@ -151,12 +151,17 @@ func (c *Context) wait(what string, cond func() bool) error {
 	switch ep := c.ep; {
 	case c.restricted != 0:
 		return c.misplaced(what)
-	case ep.proc != nil:
-		return c.waitModelled(what, cond)
+	case ep.detour:
+		return c.waitDetour(what, cond)
 	case ep.single:
 		_, err := c.waitSingle(what, cond)
 		return err
 	}
+	return c.waitLive(what, cond)
+}
+
+// waitLive is the wait of a live rank in Many mode.
+func (c *Context) waitLive(what string, cond func() bool) error {
 	if alone, _ := c.enterAlone(); alone {
 		crowded, err := c.waitSingle(what, cond)
 		c.leaveAlone()
@@ -253,13 +258,14 @@ func (ep *Endpoint) idlePoll() (cost Time, idle bool) {
 
 // ladder decides how an idle live wait spends its time.
 type ladder struct {
-	ep    *Endpoint
-	c     *Context
-	what  string
-	n     int           // idle turns since the last productive poll
-	since time.Time     // when yielding began
-	alert time.Duration // after that long it is told that the wait takes long
-	calm  bool          // the goroutine that waits is not panicking; a panic that begins in a wait ends the wait
+	ep      *Endpoint
+	c       *Context
+	what    string
+	n       int           // idle turns since the last productive poll
+	since   time.Time     // when yielding began
+	alert   time.Duration // after that long it is told that the wait takes long
+	counted time.Duration // of it, by account
+	calm    bool          // the goroutine that waits is not panicking; a panic that begins in a wait ends the wait
 }
 
 func (l *ladder) reset() { l.n = 0 }
@@ -273,7 +279,7 @@ func (l *ladder) step() (sleep bool) {
 		cpu.Pause()
 		return false
 	case l.n == l.ep.idle.pause+1:
-		l.since, l.alert = time.Now(), l.ep.job.cfg.alert(0)
+		l.since, l.alert, l.counted = time.Now(), l.ep.job.cfg.alert(0), 0
 	}
 	// Gosched lets goroutines of this process run, but no other thread. Where there are too
 	// few CPUs, every fourth turn serves those.
@@ -284,6 +290,9 @@ func (l *ladder) step() (sleep bool) {
 		cpu.Yield()
 	}
 	idle := time.Since(l.since)
+	if l.ep.watch != nil {
+		l.account(idle)
+	}
 	if l.ep.asked.Load() != nil {
 		l.answer()
 	}
@@ -336,6 +345,9 @@ func (l *ladder) sleep(silent bool) {
 	}
 	if ep.job.failure() == nil {
 		ep.job.cfg.ppoll(fds[:], timeout) // interrupted or not, the caller looks again
+	}
+	if ep.watch != nil {
+		l.account(time.Since(l.since))
 	}
 	if ep.job.failure() == nil {
 		shm.Silence(ep.bell)

@@ -59,7 +59,11 @@ func (t *Team) Notify(c *Context, id int32, flags BarrierFlags) error {
 	return t.beginBarrier(c, engine.Name{Flags: flags, ID: id})
 }
 
+// splitPhase is what barriers of this kind are called where calls are counted.
+const splitPhase = "split-phase barrier"
+
 func (t *Team) beginBarrier(c *Context, n engine.Name) error {
+	t.ep.core.NoteCollective(splitPhase, 0)
 	return c.Exclusively(func() {
 		t.barrier.Begin(n)
 		t.disseminate(c.Context)

@@ -35,7 +35,7 @@ type Domain struct {
 	freed   bool
 	native  bool     // the network carries out the operations
 	windows []window // by team rank, for operations in place; else nil
-	direct  []window // the same for calls to go ahead unchecked; nil in debug mode
+	direct  []window // the same for calls to go ahead unchecked; nil in debug mode, and where the job is watched
 }
 
 // NewDomain makes a domain for the operations ops, a set such as Get|FAdd, on elements of
@@ -73,7 +73,7 @@ func (d *Domain) init(c *Context, team *Team, t Type, ops Op) error {
 		for i, r := range team.Members() {
 			d.windows[i] = windowOf(c.ep.reach.of(r), t.Size())
 		}
-		if !c.ep.debug {
+		if !c.ep.debug && !c.ep.core.Watched() {
 			d.direct = d.windows
 		}
 	}

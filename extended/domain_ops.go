@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/record"
 	"github.com/aqueduct-go/aqueduct/extended/element"
 )
 
@@ -24,6 +25,7 @@ func (d *Domain) Do(c *Context, rank int, off uint64, op Op, a, b uint64, orders
 			return d.fetch(c, owner, off, op, a, b)
 		}
 		p = d.windows[rank].at(off)
+		d.ep.core.NoteInPlace(record.AtomicInPlace, owner, d.typ.Size())
 	}
 	old := element.UpdateBits(core.ElementType(d.typ), p, core.AtomicOp(op), order&Acquire != 0, a, b)
 	if !op.Fetching() {
@@ -67,6 +69,7 @@ func (d *Domain) nonblocking(c *Context, f form, dst []byte, rank int, off uint6
 	case err != nil:
 		return 0, err
 	case d.windows != nil:
+		d.ep.core.NoteInPlace(record.AtomicInPlace, owner, d.typ.Size())
 		d.inPlace(dst, rank, off, op, order, a, b)
 		return 0, nil
 	}

@@ -59,7 +59,7 @@ type Endpoint struct {
 	core   *core.Endpoint
 	single bool     // one goroutine at a time
 	reach  segments // the client's part of what this process reaches
-	direct segments // the same for calls to go ahead unchecked; none in debug mode
+	direct segments // the same for calls to go ahead unchecked; none in debug mode, and where the job is watched
 	whole  segments // as reach, with what lies beyond
 	extra  int      // bytes of every segment beyond the client's part
 	later  bool     // AttachSegment is still to make the segment
@@ -169,7 +169,7 @@ func (ep *Endpoint) reachPeers() error {
 		}
 	}
 	ep.reach = ep.whole.without(ep.extra)
-	if !ep.debug {
+	if !ep.debug && !ep.core.Watched() { // else calls go where they are checked, and noted
 		ep.direct = ep.reach
 	}
 	return nil
@@ -227,7 +227,7 @@ func (ep *Endpoint) Local(rank core.Rank) []byte {
 }
 
 // Direct is Local for the layers above whose calls, like Put, are not allowed in a handler:
-// memory to access at once, without a check. In debug mode it is nil for every rank, so that
+// memory to access at once, without a check. In debug mode, and where the job is watched, it is nil for every rank, so that
 // such calls go by Put and Get, which refuse what is not allowed.
 func (ep *Endpoint) Direct(rank core.Rank) []byte {
 	return ep.direct.of(rank)

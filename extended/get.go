@@ -1,6 +1,9 @@
 package extended
 
-import "github.com/aqueduct-go/aqueduct/core"
+import (
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/record"
+)
 
 // Get copies len(dst) bytes at off of src's segment to dst and returns when they are
 // there. It may poll. src is a rank of the job, not of a team, and may be the caller. Not
@@ -40,6 +43,7 @@ func (c *Context) getChecked(call string, f form, dst []byte, src core.Rank, off
 		return 0, err
 	}
 	if from := place(c.ep.reach, src, off, len(dst)); from != nil {
+		c.ep.core.NoteInPlace(record.GetInPlace, src, len(dst))
 		fetch(dst, from)
 		return 0, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/record"
 )
 
 // memsetPiece is how much one message sets, so that a handler does not hold up its rank
@@ -37,6 +38,7 @@ func (c *Context) memset(call string, f form, dst core.Rank, off uint64, value b
 		return 0, err
 	}
 	if mem := c.ep.reach.of(dst); mem != nil {
+		c.ep.core.NoteInPlace(record.PutInPlace, dst, n)
 		setBytes(mem[off:off+uint64(n)], value)
 		return 0, nil
 	}

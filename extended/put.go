@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/record"
 )
 
 // LocalCompletion says when the source of a put may be reused.
@@ -83,6 +84,7 @@ func (c *Context) putChecked(f form, dst core.Rank, off uint64, src []byte, lc L
 		return 0, c.ep.misuse(call, "%v is none of LCNow, LCDefer and LCLeaf", lc)
 	}
 	if to := place(c.ep.reach, dst, off, len(src)); to != nil {
+		c.ep.core.NoteInPlace(record.PutInPlace, dst, len(src))
 		move(to, src)
 		return 0, nil
 	}

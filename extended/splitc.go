@@ -1,6 +1,9 @@
 package extended
 
-import "github.com/aqueduct-go/aqueduct/core"
+import (
+	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/record"
+)
 
 // Split-phase PUT and GET as Active Messages had them first, for Split-C (von Eicken,
 // Culler, Goldstein and Schauser 1992): initiation and completion are apart, and completion
@@ -24,6 +27,7 @@ func (c *Context) SplitPut(dst core.Rank, off uint64, src []byte, flag uint64) e
 		return err
 	}
 	if to := ep.reach.of(dst); to != nil {
+		ep.core.NoteInPlace(record.PutInPlace, dst, len(src))
 		copy(to[off:], src)
 		return c.raise(dst, flag)
 	}
@@ -56,6 +60,7 @@ func (c *Context) SplitGet(to uint64, src core.Rank, off uint64, n int, flag uin
 	}
 	own := ep.Segment()[to : to+uint64(n)]
 	if from := ep.reach.of(src); from != nil {
+		ep.core.NoteInPlace(record.GetInPlace, src, n)
 		copy(own, from[off:])
 		return c.raise(me, flag)
 	}

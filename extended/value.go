@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/record"
 )
 
 // maxValue is the size of the largest value: that of a register.
@@ -48,6 +49,7 @@ func (c *Context) putValueChecked(f form, dst core.Rank, off, v uint64, n int) (
 		return 0, err
 	}
 	if to := place(c.ep.reach, dst, off, n); to != nil {
+		c.ep.core.NoteInPlace(record.PutInPlace, dst, n)
 		storeValue(to, v, n)
 		return 0, nil
 	}
@@ -87,6 +89,7 @@ func (c *Context) getValueChecked(call string, src core.Rank, off uint64, n int)
 		return 0, false, err
 	}
 	if from := place(c.ep.reach, src, off, n); from != nil {
+		c.ep.core.NoteInPlace(record.GetInPlace, src, n)
 		return loadValue(from, n), true, nil
 	}
 	return 0, false, nil

@@ -2,6 +2,7 @@ package extended
 
 import (
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/record"
 	"github.com/aqueduct-go/aqueduct/extended/vis"
 )
 
@@ -80,11 +81,29 @@ func (t *transfer) direct(s *vis.Shape) (done bool, err error) {
 	case far == nil:
 		return false, nil
 	case t.get:
+		t.noteInPlace(record.GetInPlace, s)
 		s.Get(t.near, far)
 	default:
+		t.noteInPlace(record.PutInPlace, s)
 		s.Put(far, t.near)
 	}
 	return true, nil
+}
+
+// noteInPlace notes a transfer in place where the job is watched.
+func (t *transfer) noteInPlace(k record.Category, s *vis.Shape) {
+	core := t.c.ep.core
+	if !core.Watched() {
+		return
+	}
+	n := 0
+	w := s.Runs()
+	for r, ok := w.Next(); ok; r, ok = w.Next() {
+		if r.Count > 0 {
+			n += r.Count * r.At(0).N
+		}
+	}
+	core.NoteInPlace(k, t.rank, n)
 }
 
 // move moves all pieces by messages: small ones many in one.

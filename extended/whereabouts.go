@@ -13,6 +13,11 @@ import (
 // count makes an operation that of the team's next collective call.
 func (t *Team) count(op *operation, says engine.Signature) {
 	op.team, op.made, op.says = t, t.made.Add(1), says
+	bytes := says[2]
+	if bytes == anyBytes {
+		bytes = 0
+	}
+	t.ep.core.NoteCollective(op.call, int(bytes))
 }
 
 // callsKey and barriersKey name the sequences of calls that the members of the team make in one order.

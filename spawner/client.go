@@ -216,6 +216,20 @@ func (c *client) Stalled(st core.Stall) {
 	}))
 }
 
+// Record implements core.Recorder. The launcher takes records also when the job has failed.
+func (c *client) Record(b []byte) bool {
+	if len(b) > MaxExchange {
+		return false
+	}
+	c.send.Lock()
+	defer c.send.Unlock()
+	if !c.closed {
+		// An error means that the launcher is gone: there is nobody to tell.
+		_ = c.link.send(appendFrame(nil, kindRecord, func(f []byte) []byte { return append(f, b...) }))
+	}
+	return true
+}
+
 // locate tells the launcher where the rank is, in answer to a question.
 func (c *client) locate(number uint32) {
 	p := core.Place{Rank: c.Rank()}

@@ -42,6 +42,7 @@ type Job struct {
 	informed bool // the ranks know that the job has ended
 	speaker  int  // the rank that aborted the job last; -1: none
 
+	records   [][]byte    // by rank, what was recorded of it; nil: nothing has come
 	survey    core.Survey // what is known of where the ranks are
 	surveying *inquiry    // to all ranks where they are; nil: none
 	inquiries uint32      // so far
@@ -80,7 +81,7 @@ func Start(ctx context.Context, spec Spec) (*Job, error) {
 	ranks := spec.ranks()
 	j := &Job{
 		loop: newLoop(), spec: spec, execs: execs,
-		members: make([]member, ranks), running: spec.processes(), speaker: -1, calls: newRendezvous(ranks),
+		members: make([]member, ranks), records: make([][]byte, ranks), running: spec.processes(), speaker: -1, calls: newRendezvous(ranks),
 		judged: nobody, starterFD: nobody, done: make(chan struct{}),
 	}
 	for i := range j.members {
@@ -250,6 +251,13 @@ func (j *Job) awaitLaunch(started <-chan bool) bool {
 func (j *Job) Wait() (status int, err error) {
 	<-j.done
 	return j.verdict.result()
+}
+
+// Records returns by rank what was recorded of it, as package core/record encodes it, if the job was watched and has ended: it
+// waits for that. It is nil for a rank that has handed over nothing, and for all ranks if they share a process, which then has it.
+func (j *Job) Records() [][]byte {
+	<-j.done
+	return j.records
 }
 
 // Pid returns the process id of a rank, or of the wrapper in which Spec.Prefix started it; with a

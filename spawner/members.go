@@ -1,6 +1,7 @@
 package spawner
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"syscall"
@@ -79,6 +80,8 @@ func (j *Job) message(rank int, m message) {
 		})
 	case kindPlace:
 		j.placed(rank, m.number, m.blob)
+	case kindRecord:
+		j.records[rank] = bytes.Clone(m.blob)
 	default:
 		j.breach(rank, fmt.Sprintf("it sent a %v", m.kind))
 	}

@@ -19,6 +19,7 @@ const (
 	kindLeave                    // Close
 	kindStalled                  // a wait takes long: stallReport, stallDebug; for how many nanoseconds
 	kindPlace                    // where the rank is: the question's number, a core.Place in JSON
+	kindRecord                   // what was recorded of the rank
 )
 
 // What a kindStalled says of the wait.
@@ -98,7 +99,7 @@ func exitStatus(status int) int {
 type message struct {
 	kind   kind
 	body   []byte // as a local host has received it; else nil
-	blob   []byte // Exchange, Part, Welcome, Place: aliases the frame
+	blob   []byte // Exchange, Part, Welcome, Place, Record: aliases the frame
 	rank   int    // Part
 	first  int    // FDs
 	count  int    // FDs
@@ -114,7 +115,7 @@ func decode(body []byte) (message, error) {
 	r := wire.NewReader(body)
 	m := message{kind: kind(r.Uint8())}
 	switch m.kind {
-	case kindExchange, kindWelcome:
+	case kindExchange, kindWelcome, kindRecord:
 		m.blob = r.Rest()
 	case kindPlace:
 		m.number, m.blob = r.Uint32(), r.Rest()

@@ -253,6 +253,7 @@ func FuzzDecode(f *testing.F) {
 		appendFrame(nil, kindBarrier, nil), appendFrame(nil, kindExchange, func(b []byte) []byte { return append(b, 1) }),
 		appendFrame(nil, kindLocate, func(b []byte) []byte { return wire.AppendUint32(b, 1) }),
 		appendFrame(nil, kindPlace, func(b []byte) []byte { return append(wire.AppendUint32(b, 1), "{}"...) }),
+		appendFrame(nil, kindRecord, func(b []byte) []byte { return append(b, "{}"...) }),
 		appendFrame(nil, kindStalled, func(b []byte) []byte { return wire.AppendUint64(append(b, stallReport), 1) }),
 	} {
 		body, _, err := wire.NextFrame(frame, maxFrame)

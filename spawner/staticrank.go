@@ -53,7 +53,7 @@ func (s *staticSpec) lead(me *arrival) (core.Bootstrap, error) {
 func (s *staticSpec) newHub() (*hub, error) {
 	j := &Job{
 		loop: newLoop(), spec: Spec{N: s.size, Grace: s.grace, Stderr: os.Stderr},
-		members: make([]member, s.size), running: s.size, speaker: -1, calls: newRendezvous(s.size),
+		members: make([]member, s.size), records: make([][]byte, s.size), running: s.size, speaker: -1, calls: newRendezvous(s.size),
 		judged: nobody, starterFD: nobody, done: make(chan struct{}),
 	}
 	h := &hub{
@@ -158,6 +158,9 @@ func (r *staticRank) ShareFD(fd int) ([]int, error) {
 	}
 	return nil, err
 }
+
+// Record implements core.Recorder: ranks without a launcher exchange their records.
+func (r *staticRank) Record([]byte) bool { return false }
 
 // tellTime is how long a rank that ends the job waits until others know.
 const tellTime = time.Second

@@ -85,7 +85,7 @@ func (o *options) start(fs *pflag.FlagSet, stdout, stderr io.Writer) error {
 		attach = func(job *spawner.Job) error { return o.debug.attach(job, o.processes(), stderr) }
 		spec.Stdin = o.debug.input(spec.Stdin, o.processes())
 	}
-	if status := launch(spec, stderr, attach); status != 0 {
+	if status := launch(spec, &o.watch, stderr, attach); status != 0 {
 		return ended(status)
 	}
 	return nil
@@ -96,7 +96,7 @@ var passed = []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, u
 
 // launch runs the job and passes it the signals that users send. If attach is not nil it is called when the job has started, and
 // waited for; until it returns, SIGINT is for what it runs.
-func launch(spec spawner.Spec, stderr io.Writer, attach func(*spawner.Job) error) int {
+func launch(spec spawner.Spec, watch *watching, stderr io.Writer, attach func(*spawner.Job) error) int {
 	// A reader that goes away is an error of the next write, not the end of aqrun.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)
 	// Reading the terminal from the background gives no input instead of stopping aqrun.
@@ -139,7 +139,7 @@ func launch(spec spawner.Spec, stderr io.Writer, attach func(*spawner.Job) error
 	}()
 	status, _ := job.Wait() // the job has said why
 	<-attached
-	return status
+	return watch.write(&spec, job, status, stderr)
 }
 
 // begin starts the job. Where agents on other hosts have to be started first, a signal to end gives that up.

@@ -33,11 +33,11 @@ type options struct {
 	lose, set                 []string
 	udpSecurity               string
 	insecure                  bool
-	trace                     string
 	report                    bool
 	env                       []string
 	wdir, bind, outputDir     string
 	where                     where
+	watch                     watching
 	reportBindings            bool
 	launchPrefix              string
 	tag, stamp, verbose       bool
@@ -49,7 +49,7 @@ type options struct {
 }
 
 // forModel are the options that mean something in virtual time only.
-var forModel = []string{"seed", "lose", "trace", "model-report"}
+var forModel = []string{"seed", "lose", "model-report"}
 
 // flags adds the options to a flag set, by group.
 func (o *options) flags(fs *pflag.FlagSet) {
@@ -77,9 +77,9 @@ func (o *options) flags(fs *pflag.FlagSet) {
 		fs.StringVar(&o.model, "model", "", "run the ranks in virtual time on the model `NAME`: CONDUIT for its default, CONDUIT/MODEL, or CONDUIT/PATH for a machine file; list lists them")
 		fs.Uint64Var(&o.seed, "seed", 0, "seed `N` of all that is random (default 0)")
 		fs.StringArrayVar(&o.lose, "lose", nil, "lose a rank at a virtual time, `RANK@TIME`, such as 3@1.5ms; repeatable")
-		fs.StringVar(&o.trace, "trace", "", "write a line for everything that happens to `FILE`")
 		fs.BoolVar(&o.report, "model-report", false, "print virtual time, events and resources at the end")
 	})
+	cli.Group(fs, "Watching (aqrun help watching)", o.watch.flags)
 	cli.Group(fs, "Output (aqrun help output)", func(fs *pflag.FlagSet) {
 		fs.BoolVar(&o.tag, "tag-output", false, "begin every line with its rank")
 		fs.BoolVar(&o.stamp, "timestamps", false, "begin every line with the time at which aqrun writes it, in UTC")
@@ -226,6 +226,9 @@ func resolveEnv(env []string) error {
 // checkModel refuses options of a model without one, and losses that cannot be.
 func (o *options) checkModel(fs *pflag.FlagSet) error {
 	o.seeded = fs.Changed("seed")
+	if err := o.watch.check(o.model != ""); err != nil {
+		return err
+	}
 	for _, name := range forModel {
 		if fs.Changed(name) && o.model == "" {
 			return fmt.Errorf("--%s is for jobs in virtual time; it needs --model", name)
@@ -474,18 +477,12 @@ func (o *options) further() []string {
 	if o.verbose {
 		set("AQUEDUCT_VERBOSE", "1")
 	}
+	more = append(more, o.watch.further()...)
 	if o.model == "" {
 		return more
 	}
 	if o.seeded {
 		set("AQUEDUCT_SEED", strconv.FormatUint(o.seed, 10))
-	}
-	if o.trace != "" {
-		path, err := filepath.Abs(o.trace) // here, not where --wdir leads
-		if err != nil {
-			path = o.trace
-		}
-		set("AQUEDUCT_TRACE", path)
 	}
 	if o.report {
 		set("AQUEDUCT_MODEL_REPORT", "1")

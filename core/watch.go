@@ -1,0 +1,504 @@
+package core
+
+import (
+	"os"
+	"reflect"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aqueduct-go/aqueduct/core/record"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
+	"github.com/aqueduct-go/aqueduct/internal/sparse"
+	"github.com/aqueduct-go/aqueduct/internal/vtime"
+)
+
+// watched reports whether something is recorded of the job.
+func (c *Config) watched() bool { return c.Stats || c.Events > 0 }
+
+// watch is what is recorded of a rank. It is a conduit that stands on the job's: it sees what core sends, and what the
+// conduit delivers, so that nothing of it is on the way where a job is not watched. Its counters have one writer at a
+// time each, and any goroutine may read them.
+type watch struct {
+	Conduit
+	*Port  // of core
+	ep     *Endpoint
+	powers Powers // of the conduit
+	begun  Time
+
+	peers        sparse.Table[sentTo] // by rank; written where requests are reserved and, replies, while polling
+	heard        [256]record.Count    // messages received, by handler; written while polling
+	full, empty  uint64               // polls; written while polling
+	openRequest  *Op                  // Single: reserved before its handler and length were known
+	openReply    *Op                  //
+	collectives  sync.Map             // by name: *record.Count, written atomically
+	mu           sync.Mutex           // of contexts
+	contexts     []*Context
+	events       *eventRing // nil: none are recorded
+	origin, skew int64      // of events: what the clock said at the job's start, see record.Events
+}
+
+// sentTo is what was sent to a rank, by category.
+type sentTo [record.Categories]record.Count
+
+// add counts n operations of a category. There is one writer at a time.
+func (s *sentTo) add(k record.Category, bytes int) {
+	c := &s[k]
+	shm.Add64(&c.N, 1)
+	shm.Add64(&c.Bytes, uint64(bytes))
+}
+
+// categoryOf returns the category of a message.
+func categoryOf(h Header) record.Category {
+	k := record.Category(h.Kind())
+	if h.Reply() {
+		k += record.ShortReply
+	}
+	return k
+}
+
+// beWatched puts the watch between core and the conduit.
+func (ep *Endpoint) beWatched() {
+	w := &watch{Conduit: ep.conduit, ep: ep, begun: ep.job.Now()}
+	w.peers.Init(ep.job.size)
+	if n := ep.job.cfg.Events; n > 0 {
+		w.events = newEventRing(n, max(1, ep.job.cfg.EventSample))
+	}
+	ep.watch, ep.conduit, ep.detour = w, w, true
+	w.enrol(&ep.Context)
+	ep.carrier.op.context = ep.carrier
+}
+
+// enrol makes a context known.
+func (w *watch) enrol(c *Context) {
+	c.op.context = c
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c.watched.lane = len(w.contexts)
+	w.contexts = append(w.contexts, c)
+}
+
+// Attach implements Conduit.
+func (w *watch) Attach(a *Attachment) error {
+	w.Port = a.Port
+	below := *a
+	below.Port = NewPort(w)
+	if j := w.ep.job; j.cfg.Foreign && j.rank == 0 && !j.cfg.Debug {
+		a.Port.Log().Warn("the job is watched, so its programs in C send and take messages by calls into Go, which takes longer")
+	}
+	if w.events != nil {
+		if err := w.align(a.Boot); err != nil {
+			return err
+		}
+	}
+	return w.Conduit.Attach(&below)
+}
+
+// Powers implements Conduit.
+func (w *watch) Powers() Powers {
+	w.powers = w.Conduit.Powers()
+	p := w.powers
+	if p.Putter != nil {
+		p.Putter = w
+	}
+	if p.Getter != nil {
+		p.Getter = w
+	}
+	if p.Atomics != nil {
+		p.Atomics = w
+	}
+	if p.Collectives != nil {
+		p.Collectives = w
+	}
+	if p.Spinner != nil {
+		p.Spinner = w
+	}
+	return p
+}
+
+// Reserve implements Conduit. It counts, as requests are reserved one after the other but may be committed at once. Only
+// of a message whose handler is not known yet it leaves that to Commit.
+func (w *watch) Reserve(op *Op) Result {
+	r := w.Conduit.Reserve(op)
+	if r != Reserved {
+		return r
+	}
+	if op.Hdr.Handler() != AnyHandler {
+		w.peers.At(int(op.Dst)).add(categoryOf(op.Hdr), op.Len)
+		if w.events != nil {
+			w.events.reserved(op, w.flow(op))
+		}
+	} else if op.Hdr.Reply() {
+		w.openReply = op
+	} else {
+		w.openRequest = op
+	}
+	return r
+}
+
+// Commit implements Conduit.
+func (w *watch) Commit(op *Op) {
+	open := &w.openRequest
+	if op.Hdr.Reply() {
+		open = &w.openReply
+	}
+	if *open == op {
+		*open = nil
+		w.peers.At(int(op.Dst)).add(categoryOf(op.Hdr), op.Len)
+		if w.events != nil {
+			w.events.reserved(op, w.flow(op))
+		}
+	}
+	if w.events != nil {
+		w.commitEvent(op)
+		return
+	}
+	w.Conduit.Commit(op)
+}
+
+// Poll implements Conduit.
+func (w *watch) Poll(budget int) int { return w.found(w.Conduit.Poll(budget)) }
+
+// Spin implements Spinner.
+func (w *watch) Spin(budget int) int { return w.found(w.powers.Spinner.Spin(budget)) }
+
+// found counts a poll that has found n things.
+func (w *watch) found(n int) int {
+	if n > 0 {
+		shm.Add64(&w.full, 1)
+	} else {
+		shm.Add64(&w.empty, 1)
+	}
+	return n
+}
+
+// Dispatch implements Upward.
+func (w *watch) Dispatch(src Rank, h Header, args *[MaxArgs]uint32, data []byte, slot uint64) bool {
+	w.hear(h, len(data))
+	if w.events != nil {
+		defer w.handled(src, h, len(data))()
+	}
+	return w.Port.Dispatch(src, h, args, data, slot)
+}
+
+// DispatchLong implements Upward.
+func (w *watch) DispatchLong(src Rank, h Header, args *[MaxArgs]uint32, segment []byte, off, n, slot uint64) bool {
+	w.hear(h, int(n))
+	if w.events != nil {
+		defer w.handled(src, h, int(n))()
+	}
+	return w.Port.DispatchLong(src, h, args, segment, off, n, slot)
+}
+
+// hear counts a message that was received.
+func (w *watch) hear(h Header, bytes int) {
+	c := &w.heard[h.Handler()]
+	shm.Add64(&c.N, 1)
+	shm.Add64(&c.Bytes, uint64(bytes))
+}
+
+// taken counts a one-sided operation that the conduit has taken.
+func (w *watch) taken(r Result, k record.Category, peer Rank, bytes int) Result {
+	if r == Initiated || r == Completed {
+		w.peers.At(int(peer)).add(k, bytes)
+	}
+	return r
+}
+
+// Put implements Putter.
+func (w *watch) Put(t *Transfer) Result {
+	rank, n := t.Rank, len(t.Mem)
+	return w.taken(w.powers.Putter.Put(t), record.Put, rank, n)
+}
+
+// MaxPut implements Putter.
+func (w *watch) MaxPut() int { return w.powers.Putter.MaxPut() }
+
+// Get implements Getter.
+func (w *watch) Get(t *Transfer) Result {
+	rank, n := t.Rank, len(t.Mem)
+	return w.taken(w.powers.Getter.Get(t), record.Get, rank, n)
+}
+
+// MaxGet implements Getter.
+func (w *watch) MaxGet() int { return w.powers.Getter.MaxGet() }
+
+// Atomic implements Atomics.
+func (w *watch) Atomic(a *Atomic) Result {
+	rank, n := a.Rank, a.Type.Size()
+	return w.taken(w.powers.Atomics.Atomic(a), record.Atomic, rank, n)
+}
+
+// AtomicOps implements Atomics.
+func (w *watch) AtomicOps(t ElementType) AtomicOp { return w.powers.Atomics.AtomicOps(t) }
+
+// Collective implements Collectives. Who calls names and counts it.
+func (w *watch) Collective(x *Collective) Result { return w.powers.Collectives.Collective(x) }
+
+// MaxCollective implements Collectives.
+func (w *watch) MaxCollective() int { return w.powers.Collectives.MaxCollective() }
+
+// Watched reports whether something is recorded of the job. A layer above that accesses segments itself then tells of it by
+// NoteInPlace, and of collective calls by NoteCollective. A handler may call it, and those two.
+func (ep *Endpoint) Watched() bool { return ep.watch != nil }
+
+// NoteInPlace notes, where the job is watched, that the processor of this rank has put, got or updated bytes of a segment. Any
+// goroutine may call it.
+func (ep *Endpoint) NoteInPlace(k record.Category, peer Rank, bytes int) {
+	if w := ep.watch; w != nil {
+		c := &w.peers.At(int(peer))[k]
+		atomic.AddUint64(&c.N, 1)
+		atomic.AddUint64(&c.Bytes, uint64(bytes))
+	}
+}
+
+// NoteCollective notes, where the job is watched, that a collective call of that name has begun, to which this rank contributes
+// so many bytes. Any goroutine may call it.
+func (ep *Endpoint) NoteCollective(name string, bytes int) {
+	w := ep.watch
+	if w == nil {
+		return
+	}
+	c, ok := w.collectives.Load(name)
+	if !ok {
+		c, _ = w.collectives.LoadOrStore(strings.Clone(name), new(record.Count))
+	}
+	n := c.(*record.Count)
+	atomic.AddUint64(&n.N, 1)
+	atomic.AddUint64(&n.Bytes, uint64(bytes))
+	if w.events != nil {
+		w.events.add(record.Event{Kind: record.CollectiveEvent, Start: w.now(), Name: w.events.name(name), Bytes: uint64(bytes), Peer: -1})
+	}
+}
+
+// now reads the job's clock.
+func (w *watch) now() Time { return w.ep.job.Now() }
+
+// readCount reads a count that others write.
+func readCount(c *record.Count) record.Count {
+	return record.Count{N: atomic.LoadUint64(&c.N), Bytes: atomic.LoadUint64(&c.Bytes)}
+}
+
+// figures returns what was counted so far. Any goroutine may call it.
+func (w *watch) figures() *record.Figures {
+	f := &record.Figures{Time: w.now() - w.begun, Full: atomic.LoadUint64(&w.full), Empty: atomic.LoadUint64(&w.empty)}
+	for _, r := range w.ep.group {
+		s := w.peers.Find(int(r))
+		if s == nil {
+			continue
+		}
+		p := record.Peer{Rank: int(r), Sent: make([]record.Count, record.Categories)}
+		for k := range s {
+			p.Sent[k] = readCount(&s[k])
+		}
+		if p.All().N > 0 {
+			f.Peers = append(f.Peers, p)
+		}
+	}
+	for i := range w.heard {
+		if c := readCount(&w.heard[i]); c.N > 0 {
+			f.Handlers = append(f.Handlers, record.Named{Name: w.handlerName(HandlerIndex(i)), Count: c})
+		}
+	}
+	w.collectives.Range(func(name, c any) bool {
+		f.Collectives = append(f.Collectives, record.Named{Name: name.(string), Count: readCount(c.(*record.Count))})
+		return true
+	})
+	w.waits(f)
+	if w.ep.proc == nil {
+		f.Memory = peakMemory()
+	}
+	f.Sort()
+	return f
+}
+
+// record returns all that was recorded so far.
+func (w *watch) record() *record.Record {
+	j := w.ep.job
+	r := &record.Record{Rank: int(j.rank), Conduit: j.cfg.Conduit, Virtual: j.proc != nil}
+	if j.profile != "" {
+		r.Conduit += "/" + j.profile
+	}
+	if j.cfg.Stats {
+		r.Figures = w.figures()
+	}
+	if w.events != nil {
+		r.Events = w.events.take(w.origin, w.skew)
+	}
+	return r
+}
+
+// handlerName returns what to call a handler: the name that it was registered with, else that of its function.
+func (w *watch) handlerName(x HandlerIndex) string {
+	e := w.ep.table.named(x)
+	if e.Name != "" {
+		return e.Name
+	}
+	if e.Func != nil {
+		if f := runtime.FuncForPC(reflect.ValueOf(e.Func).Pointer()); f != nil {
+			name := f.Name()
+			return strings.TrimSuffix(name[strings.LastIndexByte(name, '/')+1:], "-fm")
+		}
+	}
+	return "handler " + itoa(int(x))
+}
+
+// peakMemory returns the most bytes of memory that the process had, or 0.
+func peakMemory() uint64 {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(text), "VmHWM:")
+	line, _, _ := strings.Cut(rest, "\n")
+	kb, _ := strconv.ParseUint(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line), "kB")), 10, 64)
+	return kb << 10
+}
+
+// watchedWaits is what is recorded of a context's waits. The context writes it, any goroutine may read it.
+type watchedWaits struct {
+	lane  int                         // the context's number
+	last  *waitKind                   // of the wait before
+	kinds atomic.Pointer[[]*waitKind] // replaced, never changed
+	idled time.Duration               // of waits that have gone on past their polls at full speed
+}
+
+// waitKind is waits of one name.
+type waitKind struct {
+	what  string
+	n     uint64
+	first uint64 // what the first waitsTimed took, idle times excepted
+	timed uint64 // of the others some are timed from beginning to end,
+	short uint64 // and took so long, idle times excepted
+	idle  uint64 // that all have yielded and slept; these are in picoseconds but for this one, in nanoseconds
+}
+
+// Of the live waits of a name and a context the first waitsTimed are timed, and then one in waitSample, since two looks at the
+// clock take as long as a short wait. What a wait yields and sleeps is always timed: there the wait looks at the clock anyway.
+const (
+	waitsTimed = 32
+	waitSample = 64
+)
+
+// kind returns where waits of a name are recorded.
+func (x *watchedWaits) kind(what string) *waitKind {
+	if k := x.last; k != nil && k.what == what {
+		return k
+	}
+	var all []*waitKind
+	if p := x.kinds.Load(); p != nil {
+		all = *p
+	}
+	for _, k := range all {
+		if k.what == what {
+			x.last = k
+			return k
+		}
+	}
+	k := &waitKind{what: strings.Clone(what)}
+	more := append(all[:len(all):len(all)], k)
+	x.kinds.Store(&more)
+	x.last = k
+	return k
+}
+
+// waitDetour is the wait of a rank that is modelled or watched.
+func (c *Context) waitDetour(what string, cond func() bool) error {
+	w := c.ep.watch
+	if w == nil {
+		return c.waitModelled(what, cond)
+	}
+	k := c.watched.kind(what)
+	shm.Add64(&k.n, 1)
+	if w.events == nil && c.ep.proc == nil && k.n%waitSample != 0 && k.n > waitsTimed && !c.ep.joined() {
+		err := c.waitPlain(what, cond)
+		if d := c.watched.idled; d > 0 {
+			c.watched.idled = 0
+			shm.Add64(&k.idle, uint64(d))
+		}
+		return err
+	}
+	begun := w.now()
+	err := c.waitPlain(what, cond)
+	took := w.now() - begun
+	idled := vtime.FromDuration(c.watched.idled)
+	if c.ep.proc != nil || idled > took {
+		idled = 0
+	}
+	shm.Add64(&k.idle, uint64(idled.Duration()))
+	if k.n <= waitsTimed {
+		shm.Add64(&k.first, uint64(took-idled))
+	} else {
+		shm.Add64(&k.timed, 1)
+		shm.Add64(&k.short, uint64(took-idled))
+	}
+	c.watched.idled = 0
+	if e := w.events; e != nil && k.n%e.sample == 0 {
+		e.add(record.Event{Kind: record.WaitEvent, Start: begun, Dur: took, Lane: c.watched.lane, Name: e.name(what), Peer: -1})
+	}
+	return err
+}
+
+// waitPlain is the wait of a rank that is not watched.
+func (c *Context) waitPlain(what string, cond func() bool) error {
+	switch {
+	case c.ep.proc != nil:
+		return c.waitModelled(what, cond)
+	case c.ep.single:
+		_, err := c.waitSingle(what, cond)
+		return err
+	}
+	return c.waitLive(what, cond)
+}
+
+// account notes that the wait has been idle for a time since it began to yield.
+func (l *ladder) account(idle time.Duration) {
+	l.c.watched.idled += idle - l.counted
+	l.counted = idle
+}
+
+// waits adds the waits of all contexts to the figures. Waits that were not timed are taken for as long as those that were.
+func (w *watch) waits(f *record.Figures) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	at := make(map[string]int)
+	for _, c := range w.contexts {
+		kinds := c.watched.kinds.Load()
+		if kinds == nil {
+			continue
+		}
+		for _, k := range *kinds {
+			i, ok := at[k.what]
+			if !ok {
+				i = len(f.Waits)
+				at[k.what] = i
+				f.Waits = append(f.Waits, record.Wait{Name: k.what})
+			}
+			n, timed := atomic.LoadUint64(&k.n), atomic.LoadUint64(&k.timed)
+			short := Time(atomic.LoadUint64(&k.short))
+			if others := n - min(n, waitsTimed); timed > 0 && timed < others {
+				short = Time(float64(short) / float64(timed) * float64(others))
+			}
+			short += Time(atomic.LoadUint64(&k.first))
+			v := &f.Waits[i]
+			v.N += n
+			v.Time += short + vtime.FromDuration(time.Duration(atomic.LoadUint64(&k.idle)))
+			if isRoom(k.what) {
+				f.Stalls += n
+			}
+		}
+	}
+}
+
+// isRoom reports whether waits of a name are for room to send.
+func isRoom(what string) bool {
+	for _, name := range roomFor {
+		if what == name {
+			return true
+		}
+	}
+	return what == roomToSend
+}

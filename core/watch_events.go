@@ -1,0 +1,226 @@
+package core
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/aqueduct-go/aqueduct/core/record"
+)
+
+// MaxEvents is the most that Config.Events may be: what a rank hands over goes in one piece through its launcher.
+const MaxEvents = 1 << 17
+
+// eventRing keeps the latest events of a rank. Any goroutine may call its methods.
+type eventRing struct {
+	sample uint64
+
+	mu    sync.Mutex
+	ring  []record.Event
+	next  int    // where the next one goes
+	total uint64 // that there were
+	names []string
+	index map[string]int
+	sent  map[uint64]uint64 // how many messages there were, by flowKey
+	heard map[uint64]uint64
+	open  map[*Op]uint64 // flows of messages that are reserved
+}
+
+func newEventRing(n, sample int) *eventRing {
+	return &eventRing{
+		sample: uint64(sample), ring: make([]record.Event, 0, n), index: make(map[string]int),
+		sent: make(map[uint64]uint64), heard: make(map[uint64]uint64), open: make(map[*Op]uint64),
+	}
+}
+
+// name returns the number of a name.
+func (e *eventRing) name(name string) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	i, ok := e.index[name]
+	if !ok {
+		i = len(e.names)
+		e.names = append(e.names, name)
+		e.index[name] = i
+	}
+	return i
+}
+
+// add keeps an event.
+func (e *eventRing) add(v record.Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.total++
+	if len(e.ring) < cap(e.ring) {
+		e.ring = append(e.ring, v)
+		return
+	}
+	e.ring[e.next] = v
+	e.next = (e.next + 1) % len(e.ring)
+}
+
+// take returns what is kept.
+func (e *eventRing) take(origin, skew int64) *record.Events {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	list := append(append([]record.Event(nil), e.ring[e.next:]...), e.ring[:e.next]...)
+	return &record.Events{
+		Names: append([]string(nil), e.names...), List: list, Dropped: e.total - uint64(len(list)), Sample: e.sample,
+		Origin: origin, Error: skew,
+	}
+}
+
+// A flow is a message, told by the ranks at its ends, its handler and category, and its number among the messages between
+// those two that have the same. Both ends count alike, so the number need not travel. Where the network changes the order of
+// messages that look the same, it is as if it had not.
+const (
+	flowRankBits   = 16 // a job has 65,536 ranks at most
+	flowHeaderBits = 11
+	flowNumberBits = 64 - 2*flowRankBits - flowHeaderBits
+)
+
+// flowKey returns what the messages of one count have in common.
+func flowKey(src, dst Rank, h Header) uint64 {
+	return (uint64(uint16(src))<<flowRankBits|uint64(uint16(dst)))<<flowHeaderBits | uint64(h>>5)
+}
+
+// count returns the next flow of a key; ok is false for one that is left out.
+func (e *eventRing) count(counts map[uint64]uint64, key uint64) (flow uint64, ok bool) {
+	n := counts[key]
+	counts[key] = n + 1
+	return key<<flowNumberBits | n&(1<<flowNumberBits-1), n%e.sample == 0
+}
+
+// noFlow stands for a message that is left out.
+const noFlow = math.MaxUint64
+
+// flow returns the flow of a message that is being sent.
+func (w *watch) flow(op *Op) uint64 {
+	e := w.events
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	flow, ok := e.count(e.sent, flowKey(w.ep.job.rank, op.Dst, op.Hdr))
+	if !ok {
+		return noFlow
+	}
+	return flow
+}
+
+// reserved notes the flow of a message until it is committed.
+func (e *eventRing) reserved(op *Op, flow uint64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.open[op] = flow
+}
+
+// commitEvent commits a message, and keeps that.
+func (w *watch) commitEvent(op *Op) {
+	e := w.events
+	e.mu.Lock()
+	flow := e.open[op]
+	delete(e.open, op)
+	e.mu.Unlock()
+	v := record.Event{Kind: record.SendEvent, Lane: w.lane(op.context), Peer: int(op.Dst), Category: categoryOf(op.Hdr), Bytes: uint64(op.Len), Flow: flow}
+	name := w.handlerName(op.Hdr.Handler())
+	v.Start = w.now()
+	w.Conduit.Commit(op)
+	if flow != noFlow {
+		v.Dur = w.now() - v.Start
+		v.Name = e.name(name)
+		e.add(v)
+	}
+}
+
+// lane returns the number of the context that sends. What sends for all, and replies, does so where the poller is.
+func (w *watch) lane(c *Context) int {
+	if c == nil || c == w.ep.carrier {
+		c = w.ep.poller
+	}
+	return c.watched.lane
+}
+
+// handled keeps the run of a handler, which begins now and ends when the function it returns is called.
+func (w *watch) handled(src Rank, h Header, bytes int) (end func()) {
+	e := w.events
+	e.mu.Lock()
+	flow, ok := e.count(e.heard, flowKey(src, w.ep.job.rank, h))
+	e.mu.Unlock()
+	if !ok {
+		return func() {}
+	}
+	v := record.Event{
+		Kind: record.HandlerEvent, Lane: w.ep.poller.watched.lane, Peer: int(src), Category: categoryOf(h), Bytes: uint64(bytes),
+		Name: e.name(w.handlerName(h.Handler())), Flow: flow, Start: w.now(),
+	}
+	return func() {
+		v.Dur = w.now() - v.Start
+		e.add(v)
+	}
+}
+
+// monotonic reads the clock that all processes of a host share, in nanoseconds.
+func monotonic() int64 {
+	var t unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // which cannot fail
+	return t.Nano()
+}
+
+// alignRounds is how often ranks of several hosts compare their clocks: the quickest exchange counts.
+const alignRounds = 8
+
+// align finds out when the job's clock began, by the clock of rank 0's host. Collective.
+//
+// In each round all ranks exchange something. Nobody has the result before all have given their parts, so what the clock
+// of one rank said when it began is earlier than what the clock of any other said when it had the result. That
+// bounds the difference between two clocks on either side, whatever the way of messages is.
+func (w *watch) align(boot Bootstrap) error {
+	j := w.ep.job
+	if j.proc != nil {
+		return nil
+	}
+	w.origin = monotonic() - int64(time.Since(j.start))
+	hosts := 0
+	for r := range Rank(j.size) {
+		hosts = max(hosts, boot.Host(r)+1)
+	}
+	if hosts == 1 {
+		return nil
+	}
+	var own [2 * alignRounds]int64
+	for i := range alignRounds {
+		own[2*i] = monotonic()
+		if _, err := boot.Exchange(nil); err != nil {
+			return err
+		}
+		own[2*i+1] = monotonic()
+	}
+	text, _ := binary.Append(nil, binary.LittleEndian, own[:])
+	all, err := boot.Exchange(text)
+	if err != nil {
+		return err
+	}
+	var first [2 * alignRounds]int64
+	if _, err := binary.Decode(all[0], binary.LittleEndian, first[:]); err != nil {
+		return fmt.Errorf("core: rank %d: rank 0 does not record events; all ranks must agree: %w", j.rank, err)
+	}
+	if boot.Host(j.rank) == boot.Host(0) {
+		return nil
+	}
+	offset, skew := between(own[:], first[:])
+	w.origin, w.skew = w.origin-offset, skew
+	return nil
+}
+
+// between returns by how much one clock is ahead of another, given what each said before and after each of
+// the same exchanges, and by how much that may be off.
+func between(own, other []int64) (offset, skew int64) {
+	least, most := int64(math.MinInt64), int64(math.MaxInt64)
+	for i := 0; i < len(own); i += 2 {
+		least, most = max(least, own[i]-other[i+1]), min(most, own[i+1]-other[i])
+	}
+	return least + (most-least)/2, (most - least + 1) / 2
+}
