@@ -159,6 +159,11 @@ func (ep *Endpoint) open() error {
 	}
 	a := j.attachment(ep.group)
 	a.Port, a.Crowded = &ep.port, ep.idle.crowded
+	if ep.watch != nil {
+		if err = ep.watch.open(j.boot); err != nil {
+			return err
+		}
+	}
 	if err = ep.conduit.Attach(a); err != nil {
 		j.failed = ep
 		return fmt.Errorf("core: rank %d: attach conduit %s: %w", j.rank, j.cfg.Conduit, err)
@@ -174,6 +179,9 @@ func (ep *Endpoint) open() error {
 	}
 	if j.cfg.NoNative {
 		ep.powers.Putter, ep.powers.Getter, ep.powers.Atomics, ep.powers.Collectives = nil, nil, nil, nil
+	}
+	if ep.watch != nil {
+		ep.watch.stand(&ep.powers)
 	}
 	ep.state.Hot = uint32(ep.idle.hot)
 	ep.most = nativeSizesOf(&ep.powers)

@@ -59,7 +59,7 @@ type Endpoint struct {
 
 // peer counts the messages exchanged with one rank.
 type peer struct {
-	requests uint64 // sent; written under sending
+	requests uint64 // sent; written under sending; all are read atomically
 	replies  uint64 // sent; written while polling
 	received uint64 // written while polling
 }
@@ -154,7 +154,9 @@ func (ep *Endpoint) Counts(rank Rank) Counts {
 		n = f.Counts(rank)
 	}
 	if p := ep.peers.Find(int(rank)); p != nil {
-		n.Requests, n.Replies, n.Received = n.Requests+p.requests, n.Replies+p.replies, n.Received+p.received
+		n.Requests += atomic.LoadUint64(&p.requests)
+		n.Replies += atomic.LoadUint64(&p.replies)
+		n.Received += atomic.LoadUint64(&p.received)
 	}
 	return n
 }

@@ -42,7 +42,8 @@ type HandlerEntry struct {
 // handlerTable maps indices to handlers. The functions stand apart so that dispatch
 // touches one small array.
 type handlerTable struct {
-	fn [256]Handler
+	fn   [256]Handler
+	wrap func(*HandlerEntry) Handler // what is called in place of a handler; nil: it itself
 	registry
 	names atomic.Pointer[registry] // the same, never changed
 }
@@ -127,17 +128,24 @@ func (t *handlerTable) register(entries []HandlerEntry, base HandlerIndex, upwar
 			entries[i].Index = x
 		}
 	}
-	for _, e := range next.entries[len(t.entries):] {
-		t.fn[e.Index] = e.Func
+	for i := range next.entries[len(t.entries):] {
+		t.install(&next.entries[len(t.entries)+i])
 	}
 	t.registry = next
 	t.names.Store(&next)
 	return nil
 }
 
+// install has a handler called.
+func (t *handlerTable) install(e *HandlerEntry) {
+	if t.fn[e.Index] = e.Func; t.wrap != nil {
+		t.fn[e.Index] = t.wrap(e)
+	}
+}
+
 func (t *handlerTable) set(e HandlerEntry) {
 	t.add(e)
-	t.fn[e.Index] = e.Func
+	t.install(&e)
 	names := t.registry
 	t.names.Store(&names)
 }

@@ -3,6 +3,8 @@ package core
 import (
 	"log/slog"
 	"unsafe"
+
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
 // Port is a conduit's way up: where it delivers what has arrived, and says what else concerns the
@@ -56,7 +58,7 @@ func (p *Port) Dispatch(src Rank, h Header, args *[MaxArgs]uint32, data []byte, 
 		ep.unfinished(t, c)
 	}
 	t.state = tokenDead
-	ep.peers.At(int(src)).received++
+	shm.Add64(&ep.peers.At(int(src)).received, 1)
 	return replied
 }
 

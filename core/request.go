@@ -1,5 +1,7 @@
 package core
 
+import "github.com/aqueduct-go/aqueduct/internal/shm"
+
 // sendsPerPoll is how many requests a context sends before it polls once, so that a rank
 // that only sends still serves its peers, and learns of the job's failure. Waiting for room
 // always polls.
@@ -157,14 +159,14 @@ func (c *Context) reserve(op *Op) Result {
 	if ep.single {
 		r := ep.conduit.Reserve(op)
 		if r == Reserved {
-			ep.peers.At(int(op.Dst)).requests++
+			shm.Add64(&ep.peers.At(int(op.Dst)).requests, 1)
 		}
 		return r
 	}
 	if alone, entered := c.enterAlone(); alone {
 		r := ep.conduit.Reserve(op)
 		if r == Reserved {
-			ep.peers.At(int(op.Dst)).requests++
+			shm.Add64(&ep.peers.At(int(op.Dst)).requests, 1)
 		}
 		if entered {
 			c.leaveAlone()
@@ -174,7 +176,7 @@ func (c *Context) reserve(op *Op) Result {
 	ep.sending.Lock()
 	r := ep.conduit.Reserve(op)
 	if r == Reserved {
-		ep.peers.At(int(op.Dst)).requests++
+		shm.Add64(&ep.peers.At(int(op.Dst)).requests, 1)
 	}
 	ep.sending.Unlock()
 	return r

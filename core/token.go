@@ -1,6 +1,10 @@
 package core
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/aqueduct-go/aqueduct/internal/shm"
+)
 
 // Token is a handler's view of the message it was run for. It is valid only until the
 // handler returns, and only on the goroutine that runs it.
@@ -130,7 +134,7 @@ func (t *Token) commit(args []uint32) {
 	}
 	t.state = tokenDone
 	t.ep.conduit.Commit(&t.op)
-	t.ep.peers.At(int(t.src)).replies++
+	shm.Add64(&t.ep.peers.At(int(t.src)).replies, 1)
 }
 
 func (t *Token) badReply(op string, h HandlerIndex, nargs int) error {

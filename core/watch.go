@@ -19,55 +19,49 @@ import (
 // watched reports whether something is recorded of the job.
 func (c *Config) watched() bool { return c.Stats || c.Events > 0 }
 
-// watch is what is recorded of a rank. It is a conduit that stands on the job's: it sees what core sends, and what the
-// conduit delivers, so that nothing of it is on the way where a job is not watched. Its counters have one writer at a
-// time each, and any goroutine may read them.
+// watch is what is recorded of a rank. Nothing of it is on the way of a message where a job is not watched, and little where
+// it is: what a rank sends core counts anyway, by peer, as it does polls; what it receives is counted behind its handler, by functions that
+// stand in the handlers' table in place of those; and one-sided operations are seen between core and the conduit. Only
+// where events are kept there is somebody between core and the conduit for messages too (tracer). A counter has one writer at a
+// time, and any goroutine may read it.
 type watch struct {
-	Conduit
-	*Port  // of core
 	ep     *Endpoint
 	powers Powers // of the conduit
 	begun  Time
 
-	peers        sparse.Table[sentTo] // by rank; written where requests are reserved and, replies, while polling
-	heard        [256]record.Count    // messages received, by handler; written while polling
-	full, empty  uint64               // polls; written while polling
-	openRequest  *Op                  // Single: reserved before its handler and length were known
-	openReply    *Op                  //
-	collectives  sync.Map             // by name: *record.Count, written atomically
-	mu           sync.Mutex           // of contexts
+	peers        sparse.Table[traffic] // by rank
+	heard        [256]record.Count     // messages received, by handler; written while polling
+	polls, found atomic.Uint64         // as of the last look at the counters of core, which wrap round
+	looking      sync.Mutex            // while somebody looks
+	collectives  sync.Map              // by name: *record.Count, written atomically
+	mu           sync.Mutex            // of contexts
 	contexts     []*Context
 	events       *eventRing // nil: none are recorded
 	origin, skew int64      // of events: what the clock said at the job's start, see record.Events
 }
 
-// sentTo is what was sent to a rank, by category.
-type sentTo [record.Categories]record.Count
+// traffic is what passed between this rank and another, besides what peer has of it.
+type traffic struct {
+	received [record.MessageCategories]record.Count // written while polling
+	oneSided [record.OneSidedCategories]record.Count
+}
 
-// add counts n operations of a category. There is one writer at a time.
-func (s *sentTo) add(k record.Category, bytes int) {
-	c := &s[k]
+// add counts one more, of so many bytes. There is one writer at a time.
+func add(c *record.Count, bytes int) {
 	shm.Add64(&c.N, 1)
 	shm.Add64(&c.Bytes, uint64(bytes))
 }
 
-// categoryOf returns the category of a message.
-func categoryOf(h Header) record.Category {
-	k := record.Category(h.Kind())
-	if h.Reply() {
-		k += record.ShortReply
-	}
-	return k
-}
-
-// beWatched puts the watch between core and the conduit.
+// beWatched prepares an endpoint to be watched.
 func (ep *Endpoint) beWatched() {
-	w := &watch{Conduit: ep.conduit, ep: ep, begun: ep.job.Now()}
+	w := &watch{ep: ep, begun: ep.job.Now()}
 	w.peers.Init(ep.job.size)
 	if n := ep.job.cfg.Events; n > 0 {
 		w.events = newEventRing(n, max(1, ep.job.cfg.EventSample))
+		ep.conduit = &tracer{Conduit: ep.conduit, w: w}
 	}
-	ep.watch, ep.conduit, ep.detour = w, w, true
+	ep.watch, ep.detour = w, true
+	ep.table.wrap = w.handler
 	w.enrol(&ep.Context)
 	ep.carrier.op.context = ep.carrier
 }
@@ -81,26 +75,51 @@ func (w *watch) enrol(c *Context) {
 	w.contexts = append(w.contexts, c)
 }
 
-// Attach implements Conduit.
-func (w *watch) Attach(a *Attachment) error {
-	w.Port = a.Port
-	below := *a
-	below.Port = NewPort(w)
-	if j := w.ep.job; j.cfg.Foreign && j.rank == 0 && !j.cfg.Debug {
-		a.Port.Log().Warn("the job is watched, so its programs in C send and take messages by calls into Go, which takes longer")
+// open begins, when the endpoint attaches.
+func (w *watch) open(boot Bootstrap) error {
+	j := w.ep.job
+	if j.cfg.Foreign && j.rank == 0 && !j.cfg.Debug {
+		j.cfg.Logger().Warn("the job is watched, so its programs in C send and take messages by calls into Go, which takes longer")
 	}
-	if w.events != nil {
-		if err := w.align(a.Boot); err != nil {
-			return err
-		}
+	if w.events == nil {
+		return nil
 	}
-	return w.Conduit.Attach(&below)
+	return w.align(boot)
 }
 
-// Powers implements Conduit.
-func (w *watch) Powers() Powers {
-	w.powers = w.Conduit.Powers()
-	p := w.powers
+// handler returns a handler that counts what it handles, behind the one that it stands for: after that has replied.
+func (w *watch) handler(e *HandlerEntry) Handler {
+	f, c := e.Func, &w.heard[e.Index]
+	if w.events != nil {
+		return w.traced(e, c)
+	}
+	return func(t *Token, args []uint32, data []byte) {
+		f(t, args, data)
+		w.hear(t, c, len(data))
+	}
+}
+
+// hear counts a message that was handled.
+func (w *watch) hear(t *Token, c *record.Count, bytes int) {
+	add(c, bytes)
+	add(&w.peers.At(int(t.src)).received[categoryOf(t.hdr)], bytes)
+}
+
+// categoryOf returns the category of a message, of a header that is well-formed.
+func categoryOf(h Header) record.Category { return record.Category(h >> 5 & 7) }
+
+// lookAtPolls notes how many polls there were. It is called more often than the counters wrap round.
+func (w *watch) lookAtPolls() {
+	w.looking.Lock()
+	defer w.looking.Unlock()
+	s := w.ep.state
+	w.polls.Add(uint64(atomic.LoadUint32(&s.Polls) - uint32(w.polls.Load())))
+	w.found.Add(uint64(atomic.LoadUint32(&s.Found) - uint32(w.found.Load())))
+}
+
+// stand puts the watch between core and the conduit's one-sided operations.
+func (w *watch) stand(p *Powers) {
+	w.powers = *p
 	if p.Putter != nil {
 		p.Putter = w
 	}
@@ -110,100 +129,12 @@ func (w *watch) Powers() Powers {
 	if p.Atomics != nil {
 		p.Atomics = w
 	}
-	if p.Collectives != nil {
-		p.Collectives = w
-	}
-	if p.Spinner != nil {
-		p.Spinner = w
-	}
-	return p
-}
-
-// Reserve implements Conduit. It counts, as requests are reserved one after the other but may be committed at once. Only
-// of a message whose handler is not known yet it leaves that to Commit.
-func (w *watch) Reserve(op *Op) Result {
-	r := w.Conduit.Reserve(op)
-	if r != Reserved {
-		return r
-	}
-	if op.Hdr.Handler() != AnyHandler {
-		w.peers.At(int(op.Dst)).add(categoryOf(op.Hdr), op.Len)
-		if w.events != nil {
-			w.events.reserved(op, w.flow(op))
-		}
-	} else if op.Hdr.Reply() {
-		w.openReply = op
-	} else {
-		w.openRequest = op
-	}
-	return r
-}
-
-// Commit implements Conduit.
-func (w *watch) Commit(op *Op) {
-	open := &w.openRequest
-	if op.Hdr.Reply() {
-		open = &w.openReply
-	}
-	if *open == op {
-		*open = nil
-		w.peers.At(int(op.Dst)).add(categoryOf(op.Hdr), op.Len)
-		if w.events != nil {
-			w.events.reserved(op, w.flow(op))
-		}
-	}
-	if w.events != nil {
-		w.commitEvent(op)
-		return
-	}
-	w.Conduit.Commit(op)
-}
-
-// Poll implements Conduit.
-func (w *watch) Poll(budget int) int { return w.found(w.Conduit.Poll(budget)) }
-
-// Spin implements Spinner.
-func (w *watch) Spin(budget int) int { return w.found(w.powers.Spinner.Spin(budget)) }
-
-// found counts a poll that has found n things.
-func (w *watch) found(n int) int {
-	if n > 0 {
-		shm.Add64(&w.full, 1)
-	} else {
-		shm.Add64(&w.empty, 1)
-	}
-	return n
-}
-
-// Dispatch implements Upward.
-func (w *watch) Dispatch(src Rank, h Header, args *[MaxArgs]uint32, data []byte, slot uint64) bool {
-	w.hear(h, len(data))
-	if w.events != nil {
-		defer w.handled(src, h, len(data))()
-	}
-	return w.Port.Dispatch(src, h, args, data, slot)
-}
-
-// DispatchLong implements Upward.
-func (w *watch) DispatchLong(src Rank, h Header, args *[MaxArgs]uint32, segment []byte, off, n, slot uint64) bool {
-	w.hear(h, int(n))
-	if w.events != nil {
-		defer w.handled(src, h, int(n))()
-	}
-	return w.Port.DispatchLong(src, h, args, segment, off, n, slot)
-}
-
-// hear counts a message that was received.
-func (w *watch) hear(h Header, bytes int) {
-	c := &w.heard[h.Handler()]
-	shm.Add64(&c.N, 1)
-	shm.Add64(&c.Bytes, uint64(bytes))
 }
 
 // taken counts a one-sided operation that the conduit has taken.
 func (w *watch) taken(r Result, k record.Category, peer Rank, bytes int) Result {
 	if r == Initiated || r == Completed {
-		w.peers.At(int(peer)).add(k, bytes)
+		add(&w.peers.At(int(peer)).oneSided[k-record.MessageCategories], bytes)
 	}
 	return r
 }
@@ -235,12 +166,6 @@ func (w *watch) Atomic(a *Atomic) Result {
 // AtomicOps implements Atomics.
 func (w *watch) AtomicOps(t ElementType) AtomicOp { return w.powers.Atomics.AtomicOps(t) }
 
-// Collective implements Collectives. Who calls names and counts it.
-func (w *watch) Collective(x *Collective) Result { return w.powers.Collectives.Collective(x) }
-
-// MaxCollective implements Collectives.
-func (w *watch) MaxCollective() int { return w.powers.Collectives.MaxCollective() }
-
 // Watched reports whether something is recorded of the job. A layer above that accesses segments itself then tells of it by
 // NoteInPlace, and of collective calls by NoteCollective. A handler may call it, and those two.
 func (ep *Endpoint) Watched() bool { return ep.watch != nil }
@@ -249,7 +174,7 @@ func (ep *Endpoint) Watched() bool { return ep.watch != nil }
 // goroutine may call it.
 func (ep *Endpoint) NoteInPlace(k record.Category, peer Rank, bytes int) {
 	if w := ep.watch; w != nil {
-		c := &w.peers.At(int(peer))[k]
+		c := &w.peers.At(int(peer)).oneSided[k-record.MessageCategories]
 		atomic.AddUint64(&c.N, 1)
 		atomic.AddUint64(&c.Bytes, uint64(bytes))
 	}
@@ -284,17 +209,23 @@ func readCount(c *record.Count) record.Count {
 
 // figures returns what was counted so far. Any goroutine may call it.
 func (w *watch) figures() *record.Figures {
-	f := &record.Figures{Time: w.now() - w.begun, Full: atomic.LoadUint64(&w.full), Empty: atomic.LoadUint64(&w.empty)}
+	w.lookAtPolls()
+	full := w.found.Load()
+	f := &record.Figures{Time: w.now() - w.begun, Full: full, Empty: max(full, w.polls.Load()) - full}
 	for _, r := range w.ep.group {
-		s := w.peers.Find(int(r))
-		if s == nil {
-			continue
+		p := record.Peer{Rank: int(r), Received: make([]record.Count, record.MessageCategories), OneSided: make([]record.Count, record.OneSidedCategories)}
+		if n := w.ep.peers.Find(int(r)); n != nil {
+			p.Requests, p.Replies = atomic.LoadUint64(&n.requests), atomic.LoadUint64(&n.replies)
 		}
-		p := record.Peer{Rank: int(r), Sent: make([]record.Count, record.Categories)}
-		for k := range s {
-			p.Sent[k] = readCount(&s[k])
+		if t := w.peers.Find(int(r)); t != nil {
+			for k := range t.received {
+				p.Received[k] = readCount(&t.received[k])
+			}
+			for k := range t.oneSided {
+				p.OneSided[k] = readCount(&t.oneSided[k])
+			}
 		}
-		if p.All().N > 0 {
+		if p.Some() {
 			f.Peers = append(f.Peers, p)
 		}
 	}
@@ -334,16 +265,19 @@ func (w *watch) record() *record.Record {
 // handlerName returns what to call a handler: the name that it was registered with, else that of its function.
 func (w *watch) handlerName(x HandlerIndex) string {
 	e := w.ep.table.named(x)
+	if e.Func == nil {
+		return "handler " + itoa(int(x))
+	}
+	return nameOf(&e)
+}
+
+// nameOf returns what to call a handler that is registered.
+func nameOf(e *HandlerEntry) string {
 	if e.Name != "" {
 		return e.Name
 	}
-	if e.Func != nil {
-		if f := runtime.FuncForPC(reflect.ValueOf(e.Func).Pointer()); f != nil {
-			name := f.Name()
-			return strings.TrimSuffix(name[strings.LastIndexByte(name, '/')+1:], "-fm")
-		}
-	}
-	return "handler " + itoa(int(x))
+	name := runtime.FuncForPC(reflect.ValueOf(e.Func).Pointer()).Name()
+	return strings.TrimSuffix(name[strings.LastIndexByte(name, '/')+1:], "-fm")
 }
 
 // peakMemory returns the most bytes of memory that the process had, or 0.

@@ -27,13 +27,12 @@ type eventRing struct {
 	index map[string]int
 	sent  map[uint64]uint64 // how many messages there were, by flowKey
 	heard map[uint64]uint64
-	open  map[*Op]uint64 // flows of messages that are reserved
 }
 
 func newEventRing(n, sample int) *eventRing {
 	return &eventRing{
 		sample: uint64(sample), ring: make([]record.Event, 0, n), index: make(map[string]int),
-		sent: make(map[uint64]uint64), heard: make(map[uint64]uint64), open: make(map[*Op]uint64),
+		sent: make(map[uint64]uint64), heard: make(map[uint64]uint64),
 	}
 }
 
@@ -90,49 +89,34 @@ func flowKey(src, dst Rank, h Header) uint64 {
 
 // count returns the next flow of a key; ok is false for one that is left out.
 func (e *eventRing) count(counts map[uint64]uint64, key uint64) (flow uint64, ok bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	n := counts[key]
 	counts[key] = n + 1
 	return key<<flowNumberBits | n&(1<<flowNumberBits-1), n%e.sample == 0
 }
 
-// noFlow stands for a message that is left out.
-const noFlow = math.MaxUint64
+// tracer is the conduit of a job whose events are kept. It stands on the job's.
+type tracer struct {
+	Conduit
+	w *watch
+}
 
-// flow returns the flow of a message that is being sent.
-func (w *watch) flow(op *Op) uint64 {
-	e := w.events
-	e.mu.Lock()
-	defer e.mu.Unlock()
+// Commit implements Conduit.
+func (c *tracer) Commit(op *Op) {
+	w, e := c.w, c.w.events
 	flow, ok := e.count(e.sent, flowKey(w.ep.job.rank, op.Dst, op.Hdr))
 	if !ok {
-		return noFlow
+		c.Conduit.Commit(op)
+		return
 	}
-	return flow
-}
-
-// reserved notes the flow of a message until it is committed.
-func (e *eventRing) reserved(op *Op, flow uint64) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.open[op] = flow
-}
-
-// commitEvent commits a message, and keeps that.
-func (w *watch) commitEvent(op *Op) {
-	e := w.events
-	e.mu.Lock()
-	flow := e.open[op]
-	delete(e.open, op)
-	e.mu.Unlock()
-	v := record.Event{Kind: record.SendEvent, Lane: w.lane(op.context), Peer: int(op.Dst), Category: categoryOf(op.Hdr), Bytes: uint64(op.Len), Flow: flow}
-	name := w.handlerName(op.Hdr.Handler())
-	v.Start = w.now()
-	w.Conduit.Commit(op)
-	if flow != noFlow {
-		v.Dur = w.now() - v.Start
-		v.Name = e.name(name)
-		e.add(v)
+	v := record.Event{
+		Kind: record.SendEvent, Lane: w.lane(op.context), Peer: int(op.Dst), Category: categoryOf(op.Hdr), Bytes: uint64(op.Len),
+		Name: e.name(w.handlerName(op.Hdr.Handler())), Flow: flow, Start: w.now(),
 	}
+	c.Conduit.Commit(op)
+	v.Dur = w.now() - v.Start
+	e.add(v)
 }
 
 // lane returns the number of the context that sends. What sends for all, and replies, does so where the poller is.
@@ -143,22 +127,22 @@ func (w *watch) lane(c *Context) int {
 	return c.watched.lane
 }
 
-// handled keeps the run of a handler, which begins now and ends when the function it returns is called.
-func (w *watch) handled(src Rank, h Header, bytes int) (end func()) {
-	e := w.events
-	e.mu.Lock()
-	flow, ok := e.count(e.heard, flowKey(src, w.ep.job.rank, h))
-	e.mu.Unlock()
-	if !ok {
-		return func() {}
-	}
-	v := record.Event{
-		Kind: record.HandlerEvent, Lane: w.ep.poller.watched.lane, Peer: int(src), Category: categoryOf(h), Bytes: uint64(bytes),
-		Name: e.name(w.handlerName(h.Handler())), Flow: flow, Start: w.now(),
-	}
-	return func() {
-		v.Dur = w.now() - v.Start
-		e.add(v)
+// traced returns a handler that counts and keeps what it handles.
+func (w *watch) traced(entry *HandlerEntry, c *record.Count) Handler {
+	f, e := entry.Func, w.events
+	name := e.name(nameOf(entry))
+	return func(t *Token, args []uint32, data []byte) {
+		flow, ok := e.count(e.heard, flowKey(t.src, w.ep.job.rank, t.hdr))
+		v := record.Event{
+			Kind: record.HandlerEvent, Lane: w.ep.poller.watched.lane, Peer: int(t.src), Category: categoryOf(t.hdr),
+			Bytes: uint64(len(data)), Name: name, Flow: flow, Start: w.now(),
+		}
+		f(t, args, data)
+		if ok {
+			v.Dur = w.now() - v.Start
+			e.add(v)
+		}
+		w.hear(t, c, len(data))
 	}
 }
 

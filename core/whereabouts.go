@@ -134,6 +134,9 @@ func (j *Job) lookAfter(polls uint32) uint32 {
 	if ep == nil {
 		return polls
 	}
+	if ep.watch != nil {
+		ep.watch.lookAtPolls()
+	}
 	n := atomic.LoadUint32(&ep.state.Polls)
 	if n != polls {
 		j.polled.Store(int64(time.Since(j.start)))

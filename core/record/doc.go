@@ -45,8 +45,8 @@ func Decode(b []byte, rank, n int) (*Record, error) {
 	}
 	if f := r.Figures; f != nil {
 		for _, p := range f.Peers {
-			if p.Rank < 0 || p.Rank >= n || len(p.Sent) > int(Categories) {
-				return nil, fmt.Errorf("record: rank %d tells of what it sent to rank %d of %d", rank, p.Rank, n)
+			if p.Rank < 0 || p.Rank >= n || len(p.Received) > int(MessageCategories) || len(p.OneSided) > int(OneSidedCategories) {
+				return nil, fmt.Errorf("record: rank %d tells of rank %d of a job of %d", rank, p.Rank, n)
 			}
 		}
 	}
@@ -67,41 +67,59 @@ func (c *Count) Add(d Count) { c.N, c.Bytes = c.N+d.N, c.Bytes+d.Bytes }
 // Category says what was sent.
 type Category uint8
 
-// The categories. The first six have the order of core's headers: the category of the message, and whether it is a reply.
+// The categories. The first are those of messages, in the order of core's headers; then come one-sided operations.
 const (
 	ShortRequest Category = iota
 	MediumRequest
 	LongRequest
+	_ // core has no fourth kind of message
 	ShortReply
 	MediumReply
 	LongReply
-	Put           // by the network itself
-	Get           //
-	Atomic        //
-	PutInPlace    // by this rank's processor, in a segment that it reaches
-	GetInPlace    //
-	AtomicInPlace //
-	Categories    // how many there are
+	_
+	MessageCategories // how many there are
+
+	Put           = MessageCategories + iota - 9 // by the network itself
+	Get                                          //
+	Atomic                                       //
+	PutInPlace                                   // by this rank's processor, in a segment that it reaches
+	GetInPlace                                   //
+	AtomicInPlace                                //
+	categories
+
+	OneSidedCategories = categories - MessageCategories // how many there are
 )
 
-var categories = [...]string{"short request", "medium request", "long request", "short reply", "medium reply", "long reply",
+var categoryNames = [...]string{"short request", "medium request", "long request", "", "short reply", "medium reply", "long reply", "",
 	"put", "get", "atomic", "put in place", "get in place", "atomic in place"}
 
 // String names the category.
 func (c Category) String() string {
-	if int(c) < len(categories) {
-		return categories[c]
+	if int(c) < len(categoryNames) {
+		return categoryNames[c]
 	}
 	return fmt.Sprintf("Category(%d)", uint8(c))
 }
 
-// Message reports whether it is an active message.
-func (c Category) Message() bool { return c <= LongReply }
-
-// Peer is what was sent to one rank, by Category. Bytes of a Get come from it.
+// Peer is what passed between a rank and another.
 type Peer struct {
-	Rank int
-	Sent []Count
+	Rank              int
+	Requests, Replies uint64  // sent to it
+	Received          []Count // from it, by Category
+	OneSided          []Count // put there, got from there and done there, by Category less MessageCategories
+}
+
+// Some reports whether there is anything.
+func (p *Peer) Some() bool {
+	return p.Requests+p.Replies > 0 || total(p.Received).N > 0 || total(p.OneSided).N > 0
+}
+
+// total returns the sum of counts.
+func total(counts []Count) (sum Count) {
+	for _, c := range counts {
+		sum.Add(c)
+	}
+	return sum
 }
 
 // Named is what a name stands for: messages by handler, calls by collective.
@@ -120,7 +138,7 @@ type Wait struct {
 // Figures are what a rank has counted.
 type Figures struct {
 	Time        vtime.Time // for which it has counted
-	Peers       []Peer     // to whom something was sent, ascending
+	Peers       []Peer     // with whom there was something, ascending
 	Handlers    []Named    // messages received, by handler, in the order of the handlers' indices
 	Collectives []Named    // calls begun, by name; bytes of this rank's part
 	Waits       []Wait     // by name
@@ -129,42 +147,54 @@ type Figures struct {
 	Memory      uint64     // resident bytes of the process at their peak; 0: not known, or shared by all ranks
 }
 
-// Messages returns the active messages sent, to all peers together.
-func (f *Figures) Messages() (sum Count) {
+// Sent returns how many messages were sent, to all peers together.
+func (f *Figures) Sent() (n uint64) {
 	for _, p := range f.Peers {
-		sum.Add(p.Messages())
+		n += p.Requests + p.Replies
+	}
+	return n
+}
+
+// Received returns the messages received, from all peers together.
+func (f *Figures) Received() (sum Count) {
+	for _, p := range f.Peers {
+		sum.Add(total(p.Received))
 	}
 	return sum
 }
 
-// OneSided returns what was sent and fetched otherwise.
+// OneSided returns the one-sided operations.
 func (f *Figures) OneSided() (sum Count) {
 	for _, p := range f.Peers {
-		for c, n := range p.Sent {
-			if !Category(c).Message() {
-				sum.Add(n)
-			}
-		}
+		sum.Add(total(p.OneSided))
 	}
 	return sum
 }
 
-// Messages returns the active messages sent to the peer.
-func (p *Peer) Messages() (sum Count) {
-	for c, n := range p.Sent {
-		if Category(c).Message() {
-			sum.Add(n)
-		}
+// peer returns what passed between a rank and another, nil if it is not known.
+func (r *Record) peer(rank int) *Peer {
+	if r == nil || r.Figures == nil {
+		return nil
 	}
-	return sum
+	i, ok := slices.BinarySearchFunc(r.Figures.Peers, rank, func(p Peer, rank int) int { return p.Rank - rank })
+	if !ok {
+		return nil
+	}
+	return &r.Figures.Peers[i]
 }
 
-// All returns all that was sent to the peer.
-func (p *Peer) All() (sum Count) {
-	for _, n := range p.Sent {
-		sum.Add(n)
+// between returns what went from one rank to another: messages as their sender has counted them, or their receiver if the
+// sender has told nothing, with the bytes that the receiver has received, and one-sided operations that the first has begun.
+func between(records []*Record, from, to int) (all Count) {
+	there := records[to].peer(from)
+	if there != nil {
+		all = total(there.Received)
 	}
-	return sum
+	if here := records[from].peer(to); here != nil {
+		all.N = here.Requests + here.Replies
+		all.Add(total(here.OneSided))
+	}
+	return all
 }
 
 // Waiting returns the time of all waits together.

@@ -20,7 +20,8 @@ type (
 		Known      bool    `json:"known"` // false: the rank ended without telling
 		Time       float64 `json:"time"`
 		Waiting    float64 `json:"waiting"`
-		Messages   uint64  `json:"messages"`
+		Sent       uint64  `json:"sent"`
+		Received   uint64  `json:"received"`
 		Bytes      uint64  `json:"bytes"`
 		PollsFull  uint64  `json:"polls_full"`
 		PollsEmpty uint64  `json:"polls_empty"`
@@ -41,8 +42,8 @@ type (
 		Count uint64  `json:"count"`
 		Time  float64 `json:"time"`
 	}
-	sentLine struct {
-		Kind     string `json:"kind"` // "sent"
+	countedLine struct {
+		Kind     string `json:"kind"` // "received", of messages, or "operation", which the first rank has begun
 		From     int    `json:"from"`
 		To       int    `json:"to"`
 		Category string `json:"category"`
@@ -58,8 +59,8 @@ type (
 	}
 )
 
-// WriteLines writes the figures of a job for programs: a value of JSON in each line, whose kind is "job", "rank", "sent",
-// "matrix", "handler", "collective" or "wait".
+// WriteLines writes the figures of a job for programs: a value of JSON in each line, whose kind is "job", "rank", "received",
+// "operation", "matrix", "handler", "collective" or "wait".
 func WriteLines(to io.Writer, records []*Record) error {
 	e := json.NewEncoder(to)
 	e.SetEscapeHTML(false)
@@ -78,6 +79,13 @@ func WriteLines(to io.Writer, records []*Record) error {
 		}
 		lines = append(lines, r.lines()...)
 	}
+	for from := range records {
+		for to := range records {
+			if all := between(records, from, to); all != (Count{}) {
+				lines = append(lines, matrixLine{"matrix", from, to, all.N, all.Bytes})
+			}
+		}
+	}
 	for _, line := range lines {
 		if err := e.Encode(line); err != nil {
 			return err
@@ -90,17 +98,20 @@ func WriteLines(to io.Writer, records []*Record) error {
 func (r *Record) lines() (lines []any) {
 	const second = 1e12 // picoseconds
 	f := r.Figures
-	m := f.Messages()
+	m := f.Received()
 	lines = append(lines, rankLine{
-		"rank", r.Rank, r.Host, true, float64(f.Time) / second, float64(f.Waiting()) / second, m.N, m.Bytes, f.Full, f.Empty, f.Stalls, f.Memory,
+		"rank", r.Rank, r.Host, true, float64(f.Time) / second, float64(f.Waiting()) / second, f.Sent(), m.N, m.Bytes, f.Full, f.Empty, f.Stalls, f.Memory,
 	})
 	for i := range f.Peers {
 		p := &f.Peers[i]
-		all := p.All()
-		lines = append(lines, matrixLine{"matrix", r.Rank, p.Rank, all.N, all.Bytes})
-		for c, n := range p.Sent {
+		for c, n := range p.Received {
 			if n.N > 0 {
-				lines = append(lines, sentLine{"sent", r.Rank, p.Rank, Category(c).String(), n.N, n.Bytes})
+				lines = append(lines, countedLine{"received", p.Rank, r.Rank, Category(c).String(), n.N, n.Bytes})
+			}
+		}
+		for c, n := range p.OneSided {
+			if n.N > 0 {
+				lines = append(lines, countedLine{"operation", r.Rank, p.Rank, (MessageCategories + Category(c)).String(), n.N, n.Bytes})
 			}
 		}
 	}

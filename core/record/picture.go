@@ -29,25 +29,24 @@ func WritePicture(to io.Writer, records []*Record) error {
 	}
 	fmt.Fprintf(w, `<rect x="%d" y="%d" width="%.2f" height="%.2f" fill="#f4f4f4" stroke="#999"/>`+"\n", margin, margin, size, size)
 	var peak uint64
-	for _, r := range records {
-		if r != nil && r.Figures != nil {
-			for i := range r.Figures.Peers {
-				peak = max(peak, r.Figures.Peers[i].All().Bytes)
-			}
+	for from := range records {
+		for to := range records {
+			peak = max(peak, between(records, from, to).Bytes)
 		}
 	}
 	for from, r := range records {
 		if r == nil || r.Figures == nil {
 			fmt.Fprintf(w, `<rect x="%d" y="%.2f" width="%.2f" height="%.2f" fill="none" stroke="#c00"><title>rank %d ended without telling</title></rect>`+"\n",
 				margin, margin+side*float64(from), size, side, from)
-			continue
 		}
-		for i := range r.Figures.Peers {
-			p := &r.Figures.Peers[i]
-			all := p.All()
+		for to := range records {
+			all := between(records, from, to)
+			if all == (Count{}) {
+				continue
+			}
 			dark := math.Log1p(float64(all.Bytes)) / math.Log1p(float64(max(peak, 1)))
 			fmt.Fprintf(w, `<rect x="%.2f" y="%.2f" width="%.2f" height="%.2f" fill="rgb(%.0f,%.0f,%.0f)"><title>rank %d to rank %d: %d messages and operations, %d bytes</title></rect>`+"\n",
-				margin+side*float64(p.Rank), margin+side*float64(from), side, side, 222-200*dark, 235-170*dark, 247-100*dark, from, p.Rank, all.N, all.Bytes)
+				margin+side*float64(to), margin+side*float64(from), side, side, 222-200*dark, 235-170*dark, 247-100*dark, from, to, all.N, all.Bytes)
 		}
 	}
 	fmt.Fprintf(w, `<text x="%d" y="%.1f">white blue: few bytes, dark blue: %d, on a logarithmic scale</text>`+"\n", margin, margin+size+24, peak)

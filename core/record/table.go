@@ -45,7 +45,7 @@ func WriteTable(to io.Writer, records []*Record) error {
 
 // writeRanks writes a line for each rank.
 func writeRanks(t io.Writer, records []*Record) {
-	fmt.Fprintln(t, "RANK\tTIME\tWAITING\tMESSAGES\tBYTES\tONE-SIDED\tBYTES\tPOLLS\tEMPTY\tNO ROOM\tMEMORY")
+	fmt.Fprintln(t, "RANK\tTIME\tWAITING\tSENT\tRECEIVED\tBYTES\tONE-SIDED\tBYTES\tPOLLS\tEMPTY\tNO ROOM\tMEMORY")
 	for rank, r := range records[:min(len(records), mostRanks)] {
 		if r == nil || r.Figures == nil {
 			fmt.Fprintf(t, "%d\tunknown: it ended without telling\n", rank)
@@ -56,9 +56,9 @@ func writeRanks(t io.Writer, records []*Record) {
 		if r.Host != "" {
 			name += " on " + r.Host
 		}
-		m, o := f.Messages(), f.OneSided()
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\n", name, short(f.Time, r.Virtual), share(f.Waiting(), f.Time),
-			m.N, m.Bytes, o.N, o.Bytes, f.Full+f.Empty, f.Empty, f.Stalls, Size(f.Memory))
+		m, o := f.Received(), f.OneSided()
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\n", name, short(f.Time, r.Virtual), share(f.Waiting(), f.Time),
+			f.Sent(), m.N, m.Bytes, o.N, o.Bytes, f.Full+f.Empty, f.Empty, f.Stalls, Size(f.Memory))
 	}
 	if more := len(records) - mostRanks; more > 0 {
 		fmt.Fprintf(t, "and %s, which are in the sums\n", plural.Count(more, "more rank", "more ranks"))
@@ -67,7 +67,7 @@ func writeRanks(t io.Writer, records []*Record) {
 
 // sums are the figures of all ranks together.
 type sums struct {
-	sent     [Categories]Count
+	counts   [categories]Count
 	handlers []Named
 	calls    []Named
 	waits    []Wait
@@ -76,8 +76,11 @@ type sums struct {
 // add adds the figures of a rank.
 func (s *sums) add(f *Figures) {
 	for _, p := range f.Peers {
-		for c, n := range p.Sent {
-			s.sent[c].Add(n)
+		for c, n := range p.Received {
+			s.counts[c].Add(n)
+		}
+		for c, n := range p.OneSided {
+			s.counts[int(MessageCategories)+c].Add(n)
 		}
 	}
 	s.handlers, s.calls = merge(s.handlers, f.Handlers), merge(s.calls, f.Collectives)
@@ -107,8 +110,8 @@ func merge(to, from []Named) []Named {
 
 // write writes the sums.
 func (s *sums) write(t io.Writer) {
-	fmt.Fprintln(t, "SENT\tCOUNT\tBYTES")
-	for c, n := range s.sent {
+	fmt.Fprintln(t, "MESSAGE RECEIVED, OR OPERATION\tCOUNT\tBYTES")
+	for c, n := range s.counts {
 		if n.N > 0 {
 			fmt.Fprintf(t, "%v\t%d\t%d\n", Category(c), n.N, n.Bytes)
 		}
@@ -145,16 +148,10 @@ func writeMatrix(t io.Writer, records []*Record) {
 		fmt.Fprintf(t, "\t%d", to)
 	}
 	fmt.Fprintln(t)
-	for from, r := range records {
-		row := make([]uint64, len(records))
-		if r != nil && r.Figures != nil {
-			for _, p := range r.Figures.Peers {
-				row[p.Rank] = p.All().N
-			}
-		}
+	for from := range records {
 		fmt.Fprint(t, from)
-		for _, n := range row {
-			fmt.Fprintf(t, "\t%d", n)
+		for to := range records {
+			fmt.Fprintf(t, "\t%d", between(records, from, to).N)
 		}
 		fmt.Fprintln(t)
 	}
