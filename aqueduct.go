@@ -144,6 +144,7 @@ func launch(body func(*core.Job) error, opts []Option) (told bool, exit func(int
 	switch s.mode {
 	case goroutines:
 		defer dumpOnQuit(&places)()
+		defer s.show(&places)()
 		return false, os.Exit, core.RunGoroutines(s.ranks, s.cfg, body, core.WithSurvey(func(f func() []core.Place) { places.Store(&f) }))
 	case model:
 		defer dumpOnQuit(&places)()

@@ -9,9 +9,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/record"
+	"github.com/aqueduct-go/aqueduct/spawner"
 )
 
 // DefaultEvents is how many events each rank of a traced job keeps, if nothing else is said.
@@ -99,4 +102,22 @@ func ofRank(o record.Outputs, rank int) record.Outputs {
 	}
 	o.Trace = own(o.Trace)
 	return o
+}
+
+// show lets aqrun top see a job whose ranks are goroutines, until the function is called.
+func (s *settings) show(places *atomic.Pointer[func() []core.Place]) (hide func()) {
+	began := time.Now()
+	v := spawner.View{Process: os.Getpid(), Command: strings.Join(os.Args, " "), Ranks: s.ranks, Hosts: 1}
+	hide, err := spawner.Show(func() (spawner.View, bool) {
+		now := v
+		if f := places.Load(); f != nil {
+			now.Places = (*f)()
+		}
+		now.Age = time.Since(began)
+		return now, true
+	})
+	if err != nil {
+		return func() {} // the job runs without being seen
+	}
+	return hide
 }

@@ -294,10 +294,11 @@ func peakMemory() uint64 {
 
 // watchedWaits is what is recorded of a context's waits. The context writes it, any goroutine may read it.
 type watchedWaits struct {
-	lane  int                         // the context's number
-	last  *waitKind                   // of the wait before
-	kinds atomic.Pointer[[]*waitKind] // replaced, never changed
-	idled time.Duration               // of waits that have gone on past their polls at full speed
+	lane      int                         // the context's number
+	last      *waitKind                   // of the wait before
+	kinds     atomic.Pointer[[]*waitKind] // replaced, never changed
+	idleSince int64                       // since the job's start, in nanoseconds: when the present wait began to yield; 0: it has not
+	idled     time.Duration               // of waits that have gone on past their polls at full speed
 }
 
 // waitKind is waits of one name.
@@ -351,6 +352,7 @@ func (c *Context) waitDetour(what string, cond func() bool) error {
 		err := c.waitPlain(what, cond)
 		if d := c.watched.idled; d > 0 {
 			c.watched.idled = 0
+			atomic.StoreInt64(&c.watched.idleSince, 0)
 			shm.Add64(&k.idle, uint64(d))
 		}
 		return err
@@ -370,6 +372,7 @@ func (c *Context) waitDetour(what string, cond func() bool) error {
 		shm.Add64(&k.short, uint64(took-idled))
 	}
 	c.watched.idled = 0
+	atomic.StoreInt64(&c.watched.idleSince, 0)
 	if e := w.events; e != nil && k.n%e.sample == 0 {
 		e.add(record.Event{Kind: record.WaitEvent, Start: begun, Dur: took, Lane: c.watched.lane, Name: e.name(what), Peer: -1})
 	}
@@ -390,7 +393,11 @@ func (c *Context) waitPlain(what string, cond func() bool) error {
 
 // account notes that the wait has been idle for a time since it began to yield.
 func (l *ladder) account(idle time.Duration) {
-	l.c.watched.idled += idle - l.counted
+	x := &l.c.watched
+	if x.idled == 0 {
+		atomic.StoreInt64(&x.idleSince, int64(time.Since(l.ep.job.start)-idle))
+	}
+	x.idled += idle - l.counted
 	l.counted = idle
 }
 

@@ -22,6 +22,7 @@ type Place struct {
 	Several  bool              // it has other contexts, which may do what this one does not
 	Entered  map[string]uint64 // how many calls it has made, by Need.Key; nil: not known
 	Traffic  []PeerCounts      // with the peers of most messages, the busiest first
+	Load     *Load             // how much it has done; nil: not known
 }
 
 // Wait is one context's wait.
@@ -154,8 +155,15 @@ func (j *Job) stalled(w Wait) {
 	}
 }
 
-// where says where the rank is, from another goroutine than its own: one that waits is asked.
+// where says where the rank is and how much it has done, from another goroutine than its own.
 func (j *Job) where() Place {
+	p := j.place()
+	p.Load = j.load()
+	return p
+}
+
+// place says where the rank is: one that waits is asked.
+func (j *Job) place() Place {
 	j.asking.Lock()
 	defer j.asking.Unlock()
 	p := Place{Rank: j.rank, Returned: j.returned.Load()}
@@ -340,6 +348,18 @@ func (p *Place) since() time.Duration {
 		return w.Since
 	}
 	return p.For
+}
+
+// Describe says what the rank does and for how long, as far as that is known: in the words of reports.
+func (p *Place) Describe() string {
+	what, since := p.does(), p.since()
+	switch {
+	case round(since) == 0:
+		return what
+	case len(p.Waits) > 0:
+		return fmt.Sprintf("%s since %v", what, round(since))
+	}
+	return fmt.Sprintf("%s for %v", what, round(since))
 }
 
 // String says it in a line.

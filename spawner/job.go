@@ -18,10 +18,11 @@ type Job struct {
 	spec  Spec
 	execs []*execution // by rank
 	out   *output
-	hosts []host    // where the ranks are
-	far   *children // the same, if agents serve them; else nil
-	here  *local    // the only host, if the ranks are on this one
-	hub   *hub      // stands for all hosts, if the job is static
+	hosts []host     // where the ranks are
+	far   *children  // the same, if agents serve them; else nil
+	seen  *viewpoint // nil: nobody can see the job
+	here  *local     // the only host, if the ranks are on this one
+	hub   *hub       // stands for all hosts, if the job is static
 
 	// What follows belongs to the loop.
 	members []member
@@ -96,6 +97,7 @@ func Start(ctx context.Context, spec Spec) (*Job, error) {
 	}
 	started := make(chan bool)
 	go j.run(ctx, started)
+	j.beSeen()
 	err = j.launch(ctx)
 	started <- err == nil
 	if err != nil {
@@ -211,6 +213,9 @@ func (j *Job) release() {
 	}
 	if j.hub != nil {
 		j.hub.close()
+	}
+	if j.seen != nil {
+		j.seen.close()
 	}
 	j.dismiss()
 	j.group.Wait()

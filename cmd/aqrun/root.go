@@ -42,7 +42,7 @@ SIGUSR1, SIGUSR2 and SIGQUIT are passed to all ranks; a second SIGINT or SIGTERM
 	o.flags(cmd.Flags())
 	cmd.Flags().SetInterspersed(false)
 	completeOptions(cmd, o)
-	cmd.AddCommand(conduitsCommand())
+	cmd.AddCommand(conduitsCommand(), topCommand())
 	cli.Program(cmd, &texts, version)
 	return cmd
 }
@@ -78,7 +78,7 @@ func completeOptions(cmd *cobra.Command, o *options) {
 	} {
 		cli.Values(cmd, name, func() []string { return strings.Fields(words) })
 	}
-	cli.Unknown(cmd, "np", "ranks", "segment", "x", "host", "nodes", "ppn", "start-timeout", "tree-width", "host-timeout", "seed", "lose", "timeout", "grace")
+	cli.Unknown(cmd, "np", "ranks", "segment", "x", "host", "nodes", "ppn", "start-timeout", "tree-width", "host-timeout", "stats", "trace-events", "trace-sample", "seed", "lose", "timeout", "grace")
 	cli.Dirs(cmd, "wdir", "output-dir", "pprof")
 }
 
