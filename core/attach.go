@@ -127,7 +127,11 @@ func (j *Job) newEndpoint(drv Driver, group []Rank) *Endpoint {
 	if j.proc == nil {
 		ep.turn = make(chan struct{}, 1)
 	} else {
-		j.proc.Explain(func(op string) string { return ep.poller.waiting(op, 0).For })
+		j.proc.Explain(func(op string) string {
+			p := ep.place(ep.poller.waiting(op, 0)) // now, as the rank is unwound afterwards
+			j.stuck = &p
+			return p.Waits[0].For
+		})
 	}
 	ep.poller, ep.carrier = &ep.Context, &Context{ep: ep}
 	ep.token.ep, ep.port.ep = ep, ep

@@ -81,6 +81,7 @@ type Job struct {
 	freed   bool                  // release was called
 	failed  *Endpoint             // its conduit's Attach has returned an error
 	proc    *vtime.Proc           // nil live
+	stuck   *Place                // where it was when the kernel found that nothing is left to happen
 	local   bool                  // other ranks live in this process
 	placed  *placement            // where the ranks are; nil: the bootstrap says so
 

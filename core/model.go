@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -84,6 +85,9 @@ func (m *modelRun) run() error {
 	start := time.Now()
 	hand := m.gather(&m.cfg)
 	err := m.kernel.Run()
+	if d := new(vtime.DeadlockError); errors.As(err, &d) {
+		err = m.deadlock(d)
+	}
 	if b := new(vtime.BlockedError); errors.As(err, &b) {
 		// The coroutines live on, and with them the job and its memory.
 		if end := m.result(); end != nil {
@@ -114,6 +118,60 @@ func (m *modelRun) run() error {
 		m.cfg.Report(m.report(time.Since(start)))
 	}
 	return m.result()
+}
+
+// stuckError is the end of a job whose ranks all wait, with where they are in the words of a live report.
+type stuckError struct {
+	*vtime.DeadlockError
+	text string
+}
+
+// Error implements error.
+func (e *stuckError) Error() string { return e.text }
+
+// Unwrap returns what the kernel has found.
+func (e *stuckError) Unwrap() error { return e.DeadlockError }
+
+// deadlock tells of ranks that wait though nothing is left to happen that ends their waits, by the code that tells live of a
+// wait that takes long.
+func (m *modelRun) deadlock(d *vtime.DeadlockError) error {
+	places := make([]Place, m.size)
+	for r := range places {
+		places[r] = Place{Rank: Rank(r), State: "has ended"}
+		switch j := m.jobs[r]; {
+		case m.ranks[r].proc.Lost():
+			places[r].State = "was lost"
+		case j == nil:
+		case j.stuck != nil:
+			places[r] = *j.stuck
+		default:
+			places[r].Returned = j.returned.Load()
+		}
+	}
+	waits := 0
+	for _, w := range d.Waits {
+		for r := range places {
+			if m.ranks[r].proc.Name() != w.Proc {
+				continue
+			}
+			if waits++; len(places[r].Waits) == 0 { // it waits for its peers outside of the endpoint
+				places[r].Waits = []Wait{{For: cmp.Or(w.Op, "an arrival")}}
+			}
+			places[r].Waits[0].Since = (d.At - w.Since).Duration()
+		}
+	}
+	how := "deadlock at " + d.At.String() + ": nothing is left to happen"
+	if d.Events > 0 {
+		how = fmt.Sprintf("livelock at %v: the last %d events have woken no rank", d.At, d.Events)
+	}
+	var first *Place
+	for i := range places {
+		if p := &places[i]; p.longest() != nil && (first == nil || first.Returned && !p.Returned) {
+			first = p
+		}
+	}
+	text := fmt.Sprintf("core: %s, and rank %d waits for %s; where the ranks are:\n%s", how, first.Rank, first.longest().describe(places), Table(places))
+	return &stuckError{d, text + d.Panics()}
 }
 
 // modelStatus returns the status of a job that the kernel ended: 2 if a rank panicked,

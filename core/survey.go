@@ -20,8 +20,11 @@ const (
 
 // round makes a time short to read.
 func round(d time.Duration) time.Duration {
-	if d > 10*time.Second {
+	switch {
+	case d > 10*time.Second:
 		return d.Round(time.Second)
+	case d < 10*time.Millisecond: // as in virtual time
+		return d
 	}
 	return d.Round(10 * time.Millisecond)
 }

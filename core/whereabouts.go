@@ -354,7 +354,7 @@ func (p *Place) since() time.Duration {
 func (p *Place) Describe() string {
 	what, since := p.does(), p.since()
 	switch {
-	case round(since) == 0:
+	case since < time.Millisecond:
 		return what
 	case len(p.Waits) > 0:
 		return fmt.Sprintf("%s since %v", what, round(since))

@@ -25,19 +25,16 @@ type rendezvousPoint struct {
 }
 
 // listen makes the rendezvous point under TMPDIR, or under /tmp if that path is too long.
-func listen() (*rendezvousPoint, error) { return listenIn(socketDir) }
-
-// listenIn is listen, in a directory whose name begins otherwise.
-func listenIn(prefix string) (*rendezvousPoint, error) {
+func listen() (*rendezvousPoint, error) {
 	base, err := filepath.Abs(os.TempDir())
 	if err != nil {
 		return nil, err
 	}
 	// 10 is the most digits that MkdirTemp appends.
-	if len(filepath.Join(base, prefix, socketName))+10 > maxPath {
+	if len(filepath.Join(base, socketDir, socketName))+10 > maxPath {
 		base = "/tmp"
 	}
-	dir, err := newLockedDir(base, prefix, removeSocketDir)
+	dir, err := newLockedDir(base, socketDir, removeSocketDir)
 	if err != nil {
 		return nil, fmt.Errorf("making a directory for the job's socket: %w; set TMPDIR to one that can be written", err)
 	}

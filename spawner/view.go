@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -27,16 +26,17 @@ type View struct {
 	Places  []core.Place  // of all ranks
 }
 
-// viewDir is the prefix of the name of the directory where a job can be seen.
-const viewDir = "aqueduct-view-"
+// viewName begins the name of the socket where a job can be seen: an abstract one, which is gone with its process and leaves
+// nothing in a directory. The user's id follows, and the process's.
+const viewName = "aqueduct-view-"
 
 // viewpoint is the socket where others of the same user see a job.
 type viewpoint struct {
-	point *rendezvousPoint
-	look  func() (View, bool)
-	mu    sync.Mutex
-	open  map[*net.UnixConn]bool // nil: it is closed
-	group sync.WaitGroup
+	listener *net.UnixListener
+	look     func() (View, bool)
+	mu       sync.Mutex
+	open     map[*net.UnixConn]bool // nil: it is closed
+	group    sync.WaitGroup
 }
 
 // Show lets other processes of this user see a job (Jobs), until the function is called. look tells of the job; false: it is
@@ -50,11 +50,12 @@ func Show(look func() (View, bool)) (hide func(), err error) {
 }
 
 func newViewpoint(look func() (View, bool)) (*viewpoint, error) {
-	point, err := listenIn(viewDir)
+	name := fmt.Sprintf("@%s%d-%d-%x", viewName, os.Geteuid(), os.Getpid(), fresh(8))
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: name, Net: "unix"})
 	if err != nil {
 		return nil, err
 	}
-	v := &viewpoint{point: point, look: look, open: make(map[*net.UnixConn]bool)}
+	v := &viewpoint{listener: l, look: look, open: make(map[*net.UnixConn]bool)}
 	v.group.Go(v.accept)
 	return v, nil
 }
@@ -65,7 +66,7 @@ func (v *viewpoint) close() {
 	all := v.open
 	v.open = nil
 	v.mu.Unlock()
-	v.point.remove()
+	v.listener.Close()
 	for c := range all {
 		c.Close()
 	}
@@ -74,7 +75,7 @@ func (v *viewpoint) close() {
 
 func (v *viewpoint) accept() {
 	for {
-		c, err := v.point.listener.AcceptUnix()
+		c, err := v.listener.AcceptUnix()
 		if err != nil {
 			return
 		}
@@ -140,32 +141,30 @@ type Seen struct {
 	in   *json.Decoder
 }
 
-// Jobs returns the jobs of this user on this host that run and can be seen, as far as they were started with the same TMPDIR. The caller
-// closes them.
+// Jobs returns the jobs of this user that run in this network namespace and can be seen. The caller closes them.
 func Jobs() (jobs []*Seen, err error) {
-	base, err := filepath.Abs(os.TempDir())
+	text, err := os.ReadFile("/proc/net/unix")
 	if err != nil {
 		return nil, err
 	}
-	bases := []string{base}
-	if base != "/tmp" {
-		bases = append(bases, "/tmp") // see listen
-	}
-	for _, base := range bases {
-		paths, err := filepath.Glob(filepath.Join(base, viewDir+"*", socketName))
+	mark := fmt.Sprintf("@%s%d-", viewName, os.Geteuid())
+	known := make(map[string]bool) // connections have the same name
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		name := fields[len(fields)-1]
+		if !strings.HasPrefix(name, mark) || known[name] {
+			continue
+		}
+		known[name] = true
+		c, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: name, Net: "unix"})
 		if err != nil {
-			return nil, err
+			continue // it has ended
 		}
-		for _, path := range paths {
-			var st unix.Stat_t
-			if unix.Lstat(filepath.Dir(path), &st) != nil || int(st.Uid) != os.Geteuid() {
-				continue // somebody else's
-			}
-			c, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
-			if err == nil { // else it has ended
-				jobs = append(jobs, &Seen{conn: c, in: json.NewDecoder(c)})
-			}
+		if !sameUser(c) {
+			c.Close() // somebody else has taken such a name
+			continue
 		}
+		jobs = append(jobs, &Seen{conn: c, in: json.NewDecoder(c)})
 	}
 	return jobs, nil
 }

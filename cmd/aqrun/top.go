@@ -104,7 +104,7 @@ func (t *top) run() error {
 	case t.process != 0:
 		return fmt.Errorf("process %d has no job that runs and can be seen; aqrun top lists those that can", t.process)
 	}
-	return errors.New("no job of this user runs here that can be seen; one that was started with another TMPDIR is not found")
+	return errors.New("no job of this user runs here that can be seen")
 }
 
 // list lists jobs.

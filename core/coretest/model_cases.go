@@ -17,8 +17,8 @@ var modelCases = []Case{{
 	Ranks: []int{2}, Needs: Modelled, Body: modelTimePasses,
 }, {
 	Name:  "model/deadlock",
-	Rule:  "when nothing is left to happen the job ends with a report of who waits for what",
-	Ranks: []int{3}, Needs: Modelled, Want: endsWith(1, "deadlock", "rank 0 waits for WaitUntil", "rank 1 waits for WaitUntil", "rank 2 waits for the final barrier"),
+	Rule:  "when nothing is left to happen the job ends with a report of who waits for what, as a live one would have it",
+	Ranks: []int{3}, Needs: Modelled, Want: endsWith(1, "deadlock", "rank 0 waits for WaitUntil", "rank 1 waits for WaitUntil", "rank 2 has returned"),
 	Body: func(t *T) error {
 		ep, err := attach(t)
 		if err != nil || t.Rank() == 2 {

@@ -51,6 +51,13 @@ func (e *DeadlockError) Error() string {
 	if more := len(kinds) - mostKinds; len(e.Waits) > mostWaits && more > 0 {
 		fmt.Fprintf(&text, "\n  and %d other kinds of wait", more)
 	}
+	text.WriteString(e.Panics())
+	return text.String()
+}
+
+// Panics tells of the procs that panic, the likely reason for the deadlock; "" if none does.
+func (e *DeadlockError) Panics() string {
+	var text strings.Builder
 	panics := 0
 	for _, w := range e.Waits {
 		if w.Panic == nil {
