@@ -55,7 +55,7 @@ var rooms = []room{
 		[]string{"conduits/myrinet/fabric", "conduits/myrinet/routing", "internal/plural", "internal/vtime"}, nil},
 
 	{".", "the front door alone wires conduits, bootstrap and core together",
-		[]string{"core", "core/record", "spawner", "conduits/amfamily/conduit", "conduits/loopback", "conduits/mpi/libmpi", "conduits/mpi/scampi", "conduits/myrinet", "conduits/nbrhd", "conduits/sci", "conduits/udp", "internal/stacks", "internal/vtime", "spawner/pmi"}, nil},
+		[]string{"core", "core/record", "spawner", "conduits/amfamily/conduit", "conduits/loopback", "conduits/mpi/libmpi", "conduits/mpi/scampi", "conduits/myrinet", "conduits/nbrhd", "conduits/sci", "conduits/udp", "internal/stacks", "internal/vtime", "spawner/pmi"}, []string{"core/record/recordtest", "extended"}},
 
 	// Nothing below the front door knows a conduit, and none another, as the conduit is chosen at run
 	// time. They carry active messages, whatever these are for, so they do not know extended; and they
@@ -141,7 +141,8 @@ var rooms = []room{
 	{"spawner/spawntest/cluster", "hosts of namespaces, whatever runs on them", nil, nil},
 
 	{"core", "the contract stands on nothing but internals; its examples run over the simplest conduit", []string{"core/record", "core/settings", "internal/..."}, []string{"conduits/loopback"}},
-	{"core/record", "what is recorded of jobs, and its forms, below what records", []string{"internal/plural", "internal/vtime"}, nil},
+	{"core/record", "what is recorded of jobs, and its forms, below what records", []string{"internal/plural", "internal/vtime"}, []string{"core/record/recordtest"}},
+	{"core/record/recordtest", "checks of what is recorded", nil, nil},
 	{"core/settings", "tables of settings, below the contract that states them", []string{"internal/size"}, nil},
 	{"core/coretest", "the conformance suite", []string{"core", "core/settings", "internal/..."}, nil},
 	{"internal/cli/known", "names that a shell completes, for programs that have all conduits", []string{"core", "internal/cli"}, nil},
@@ -151,7 +152,7 @@ var rooms = []room{
 
 // suites are for tests, and for each other.
 var suites = []string{
-	"core/coretest", "extended/exttest", "extended/coll/colltest", "spawner/spawntest", "spawner/spawntest/cluster",
+	"core/coretest", "core/record/recordtest", "extended/exttest", "extended/coll/colltest", "spawner/spawntest", "spawner/spawntest/cluster",
 	"conduits/mpi/mpitest", "conduits/mpi/libmpi/libmpitest", "bench/runner/runnertest",
 }
 
@@ -365,6 +366,7 @@ var forbidden = []arrow{
 	{"spawner/binding", "spawner", true},                          // upwards
 	{"core/coretest", "spawner", false},                           // nor what starts ranks
 	{"core/record", "core", false},                                // upwards
+	{"core/record/recordtest", "core", false},                     //
 }
 
 // TestArrowsBite wants the forbidden imports refused, and every room to refuse one.

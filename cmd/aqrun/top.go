@@ -48,7 +48,10 @@ seen.`,
 			if err := t.take(args); err != nil {
 				return cli.Misused(err)
 			}
-			return t.run()
+			if err := t.run(); err != nil {
+				return &core.ExitError{Status: 1, Reason: err.Error()}
+			}
+			return nil
 		},
 	}
 	cmd.Flags().Var(&interval, "interval", "over which `TIME` rates are measured, and until the next table")

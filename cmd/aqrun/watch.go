@@ -57,7 +57,7 @@ func (w *watching) check(modelled bool) (err error) {
 			if aqueduct.EventTrace(text) {
 				w.outputs.Trace, err = filepath.Abs(text)
 			} else if w.lines, err = filepath.Abs(text); !modelled && v.value != "" {
-				err = errors.New("is for jobs in virtual time and needs --model, unless the file is called NAME.json")
+				return errors.New("--trace is for jobs in virtual time; it needs --model, unless the file is called NAME.json")
 			}
 		case "trace-events":
 			_, err = aqueduct.ParseEvents(text)

@@ -38,7 +38,11 @@ func WriteTable(to io.Writer, records []*Record) error {
 		return t.Flush()
 	}
 	writeRanks(t, records)
-	all.write(t)
+	for _, section := range []func(io.Writer){all.write, all.writeHandlers, all.writeCalls, all.writeWaits} {
+		t.Flush() // has the columns of each fit it alone; the last Flush tells of errors
+		section(t)
+	}
+	t.Flush()
 	writeMatrix(t, records)
 	return t.Flush()
 }
@@ -108,7 +112,7 @@ func merge(to, from []Named) []Named {
 	return to
 }
 
-// write writes the sums.
+// write writes what was sent, by category.
 func (s *sums) write(t io.Writer) {
 	fmt.Fprintln(t, "MESSAGE RECEIVED, OR OPERATION\tCOUNT\tBYTES")
 	for c, n := range s.counts {
@@ -116,8 +120,14 @@ func (s *sums) write(t io.Writer) {
 			fmt.Fprintf(t, "%v\t%d\t%d\n", Category(c), n.N, n.Bytes)
 		}
 	}
-	writeNamed(t, "HANDLER\tRECEIVED\tBYTES", s.handlers)
-	writeNamed(t, "COLLECTIVE\tCALLS\tBYTES", s.calls)
+}
+
+func (s *sums) writeHandlers(t io.Writer) { writeNamed(t, "HANDLER\tRECEIVED\tBYTES", s.handlers) }
+
+func (s *sums) writeCalls(t io.Writer) { writeNamed(t, "COLLECTIVE\tCALLS\tBYTES", s.calls) }
+
+// writeWaits writes what was waited for.
+func (s *sums) writeWaits(t io.Writer) {
 	if len(s.waits) > 0 {
 		fmt.Fprintln(t, "WAIT\tCOUNT\tTIME")
 		for _, w := range s.waits {
