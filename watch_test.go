@@ -48,7 +48,7 @@ func traffic(job *core.Job) error {
 			}
 		}
 		for range watchedPuts {
-			if err := ep.Put(to, 0, make([]byte, 8)); err != nil {
+			if err := ep.Put(to, uint64(8*job.Rank()), make([]byte, 8)); err != nil {
 				return err
 			}
 		}

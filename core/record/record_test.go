@@ -92,7 +92,7 @@ func TestForms(t *testing.T) {
 		says  []string
 	}{
 		"table": {record.WriteTable, []string{
-			"stats of 3 ranks over sci/live, live\n", "\n2     unknown: it ended without telling\n", "25.0 %", "medium request", "work ", "\n0        0  4  1\n",
+			"stats of 3 ranks over sci/live, live\n", "-  (it ended without telling)\n", "25.0 %", "medium request", "work ", "\n0        0  4  1\n",
 		}},
 		"lines": {record.WriteLines, []string{
 			`{"kind":"matrix","from":0,"to":1,"messages":4,"bytes":38}`, `{"kind":"matrix","from":0,"to":2,"messages":1,"bytes":0}`,

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/aqueduct-go/aqueduct/internal/plural"
@@ -52,7 +53,7 @@ func writeRanks(t io.Writer, records []*Record) {
 	fmt.Fprintln(t, "RANK\tTIME\tWAITING\tSENT\tRECEIVED\tBYTES\tONE-SIDED\tBYTES\tPOLLS\tEMPTY\tNO ROOM\tMEMORY")
 	for rank, r := range records[:min(len(records), mostRanks)] {
 		if r == nil || r.Figures == nil {
-			fmt.Fprintf(t, "%d\tunknown: it ended without telling\n", rank)
+			fmt.Fprintf(t, "%d%s  (it ended without telling)\n", rank, strings.Repeat("\t-", 11))
 			continue
 		}
 		f := r.Figures
