@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/aqueduct-go/aqueduct/core/record"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
@@ -27,7 +28,8 @@ func (c *Config) watched() bool { return c.Stats || c.Events > 0 }
 type watch struct {
 	ep     *Endpoint
 	powers Powers // of the conduit
-	begun  Time
+	begun  Time   // in virtual time
+	base   int64  // live: what nanotime said when the watch began
 
 	peers        sparse.Table[traffic] // by rank
 	heard        [256]record.Count     // messages received, by handler; written while polling
@@ -54,7 +56,7 @@ func add(c *record.Count, bytes int) {
 
 // beWatched prepares an endpoint to be watched.
 func (ep *Endpoint) beWatched() {
-	w := &watch{ep: ep, begun: ep.job.Now()}
+	w := &watch{ep: ep, begun: ep.job.Now(), base: nanotime()}
 	w.peers.Init(ep.job.size)
 	if n := ep.job.cfg.Events; n > 0 {
 		w.events = newEventRing(n, max(1, ep.job.cfg.EventSample))
@@ -199,8 +201,13 @@ func (ep *Endpoint) NoteCollective(name string, bytes int) {
 	}
 }
 
-// now reads the job's clock.
-func (w *watch) now() Time { return w.ep.job.Now() }
+// now reads the clock of the record: live the one that processes of a host share, since the watch began.
+func (w *watch) now() Time {
+	if p := w.ep.proc; p != nil {
+		return p.Now()
+	}
+	return vtime.FromDuration(time.Duration(nanotime() - w.base))
+}
 
 // readCount reads a count that others write.
 func readCount(c *record.Count) record.Count {
@@ -211,7 +218,7 @@ func readCount(c *record.Count) record.Count {
 func (w *watch) figures() *record.Figures {
 	w.lookAtPolls()
 	full := w.found.Load()
-	f := &record.Figures{Time: w.now() - w.begun, Full: full, Empty: max(full, w.polls.Load()) - full}
+	f := &record.Figures{Time: w.now() - w.started(), Full: full, Empty: max(full, w.polls.Load()) - full}
 	for _, r := range w.ep.group {
 		p := record.Peer{Rank: int(r), Received: make([]record.Count, record.MessageCategories), OneSided: make([]record.Count, record.OneSidedCategories)}
 		if n := w.ep.peers.Find(int(r)); n != nil {
@@ -244,6 +251,14 @@ func (w *watch) figures() *record.Figures {
 	}
 	f.Sort()
 	return f
+}
+
+// started returns when the watch began, by its clock.
+func (w *watch) started() Time {
+	if w.ep.proc != nil {
+		return w.begun
+	}
+	return 0
 }
 
 // record returns all that was recorded so far.
@@ -333,7 +348,7 @@ func (x *watchedWaits) kind(what string) *waitKind {
 			return k
 		}
 	}
-	k := &waitKind{what: strings.Clone(what)}
+	k := &waitKind{what: what}
 	more := append(all[:len(all):len(all)], k)
 	x.kinds.Store(&more)
 	x.last = k
@@ -346,17 +361,31 @@ func (c *Context) waitDetour(what string, cond func() bool) error {
 	if w == nil {
 		return c.waitModelled(what, cond)
 	}
-	k := c.watched.kind(what)
-	shm.Add64(&k.n, 1)
-	if w.events == nil && c.ep.proc == nil && k.n%waitSample != 0 && k.n > waitsTimed && !c.ep.joined() {
-		err := c.waitPlain(what, cond)
-		if d := c.watched.idled; d > 0 {
-			c.watched.idled = 0
-			atomic.StoreInt64(&c.watched.idleSince, 0)
-			shm.Add64(&k.idle, uint64(d))
-		}
-		return err
+	k := c.watched.last
+	if k == nil || unsafe.StringData(k.what) != unsafe.StringData(what) || len(k.what) != len(what) {
+		k = c.watched.kind(what)
 	}
+	shm.Add64(&k.n, 1)
+	if k.n&(waitSample-1) == 0 || k.n <= waitsTimed || w.events != nil || c.ep.proc != nil || c.ep.joined() {
+		return c.waitTimed(w, k, cond)
+	}
+	var err error
+	if c.ep.single {
+		_, err = c.waitSingle(what, cond)
+	} else {
+		err = c.waitLive(what, cond)
+	}
+	if d := c.watched.idled; d > 0 {
+		c.watched.idled = 0
+		atomic.StoreInt64(&c.watched.idleSince, 0)
+		shm.Add64(&k.idle, uint64(d))
+	}
+	return err
+}
+
+// waitTimed is a wait that is timed from beginning to end.
+func (c *Context) waitTimed(w *watch, k *waitKind, cond func() bool) error {
+	what := k.what
 	begun := w.now()
 	err := c.waitPlain(what, cond)
 	took := w.now() - begun

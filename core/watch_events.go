@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"math"
 	"sync"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/aqueduct-go/aqueduct/core/record"
 )
@@ -146,17 +143,10 @@ func (w *watch) traced(entry *HandlerEntry, c *record.Count) Handler {
 	}
 }
 
-// monotonic reads the clock that all processes of a host share, in nanoseconds.
-func monotonic() int64 {
-	var t unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // which cannot fail
-	return t.Nano()
-}
-
 // alignRounds is how often ranks of several hosts compare their clocks: the quickest exchange counts.
 const alignRounds = 8
 
-// align finds out when the job's clock began, by the clock of rank 0's host. Collective.
+// align finds out when the watch's times began, by the clock of rank 0's host. Collective.
 //
 // In each round all ranks exchange something. Nobody has the result before all have given their parts, so what the clock
 // of one rank said when it began is earlier than what the clock of any other said when it had the result. That
@@ -166,7 +156,7 @@ func (w *watch) align(boot Bootstrap) error {
 	if j.proc != nil {
 		return nil
 	}
-	w.origin = monotonic() - int64(time.Since(j.start))
+	w.origin = w.base
 	hosts := 0
 	for r := range Rank(j.size) {
 		hosts = max(hosts, boot.Host(r)+1)
@@ -176,11 +166,11 @@ func (w *watch) align(boot Bootstrap) error {
 	}
 	var own [2 * alignRounds]int64
 	for i := range alignRounds {
-		own[2*i] = monotonic()
+		own[2*i] = nanotime()
 		if _, err := boot.Exchange(nil); err != nil {
 			return err
 		}
-		own[2*i+1] = monotonic()
+		own[2*i+1] = nanotime()
 	}
 	text, _ := binary.Append(nil, binary.LittleEndian, own[:])
 	all, err := boot.Exchange(text)
