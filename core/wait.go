@@ -358,10 +358,11 @@ func (l *ladder) sleep(silent bool) {
 func panicking() bool { return calledBy(0, "runtime.gopanic") }
 
 // inPoll reports whether the caller, less a number of calls that it has come through, was called by what
-// runs in polls, waits and Exclusively of whatever endpoint: a handler, a condition, the function of OnAdvance.
+// runs in polls, Exclusively, and waits that poll without locks, of whatever endpoint: a handler, a condition, the
+// function of OnAdvance. A wait that has come so far as to ask is not yet one of those.
 func inPoll(own int) bool {
 	const context = "github.com/aqueduct-go/aqueduct/core.(*Context)."
-	return calledBy(own+1, context+"Poll", context+"wait", context+"Exclusively")
+	return calledBy(own+1, context+"Poll", context+"waitSingle", context+"Exclusively")
 }
 
 // calledBy reports whether one of the functions is on the calling goroutine's stack, above the caller and
