@@ -231,8 +231,9 @@ func launched() bool {
 
 // outsider returns the launcher other than aqrun that has started this process as one of several, nil
 // if none has. A launcher of an MPI library may speak PMI or PMIx too. Then ranks over that library find each other by MPI, which
-// has the launcher for itself, as do those of a program that calls MPI itself; so do ranks whose conduit, "", nobody has named, and
-// those that lack what it takes to speak PMIx, if the library can be used. All others do by PMI.
+// has the launcher for itself, as do those of a program that calls MPI itself; so do, if the library can be used, ranks whose
+// conduit, "", nobody has named, unless the launcher is no library's, as srun, and those that lack what it takes to speak PMIx. All
+// others do by PMI.
 func outsider(conduit string) *core.Launcher {
 	if spawner.Launched() {
 		return nil
@@ -245,7 +246,8 @@ func outsider(conduit string) *core.Launcher {
 		if !byPMI || l.Conduit == conduit || l.Wanted != nil && l.Wanted() {
 			return l
 		}
-		if (conduit == "" || pmi.Usable() != nil) && usable(l.Conduit) {
+		own := l.Own == nil || l.Own()
+		if (conduit == "" && own || pmi.Usable() != nil) && usable(l.Conduit) {
 			return l
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -453,6 +454,31 @@ func TestPMI(t *testing.T) {
 				t.Errorf("%v, want %q:\n%s", err, c.refusal, out)
 			}
 		})
+	}
+}
+
+// If nobody names a conduit, ranks use MPI where its own launcher has started them, and not where another has that speaks PMI, as srun.
+// What tells the two apart is a variable, which is hidden here.
+func TestPMINeedNotBeMPI(t *testing.T) {
+	mpiexec, err := exec.LookPath("mpiexec.mpich")
+	if err != nil {
+		t.Skipf("needs an MPI library: %v", err)
+	}
+	shims := t.TempDir()
+	if out, err := exec.Command("sh", "scripts/mpi-shims.sh", shims).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if _, err := os.Stat(filepath.Join(shims, "libaqueduct-mpi-mpich.so")); err != nil {
+		t.Skipf("needs an MPI library, and a C compiler: %v", err)
+	}
+	prog := program(t, "attaches")
+	for conduit, hidden := range map[string][]string{"mpi": nil, "sci": {"env", "-u", "MPI_LOCALNRANKS"}} {
+		cmd := exec.Command(mpiexec, slices.Concat([]string{"-launcher", "fork", "-hosts", "localhost", "-n", "2"}, hidden, []string{prog.Path})...)
+		cmd.Env = append(prog.Env, "AQUEDUCT_LIBDIR="+shims)
+		out, err := cmd.CombinedOutput()
+		if want := " of 2 over " + conduit + "\n"; err != nil || strings.Count(string(out), want) != 2 {
+			t.Errorf("%v; want two ranks%s%s", err, want, out)
+		}
 	}
 }
 

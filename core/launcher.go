@@ -17,6 +17,9 @@ type Launcher struct {
 
 	// Rank reports whether it has started this process as one of several, and as which.
 	Rank func() (rank string, launched bool)
+	// Own reports whether a process of which Rank does was started by this launcher itself, and not by another that tells
+	// its processes the same, as srun does what MPICH's mpiexec does. Nil: it was.
+	Own func() bool
 	// Wanted reports whether the program uses the library of this launcher itself, whatever the conduit, and so wants it to be joined by
 	// that. Nil: it does not.
 	Wanted func() bool

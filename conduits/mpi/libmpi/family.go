@@ -18,6 +18,7 @@ type family struct {
 	title string
 	size  string // variable in which its launcher says how many processes there are
 	rank  string // and which of them this is
+	own   string // variable that its launcher sets, and no other
 	link  string // and which descriptor leads to it; "": it is found another way
 	// marks begin the names of all variables that its launcher sets for the processes it starts, but
 	// also those of settings, by which users configure the library; of these only internal ones are
@@ -44,7 +45,7 @@ type family struct {
 var families = []*family{
 	{
 		name: "openmpi", title: "Open MPI", version: "open-mpi.org", eager: 4096 - 64,
-		size: "OMPI_COMM_WORLD_SIZE", rank: "OMPI_COMM_WORLD_RANK",
+		size: "OMPI_COMM_WORLD_SIZE", rank: "OMPI_COMM_WORLD_RANK", own: "OMPI_COMM_WORLD_SIZE",
 		marks:    []string{"OMPI_", "ORTE_", "PMIX_"},
 		settings: []string{"OMPI_MCA_", "OMPI_ALLOW_", "PMIX_MCA_"},
 		internal: []string{ // with these an mpiexec takes the outer one for part of itself
@@ -79,7 +80,7 @@ var families = []*family{
 	},
 	{
 		name: "mpich", title: "MPICH", version: "HYDRA", eager: 8192 - 128, exact: true,
-		size: "PMI_SIZE", rank: "PMI_RANK", link: "PMI_FD",
+		size: "PMI_SIZE", rank: "PMI_RANK", own: "MPI_LOCALNRANKS", link: "PMI_FD",
 		marks: []string{"PMI_", "HYDI_", "MPI_LOCAL"},
 		options: func(n int, bind bool) []string {
 			o := []string{"-launcher", "fork", "-hosts", "localhost"}

@@ -15,7 +15,7 @@ func init() {
 	core.RegisterLauncher(core.Launcher{
 		Conduit: "mpi", Name: "mpiexec", Variables: []string{EnvLib},
 		Output: "--tag-output or --output-filename DIR of Open MPI, -prepend-pattern '[%r] ' or -outfile-pattern FILE.%r of MPICH",
-		Rank:   rankByLauncher, Wanted: beside.Load, Connect: Connect, Starter: Starter,
+		Rank:   rankByLauncher, Own: byOwnLauncher, Wanted: beside.Load, Connect: Connect, Starter: Starter,
 	})
 }
 
@@ -27,6 +27,12 @@ func rankByLauncher() (rank string, byLauncher bool) {
 		return "", false
 	}
 	return os.Getenv(f.rank), true
+}
+
+// byOwnLauncher reports whether that was the launcher of an MPI library itself.
+func byOwnLauncher() bool {
+	f, _ := launched()
+	return f != nil && os.Getenv(f.own) != ""
 }
 
 // Starter returns what starts n ranks of a job on this host for a profile of the conduit, where "" is Auto: the launcher
