@@ -224,7 +224,7 @@ var variables = []struct {
 // foreign are the variables that others read: the launcher's part of a job, and programs
 // of this project.
 var foreign = []string{spawner.EnvRank, spawner.EnvSize, spawner.EnvSocket, spawner.EnvSecret, spawner.EnvJob,
-	spawner.EnvRoot, spawner.EnvKeyFile, spawner.EnvStartTimeout, "AQUEDUCT_BENCH", "AQUEDUCT_C_FAST"}
+	spawner.EnvRoot, spawner.EnvKeyFile, spawner.EnvStartTimeout, spawner.EnvHostTimeout, "AQUEDUCT_BENCH", "AQUEDUCT_C_FAST"}
 
 // warned is set when the process has warned of unknown variables.
 var warned sync.Once

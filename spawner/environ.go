@@ -22,6 +22,7 @@ const (
 	EnvRoot         = "AQUEDUCT_ROOT"          // host:port at which rank 0 is reached
 	EnvKeyFile      = "AQUEDUCT_KEY_FILE"      // path of the file with the key that all ranks have, see mtls.ReadKey
 	EnvStartTimeout = "AQUEDUCT_START_TIMEOUT" // a Go duration: how long ranks wait for each other; DefaultStartTimeout if not set
+	EnvHostTimeout  = "AQUEDUCT_HOST_TIMEOUT"  // a Go duration: how long nothing may be heard of a rank; DefaultSilence if not set
 )
 
 // Variables of a job whose ranks all live in the one process that is started.

@@ -79,7 +79,7 @@ func (h *hub) strange(err error) {
 
 // serve hears who is at the other end of a stream, and then all that it says until it is gone.
 func (h *hub) serve(rw io.ReadWriteCloser, from string) {
-	t := newTrunk(rw)
+	t := h.spec.newTrunk(rw)
 	h.group.Go(func() {
 		select {
 		case <-t.quit:
@@ -148,6 +148,8 @@ func (h *hub) arrived(s *spoke) {
 		h.misfit(s, fmt.Sprintf("%s is to be one of %d ranks, and %s one of %d; give all the same %s", s.who(), s.Size, first.who(), len(h.spokes), EnvSize))
 	case s.Rank < 0 || s.Rank >= len(h.spokes):
 		h.misfit(s, fmt.Sprintf("%s is none of a job of %d", s.who(), len(h.spokes)))
+	case s.Silence != first.Silence:
+		h.misfit(s, fmt.Sprintf("%s takes a rank for lost after %v, and %s after %v; give all the same %s", s.who(), s.Silence, first.who(), first.Silence, EnvHostTimeout))
 	case s.Build != first.Build:
 		h.misfit(s, fmt.Sprintf("the program is not the same: %s has %s, %s has %s; give all the same", first.who(), first.Build, s.who(), s.Build))
 	case there != nil:
@@ -165,7 +167,7 @@ func (h *hub) arrived(s *spoke) {
 // container is started again. If it is not lost within the time that this takes, all are told.
 func (h *hub) dispute(s *spoke) {
 	h.rivals = append(h.rivals, s)
-	h.after((beats+1)*pulse, func() {
+	h.after((beats+1)*h.spec.pulse(), func() {
 		if slices.Contains(h.rivals, s) {
 			there := h.spokes[s.Rank]
 			h.fail(fmt.Sprintf("rank %d is there twice: process %d on host %s and process %d on host %s; give each process an %s of its own",

@@ -1,6 +1,7 @@
 package spawner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,6 +39,7 @@ type staticSpec struct {
 	key        mtls.Key
 	limit      time.Duration // for the start
 	grace      time.Duration
+	silence    time.Duration // after which a rank is lost, the same for all; 0: the default
 	verbose    bool
 }
 
@@ -68,6 +70,12 @@ func readStatic() (*staticSpec, error) {
 			return nil, bad(EnvStartTimeout, text, "a time such as 90s or 10m")
 		}
 	}
+	s.silence = DefaultSilence
+	if text := os.Getenv(EnvHostTimeout); text != "" {
+		if s.silence, err = time.ParseDuration(text); err != nil || s.silence < MinSilence {
+			return nil, bad(EnvHostTimeout, text, fmt.Sprintf("a time such as 20s, of %v at least", MinSilence))
+		}
+	}
 	if text := os.Getenv(EnvGrace); text != "" {
 		if s.grace, err = time.ParseDuration(text); err != nil || s.grace < 0 {
 			return nil, bad(EnvGrace, text, "a time such as 2s")
@@ -93,6 +101,17 @@ type arrival struct {
 	Name       string // that its host gives itself
 	Host       string // tells one host from others
 	Process    int
+	Silence    time.Duration // staticSpec.silence
+}
+
+// pulse is how often each end of a stream is heard.
+func (s *staticSpec) pulse() time.Duration { return cmp.Or(s.silence/beats, pulse) }
+
+// newTrunk makes one end of the stream between rank 0 and a rank.
+func (s *staticSpec) newTrunk(rw io.ReadWriteCloser) *trunk {
+	t := newTrunk(rw)
+	t.pulse = s.pulse()
+	return t
 }
 
 // arrive returns what this process says of itself.
@@ -105,7 +124,7 @@ func (s *staticSpec) arrive() (*arrival, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &arrival{Rank: s.rank, Size: s.size, Build: me.Build, Name: name, Host: me.Identity, Process: os.Getpid()}, nil
+	return &arrival{Rank: s.rank, Size: s.size, Build: me.Build, Name: name, Host: me.Identity, Process: os.Getpid(), Silence: s.silence}, nil
 }
 
 // connectStatic joins the static job that the environment describes. If that does not start the error is a *core.ExitError.
@@ -175,7 +194,7 @@ func (s *staticSpec) attempt(ctx context.Context, me *arrival) (*trunk, placemen
 // enter says who this rank is to rank 0 at the other end of a stream, and waits until all ranks have come. The stream becomes the
 // trunk's, or is closed.
 func (s *staticSpec) enter(rw io.ReadWriteCloser, me *arrival) (*trunk, placement, error) {
-	t := newTrunk(rw)
+	t := s.newTrunk(rw)
 	t.sendJSON(wordHello, me)
 	t.start()
 	hostOf, err := s.admission(t)

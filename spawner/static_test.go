@@ -118,6 +118,7 @@ func TestStaticMisfits(t *testing.T) {
 		{"rank", func(a *arrival) { a.Rank = 3 }, []string{"rank 3 on host beta at 127.0.0.1 is none of a job of 3"}},
 		{"negative", func(a *arrival) { a.Rank = -1 }, []string{"rank -1 on host beta"}},
 		{"twice", func(a *arrival) { a.Rank, a.Process = 0, 77 }, []string{"rank 0 is there twice: process 1000 on host alpha and process 77 on host beta at 127.0.0.1"}},
+		{"silence", func(a *arrival) { a.Silence = time.Hour }, []string{"rank 1 on host beta at 127.0.0.1 takes a rank for lost after 1h0m0s, and rank 0 on host alpha after 0s"}},
 		{"build", func(a *arrival) { a.Build = "build 2" }, []string{"rank 0 on host alpha has build 1, rank 1 on host beta at 127.0.0.1 has build 2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -129,6 +130,27 @@ func TestStaticMisfits(t *testing.T) {
 			j.ends.Wait()
 		})
 	}
+}
+
+// How long a rank may be silent is a setting.
+func TestStaticSilenceIsASetting(t *testing.T) {
+	j := newStaticJob(t, 2)
+	root := j.spec(0)
+	root.silence = MinSilence
+	j.begin(root, j.arrivalOf(0, "alpha"), func(b core.Bootstrap, err error) {
+		if err == nil {
+			err = b.Barrier()
+		}
+		if want := "rank 1 on host beta at 127.0.0.1 is lost: it has not been heard for 1s"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("a barrier yields %v; want %q", err, want)
+		}
+	})
+	silent := newTrunk(j.dial())
+	silent.pulse = time.Hour
+	silent.sendJSON(wordHello, j.arrivalOf(1, "beta"))
+	silent.start()
+	j.ends.Wait()
+	silent.cut()
 }
 
 // Ranks that do not come are named when the time is up, to all who have come; so is who was turned away.
@@ -332,6 +354,9 @@ func TestStaticEnvironment(t *testing.T) {
 		{[]string{"AQUEDUCT_ROOT=alpha"}, 0, `AQUEDUCT_ROOT="alpha" is not the host:port`},
 		{[]string{"AQUEDUCT_ROOT=alpha:0"}, 0, `AQUEDUCT_ROOT="alpha:0" is not the host:port`},
 		{[]string{"AQUEDUCT_START_TIMEOUT=5"}, 0, "is not a time such as 90s"},
+		{[]string{"AQUEDUCT_HOST_TIMEOUT=1m"}, 3, ""},
+		{[]string{"AQUEDUCT_HOST_TIMEOUT=10"}, 0, "is not a time such as 20s"},
+		{[]string{"AQUEDUCT_HOST_TIMEOUT=999ms"}, 0, "of 1s at least"},
 		{[]string{"AQUEDUCT_GRACE=long"}, 0, "is not a time such as 2s"},
 		{[]string{"AQUEDUCT_KEY_FILE="}, 0, "needs AQUEDUCT_KEY_FILE"},
 		{[]string{"AQUEDUCT_KEY_FILE=/nonexistent/key"}, 0, "no such file"},
@@ -339,7 +364,7 @@ func TestStaticEnvironment(t *testing.T) {
 		{[]string{"AQUEDUCT_KEY_FILE=" + old}, 0, "the key has expired"},
 	} {
 		for _, setting := range slices.Concat([]string{
-			"AQUEDUCT_RANK=3", "AQUEDUCT_SIZE=4", "AQUEDUCT_ROOT=alpha:7077", "AQUEDUCT_KEY_FILE=" + key, "AQUEDUCT_START_TIMEOUT=", "AQUEDUCT_GRACE=", "JOB_COMPLETION_INDEX=",
+			"AQUEDUCT_RANK=3", "AQUEDUCT_SIZE=4", "AQUEDUCT_ROOT=alpha:7077", "AQUEDUCT_KEY_FILE=" + key, "AQUEDUCT_START_TIMEOUT=", "AQUEDUCT_HOST_TIMEOUT=", "AQUEDUCT_GRACE=", "JOB_COMPLETION_INDEX=",
 		}, c.env) {
 			name, value, _ := strings.Cut(setting, "=")
 			t.Setenv(name, value)
