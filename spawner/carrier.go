@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // carrier is the process on this host by which a launcher has started an agent, such as ssh. Its standard input
@@ -140,9 +142,14 @@ func (c *carrier) end(limit *time.Timer) {
 	select {
 	case <-c.ended:
 	case <-limit.C:
-		c.cmd.Process.Kill()
+		c.kill()
 		limit.Reset(0)
 	}
+}
+
+// kill kills the process, which has not ended, and what it has started, unless that has left its group.
+func (c *carrier) kill() {
+	unix.Kill(-c.cmd.Process.Pid, unix.SIGKILL)
 }
 
 // wait returns when the process has ended.
@@ -242,7 +249,7 @@ func (c *carrier) fail(err error, silent bool) error {
 			err = fmt.Errorf("%w; %s", err, how)
 		}
 	case <-limit.C:
-		c.cmd.Process.Kill()
+		c.kill()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

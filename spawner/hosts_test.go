@@ -37,6 +37,7 @@ func init() {
 	through("closed", `echo ignore this; echo no logins on $0; exit 1`)
 	through("bare", `exec env -i PATH="$PATH" "$@"`)
 	through("clinging", `echo $$ >$CARRIER$0; "$@"; exec sleep 1000`)
+	through("escorted", `sleep 1000 & echo $! >$CARRIER; wait`)
 	through("mixed", `test $0 = host0 && exec "$@"; exec "$OTHER" "$2"`)
 	spawner.RegisterLauncher(spawner.Launcher{Name: "missing", Missing: "grow one", Command: func(string, []string) []string {
 		return []string{"no-such-launcher-here"}
@@ -324,6 +325,39 @@ func TestCarrierEndsWithTheLauncher(t *testing.T) {
 	fds["carrier"] = []int{processFD(t, pid)}
 	cmd.Process.Kill()
 	checkEnd(t, fds)
+}
+
+// So does what a carrier has started, as a script that waits for a program, when the start is given up.
+func TestCarrierEndsWithWhatItHasStarted(t *testing.T) {
+	leakCheck(t)
+	fifo := filepath.Join(t.TempDir(), "carrier")
+	if err := unix.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("CARRIER", fifo)
+	spec := spawner.Spec{N: 1, Prog: "true"}
+	over(1)(&spec)
+	by("escorted")(&spec)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := spawner.Start(ctx, spec)
+		ended <- err
+	}()
+	text, err := os.ReadFile(fifo) // when the carrier has written it
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd := processFD(t, pid)
+	cancel()
+	if err := <-ended; err == nil {
+		t.Error("the job has started")
+	}
+	checkEnd(t, map[string][]int{"what the carrier has started": {fd}})
 }
 
 // Ranks have what the launcher's environment says of the job, and else that of their host.
