@@ -15,7 +15,7 @@ type Load struct {
 	Time     time.Duration // since it joined the job
 	Sent     uint64        // messages
 	Received uint64        // messages
-	Memory   uint64        // resident bytes of its process
+	Memory   uint64        // resident bytes of its process; 0 if other ranks live there too, or that is not known
 	Watched  bool          // what follows was counted, see Config.Stats
 	Bytes    uint64        // of payloads received, and of one-sided operations begun
 	Waiting  time.Duration // in waits
@@ -23,10 +23,13 @@ type Load struct {
 
 // load tells how much the rank has done. Any goroutine may call it.
 func (j *Job) load() *Load {
-	l := &Load{Time: time.Since(j.start), Memory: residentMemory()}
+	l := &Load{Time: time.Since(j.start)}
 	ep := j.ep.Load()
 	if ep == nil {
 		return l
+	}
+	if !ep.shared {
+		l.Memory = residentMemory()
 	}
 	j.releasing.Lock()
 	defer j.releasing.Unlock()

@@ -147,7 +147,7 @@ func myrinetGASNet(s *Setting) (*Outcome, error) {
 
 // gasnetFigures adds the numbers and figures of a category.
 func (s *Setting) gasnetFigures(o *Outcome, kind *category, all []*contender) {
-	what, x := "until it has ended", "bytes"
+	what, x := "until it has ended", "bytes of data"
 	switch {
 	case kind.message && kind.kind == core.Short:
 		what, x = "half round trip", "bytes of arguments"

@@ -26,7 +26,7 @@ var about = map[string]string{
 	"contexts":   "`LIST` of numbers of contexts, each a goroutine's, for the operation contexts; without --op, that is all that is measured then, and with --threads many",
 	"cost":       "cost `MODEL`; see go doc ./extended/coll/cost ParseProfile",
 	"csv":        "also write numbers and points as CSV to this `FILE`; - is standard output, which has no report then",
-	"format":     "`FORMAT` of the report on standard output: " + strings.Join(bench.Formats(), ", "),
+	"format":     "`FORMAT` of the report on standard output: " + strings.Join(bench.Formats(), ", ") + "; of paper: " + strings.Join(paperFormats, ", "),
 	"full":       "all sizes and repetitions; takes a while",
 	"goroutines": "ranks are goroutines of one process: no pinning, no floors",
 	"host":       "`LIST` of hosts among which ranks are divided in order, by agents as of aqrun; other implementations that can be are there too",

@@ -84,7 +84,7 @@ Machines:
 	f.StringVar(&o.machine, "machine", "", about["machine"])
 	f.Uint64Var(&o.seed, "seed", 0, about["seed"])
 	f.BoolVar(&o.full, "full", false, about["full"])
-	f.StringVar(&o.format, "format", paperFormats[0], "`FORMAT` of the report on standard output: "+strings.Join(paperFormats, ", "))
+	f.StringVar(&o.format, "format", paperFormats[0], about["format"])
 	f.StringVar(&o.svg, "svg", "", about["svg"])
 	f.StringVar(&o.csv, "csv", "", about["csv"])
 	cli.Unknown(cmd, "seed")
