@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -118,6 +119,50 @@ func TestNewContextInPoll(t *testing.T) {
 					t.Errorf("%v, %s, %s: the job ended with %v", threads, what, use, err)
 				}
 			}
+		}
+	}
+}
+
+// TestContextBesidePoll has another goroutine call by a context while the default one is in a handler: the call begins
+// when the handler has returned, and is not taken for one of the handler's.
+func TestContextBesidePoll(t *testing.T) {
+	for what, call := range map[string]func(c *Context) error{
+		"request": func(c *Context) error { return c.RequestShort(0, 131) },
+		"poll":    func(c *Context) error { return c.Poll() },
+		"wait":    func(c *Context) error { return c.WaitUntil(func() bool { return true }) },
+	} {
+		result := make(chan any, 1)
+		err := alone(t, Config{Threads: Many}, []HandlerEntry{
+			{Index: 130, Func: func(tok *Token, _ []uint32, _ []byte) {
+				c := tok.Endpoint().NewContext()
+				go func() {
+					defer func() {
+						if r := recover(); r != nil {
+							result <- r
+						}
+					}()
+					result <- call(c)
+				}()
+				// The handler stays until the call waits for it, or has ended.
+				for text := make([]byte, 1<<20); len(result) == 0 && !strings.Contains(string(text[:runtime.Stack(text, true)]), ".outlast("); {
+					runtime.Gosched()
+				}
+			}},
+			{Index: 131, Func: func(*Token, []uint32, []byte) {}},
+		}, func(ep *Endpoint) error {
+			if err := ep.RequestShort(0, 130); err != nil {
+				return err
+			}
+			if err := ep.Poll(); err != nil {
+				return err
+			}
+			if r := <-result; r != nil {
+				t.Errorf("%s: %v", what, r)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Errorf("%s: the job ended with %v", what, err)
 		}
 	}
 }

@@ -70,6 +70,7 @@ func build(dir string) error {
 	if err := os.WriteFile(replace, text, 0o644); err != nil {
 		return err
 	}
+	// Debuggers need their tables, which GOFLAGS may leave out.
 	args := append([]string{"build", "-ldflags=", "-overlay", replace, "-o", bin + "/"}, packages...)
 	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("build of the programs and snippets: %w\n%s", err, out)
