@@ -167,7 +167,7 @@ func (h *hub) arrived(s *spoke) {
 // container is started again. If it is not lost within the time that this takes, all are told.
 func (h *hub) dispute(s *spoke) {
 	h.rivals = append(h.rivals, s)
-	h.after((beats+1)*h.spec.pulse(), func() {
+	h.after(h.spec.noticeTime(), func() {
 		if slices.Contains(h.rivals, s) {
 			there := h.spokes[s.Rank]
 			h.fail(fmt.Sprintf("rank %d is there twice: process %d on host %s and process %d on host %s; give each process an %s of its own",
@@ -396,12 +396,12 @@ func (h *hub) tell(limit time.Duration) {
 	}
 }
 
-// farewellTime is how long those who are told the last may take to hear it.
-const farewellTime = time.Second
+// farewellTime is how long those who are told the last may take to hear it, and then to hang up: until it is noticed that they are lost, within reason.
+func (s *staticSpec) farewellTime() time.Duration { return min(s.noticeTime(), patience) }
 
 // close ends what the hub has begun, when the loop is over: those who are still there have had their last word.
 func (h *hub) close() {
-	farewell := time.AfterFunc(farewellTime, func() { close(h.closed) })
+	farewell := time.AfterFunc(h.spec.farewellTime(), func() { close(h.closed) })
 	defer farewell.Stop()
 	if h.listener != nil {
 		h.listener.Close()

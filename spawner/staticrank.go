@@ -191,7 +191,7 @@ func (r *staticRank) Exit(status int) {
 	}
 	if r.hub != nil {
 		r.link.close()
-		limit.Reset(r.hub.job.spec.grace() + farewellTime)
+		limit.Reset(r.hub.job.spec.grace() + r.hub.spec.farewellTime())
 		select {
 		case <-r.hub.job.done:
 			if s, _ := r.hub.job.Wait(); s != 0 {

@@ -62,6 +62,33 @@ func TestTrunkSendsBeforeItCloses(t *testing.T) {
 	}
 }
 
+// gone is a stream whose other end has said something, and closed it: nothing can be written any more.
+type gone struct{ io.Reader }
+
+func (gone) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+func (gone) Close() error              { return nil }
+
+// What the other end has said before it was gone is heard, also by who finds first that nothing can be written.
+func TestLastWordIsHeard(t *testing.T) {
+	a := newTrunk(gone{bytes.NewReader(encode(wordRefusal, nil))})
+	a.start()
+	a.send(wordBeat, nil)
+	a.flush()
+	select {
+	case <-a.quit:
+		t.Error("the trunk is closed before all is read")
+	default:
+	}
+	if w, _, err := a.receive(); w != wordRefusal || err != nil {
+		t.Errorf("receive: %v, %v", w, err)
+	}
+	if _, _, err := a.receive(); err != io.EOF {
+		t.Errorf("after the last word: %v", err)
+	}
+	a.cut()
+	a.group.Wait()
+}
+
 func TestNoiseIsSkipped(t *testing.T) {
 	for _, noise := range []string{"", "\nAQUEDUCT", "\nAQUEDUCT agent 1\n", strings.Repeat("\nAQUEDUCT agent ", 3000)} {
 		a, b := inMemory(t)
