@@ -110,7 +110,7 @@ var rooms = []room{
 		[]string{"conduits/udp/am2", "conduits/udp/seal"}, nil},
 	{"conduits/udp/am2", "a state machine: time and messages in, messages and timers out", []string{"internal/fifo"}, []string{"internal/vtime"}},
 	{"conduits/udp/seal", "keys and tags", []string{"internal/secretfile"}, nil},
-	{"conduits/udp/netif", "which addresses ranks use: what hosts tell of their interfaces, and arithmetic", []string{"internal/ifaddr", "internal/wire"}, nil},
+	{"conduits/udp/netif", "which addresses ranks use: what hosts tell of their interfaces, and arithmetic", []string{"internal/ifaddr", "internal/namespace", "internal/wire"}, nil},
 	{"conduits/udp/impair", "links that lose packets, and a queue of what is under way", []string{"internal/vtime"}, nil},
 	{"conduits/udp/impair/tunnel", "it carries real packets over them", []string{"conduits/udp/impair"}, nil},
 
