@@ -55,7 +55,7 @@ var rooms = []room{
 		[]string{"conduits/myrinet/fabric", "conduits/myrinet/routing", "internal/plural", "internal/vtime"}, nil},
 
 	{".", "the front door alone wires conduits, bootstrap and core together",
-		[]string{"core", "core/record", "spawner", "conduits/amfamily/conduit", "conduits/loopback", "conduits/mpi/libmpi", "conduits/mpi/scampi", "conduits/myrinet", "conduits/nbrhd", "conduits/sci", "conduits/udp", "internal/stacks", "internal/vtime", "spawner/pmi"}, []string{"core/record/recordtest", "extended"}},
+		[]string{"core", "core/record", "spawner", "conduits/amfamily/conduit", "conduits/loopback", "conduits/mpi/libmpi", "conduits/mpi/scampi", "conduits/myrinet", "conduits/nbrhd", "conduits/sci", "conduits/udp", "internal/stacks", "internal/vtime", "spawner/pmi"}, []string{"core/record/recordtest", "extended", "internal/porttest"}},
 
 	// Nothing below the front door knows a conduit, and none another, as the conduit is chosen at run
 	// time. They carry active messages, whatever these are for, so they do not know extended; and they
@@ -110,7 +110,7 @@ var rooms = []room{
 		[]string{"conduits/udp/am2", "conduits/udp/seal"}, nil},
 	{"conduits/udp/am2", "a state machine: time and messages in, messages and timers out", []string{"internal/fifo"}, []string{"internal/vtime"}},
 	{"conduits/udp/seal", "keys and tags", []string{"internal/secretfile"}, nil},
-	{"conduits/udp/netif", "which addresses ranks use: what hosts tell of their interfaces, and arithmetic", []string{"internal/ifaddr", "internal/wire"}, nil},
+	{"conduits/udp/netif", "which addresses ranks use: what hosts tell of their interfaces, and arithmetic", []string{"internal/ifaddr", "internal/namespace", "internal/wire"}, nil},
 	{"conduits/udp/impair", "links that lose packets, and a queue of what is under way", []string{"internal/vtime"}, nil},
 	{"conduits/udp/impair/tunnel", "it carries real packets over them", []string{"conduits/udp/impair"}, nil},
 
@@ -137,7 +137,7 @@ var rooms = []room{
 	{"spawner/pmi/libpmix", "calls of a library, which knows no ranks of ours", nil, nil},
 	{"spawner/binding", "CPUs of a host, as the kernel tells of them, and which of them ranks get", nil, nil},
 	{"spawner/hosts", "lists of hosts and places of ranks: text and arithmetic", []string{"internal/plural"}, nil},
-	{"spawner/spawntest", "it runs the suite's jobs as processes", []string{"core", "core/coretest", "spawner", "internal/mtls"}, []string{"conduits/nbrhd", "conduits/sci", "conduits/udp"}},
+	{"spawner/spawntest", "it runs the suite's jobs as processes", []string{"core", "core/coretest", "spawner", "internal/mtls", "internal/porttest"}, []string{"conduits/nbrhd", "conduits/sci", "conduits/udp"}},
 	{"spawner/spawntest/cluster", "hosts of namespaces, whatever runs on them", nil, nil},
 
 	{"core", "the contract stands on nothing but internals; its examples run over the simplest conduit", []string{"core/record", "core/settings", "internal/..."}, []string{"conduits/loopback"}},
@@ -147,13 +147,14 @@ var rooms = []room{
 	{"core/coretest", "the conformance suite", []string{"core", "core/settings", "internal/..."}, nil},
 	{"internal/cli/known", "names that a shell completes, for programs that have all conduits", []string{"core", "internal/cli"}, nil},
 	{"internal/hw", "hardware knows virtual time and machine files", []string{"internal/machine", "internal/vtime"}, nil},
+	{"internal/porttest", "ports for tests", nil, nil},
 	{"internal/...", "shared mechanisms know each other at most", []string{"internal/..."}, nil},
 }
 
 // suites are for tests, and for each other.
 var suites = []string{
 	"core/coretest", "core/record/recordtest", "extended/exttest", "extended/coll/colltest", "spawner/spawntest", "spawner/spawntest/cluster",
-	"conduits/mpi/mpitest", "conduits/mpi/libmpi/libmpitest", "bench/runner/runnertest",
+	"conduits/mpi/mpitest", "conduits/mpi/libmpi/libmpitest", "bench/runner/runnertest", "internal/porttest",
 }
 
 // matches reports whether a pattern stands for a path.
@@ -364,6 +365,7 @@ var forbidden = []arrow{
 	{"spawner/pmi/libpmix", "spawner", false},                     // it calls a library
 	{"spawner/hosts", "core", false},                              // lists know no jobs
 	{"spawner/binding", "spawner", true},                          // upwards
+	{"internal/porttest", "core", false},                          // it knows sockets alone
 	{"core/coretest", "spawner", false},                           // nor what starts ranks
 	{"core/record", "core", false},                                // upwards
 	{"core/record/recordtest", "core", false},                     //

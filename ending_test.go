@@ -2,7 +2,6 @@ package aqueduct_test
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/porttest"
 )
 
 // TestFailureIsToldOnce fails in every mode: one line says so.
@@ -64,12 +64,7 @@ func TestFailureIsToldByEachStaticRank(t *testing.T) {
 	if err := os.WriteFile(key, []byte(strings.Repeat("0123456789abcdef", 4)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	root := l.Addr().String()
-	l.Close()
+	root := porttest.Reserve(t)
 	var all sync.WaitGroup
 	for rank := range 2 {
 		cmd := program(t, "fails", fmt.Sprint("AQUEDUCT_RANK=", rank), "AQUEDUCT_SIZE=2", "AQUEDUCT_ROOT="+root, "AQUEDUCT_KEY_FILE="+key)

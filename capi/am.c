@@ -174,7 +174,7 @@ static void begin_turns(void) {
 void gasneti_blockuntil(void) {
 	gasneti_need_attached("GASNET_BLOCKUNTIL");
 	gasneti_thread.turns = 0;
-	if (!gasneti_fast_can()) {
+	if (!gasneti_fast_wait()) {
 		begin_turns();
 	}
 }

@@ -18,7 +18,6 @@ static struct {
 	uint32_t first;     // where the next poll begins: a sender, or a word of hints
 	bool streaks;       // a ring may have one
 	uint64_t empty;     // polls in a row that found no hint
-	unsigned sends;     // requests since the last poll for their sake
 } fast;
 
 gasneti_fn_t gasneti_handlers[256];
@@ -27,6 +26,7 @@ enum {
 	SENDS_PER_POLL = 16, // as in core
 	BUDGET = 32,         // messages of a poll; likewise
 	SPINS = 1024,        // some microseconds: more than an answer takes, less than to sleep
+	TRIES = 128,         // for a lock, likewise
 };
 
 bool gasneti_share(uint32_t version, void *state, void *rings, int several) {
@@ -55,50 +55,90 @@ static inline void prefetch_to_write(const void *p) {
 #endif
 }
 
-// The calling thread begins to use the rings, unless it may not: it runs a handler or holds a lock, or it is not the only
-// one that has called the library. The protocol for the latter is that of core's bias.
-static inline bool enter(void) {
+// How the calling thread uses the rings: not at all; as the only one that has called the library, without locks; or beside
+// others, with those that Go takes too.
+enum way { NOT, ALONE, SHARED };
+
+// The calling thread begins to use the rings, unless it may not: it runs a handler or holds a lock, or Go does not know yet
+// that it is there. The protocol for several threads is that of core's bias.
+static inline enum way enter(void) {
+	enum way way = ALONE;
 	if (fast.rings == NULL || (gasneti_thread.token.live | gasneti_thread.restricted) != 0) {
-		return false;
+		return NOT;
 	}
 	if (fast.several) {
 		struct gasneti_state *s = fast.state;
-		if (gasneti_thread.number != 1 || s->inside != 0 || __atomic_load_n(&s->over, __ATOMIC_RELAXED) != 0) {
-			return false;
-		}
-		__atomic_store_n(&s->inside, 1, __ATOMIC_RELAXED);
-		__atomic_signal_fence(__ATOMIC_SEQ_CST); // for the processor, who sets over runs membarrier
-		if (__atomic_load_n(&s->over, __ATOMIC_ACQUIRE) != 0) {
-			__atomic_store_n(&s->inside, 0, __ATOMIC_RELEASE);
-			return false;
+		int number = gasneti_thread.number;
+		if (number == 1 && __atomic_load_n(&s->over, __ATOMIC_ACQUIRE) == 0) {
+			if (s->inside != 0) {
+				return NOT;
+			}
+			__atomic_store_n(&s->inside, 1, __ATOMIC_RELAXED);
+			__atomic_signal_fence(__ATOMIC_SEQ_CST); // for the processor, who sets over runs membarrier
+			if (__atomic_load_n(&s->over, __ATOMIC_ACQUIRE) != 0) {
+				__atomic_store_n(&s->inside, 0, __ATOMIC_RELEASE);
+				way = SHARED;
+			}
+		} else if (number == 0 || (number != 1 && __atomic_load_n(&s->left, __ATOMIC_ACQUIRE) == 0)) {
+			return NOT;
+		} else {
+			way = SHARED;
 		}
 	}
 	gasneti_count_call();
 	gasneti_thread.inside = 1; // it was 0: the thread comes from the program
-	return true;
+	return way;
 }
 
-static inline void leave(void) {
+static inline void leave(enum way way) {
 	gasneti_thread.inside = 0;
-	if (fast.several) {
+	if (fast.several && way == ALONE) {
 		__atomic_store_n(&fast.state->inside, 0, __ATOMIC_RELEASE);
 	}
 }
 
-void gasneti_fast_end(void) { fast.rings = NULL; }
-
-bool gasneti_fast_can(void) {
-	if (!enter()) {
-		return false;
-	}
-	leave();
-	return true;
+static inline bool try_lock(uint32_t *lock) {
+	uint32_t none = 0;
+	return __atomic_load_n(lock, __ATOMIC_RELAXED) == 0 &&
+		   __atomic_compare_exchange_n(lock, &none, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
+static inline void unlock(uint32_t *lock) { __atomic_store_n(lock, 0, __ATOMIC_RELEASE); }
+
+static inline void relax(void) {
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#endif
+}
+
+// Notes that a poll has found something, for who waits. Who sleeps for all that wait is woken by rouse, afterwards.
+static bool note(enum way way) {
+	struct gasneti_state *s = fast.state;
+	__atomic_store_n(&s->found, s->found + 1, __ATOMIC_RELEASE);
+	if (way == ALONE) {
+		return false;
+	}
+	__atomic_add_fetch(&s->words->bursts, 1, __ATOMIC_ACQ_REL);
+	return __atomic_load_n(&s->words->sleeping, __ATOMIC_RELAXED) != 0; // it was set with the lock held
+}
+
+static void rouse(void) { GASNETI_GO_VOID(aqRouse()); }
+
+void gasneti_fast_end(void) { fast.rings = NULL; }
+
 void gasneti_fast_abandon(void) {
-	if (gasneti_thread.token.fast) {
-		gasneti_thread.token.live = gasneti_thread.token.fast = 0;
-		leave();
+	enum way way = (enum way)gasneti_thread.token.fast;
+	if (way == NOT) {
+		return;
+	}
+	gasneti_thread.token.live = gasneti_thread.token.fast = 0;
+	bool sleeps = note(way); // what the handler has done
+	if (way == SHARED) {
+		unlock(&fast.state->words->polling);
+	}
+	leave(way);
+	if (sleeps) {
+		rouse();
 	}
 }
 
@@ -149,19 +189,11 @@ static inline bool reply_room(struct gasneti_out_ring *r) {
 	return true;
 }
 
-// Puts a Medium's payload into its slot, or into the ring of payloads. It reports false if that has no room.
-static inline bool put_payload(struct gasneti_out_ring *r, struct gasneti_slot *s, const struct gasneti_message *m, uint64_t *word) {
-	size_t first = inline_at(m->nargs);
-	if (m->nbytes <= GASNETI_SLOT_SIZE - first) {
-		*word |= GASNETI_FLAG_INLINE;
-		if (m->nbytes > 0) {
-			memcpy((char *)s + first, m->src, m->nbytes);
-		}
-		return true;
-	}
-	uint32_t take = ((uint32_t)m->nbytes + GASNETI_PAYLOAD_UNIT - 1) & ~(uint32_t)(GASNETI_PAYLOAD_UNIT - 1);
+// Finds room in the ring of payloads for a Medium's, which lies there in one piece. It reports false if there is none.
+static inline bool take_payload(struct gasneti_out_ring *r, size_t nbytes, uint64_t *aux) {
+	uint32_t take = ((uint32_t)nbytes + GASNETI_PAYLOAD_UNIT - 1) & ~(uint32_t)(GASNETI_PAYLOAD_UNIT - 1);
 	uint32_t pos = r->pay % GASNETI_PAYLOAD_RING;
-	if (pos + take > GASNETI_PAYLOAD_RING) { // it lies there in one piece
+	if (pos + take > GASNETI_PAYLOAD_RING) {
 		take += GASNETI_PAYLOAD_RING - pos;
 		pos = 0;
 	}
@@ -171,67 +203,120 @@ static inline bool put_payload(struct gasneti_out_ring *r, struct gasneti_slot *
 		}
 	}
 	r->pay += take;
-	s->aux = (uint64_t)take << 32 | pos;
-	memcpy(r->payload + pos, m->src, m->nbytes);
+	*aux = (uint64_t)take << 32 | pos;
 	return true;
 }
 
-// Puts a Long's payload in place. It reports false if that is not in the peer's segment.
-static bool put_long(gasnet_node_t dest, struct gasneti_slot *s, const struct gasneti_message *m) {
-	const gasneti_window_t *w = &gasneti_windows[dest];
-	uintptr_t off = (uintptr_t)m->to - w->base;
-	if (m->nbytes == 0) { // whose address is nobody's business
-		s->aux = off <= w->size ? off : 0;
-		return true;
-	}
-	if (off > w->size || m->nbytes > w->size - off) {
+// A message's place: its slot, the place's number, what the slot says of the payload, and where that goes.
+struct place {
+	struct gasneti_slot *slot;
+	uint32_t number;
+	uint64_t aux;
+	char *to;
+	bool inlined;
+};
+
+// Checks what the message asks for, and finds out where the payload of a Long goes.
+static inline bool acceptable(gasnet_node_t dest, int lane, const struct gasneti_message *m, struct place *p) {
+	if (dest >= fast.rings->peers || m->handler == 0 || (unsigned)m->nargs > 16 || (m->nbytes > 0 && m->src == NULL)) {
 		return false;
 	}
-	s->aux = off;
-	memmove(w->here + off, m->src, m->nbytes);
+	if (m->kind == GASNETI_MEDIUM) {
+		p->inlined = m->nbytes <= GASNETI_SLOT_SIZE - inline_at(m->nargs);
+		return m->nbytes <= GASNETI_MAX_MEDIUM;
+	}
+	if (m->kind == GASNETI_LONG) {
+		const gasneti_window_t *w = &gasneti_windows[dest];
+		uintptr_t off = (uintptr_t)m->to - w->base;
+		if (m->nbytes == 0) { // whose address is nobody's business
+			p->aux = off <= w->size ? off : 0;
+			return true;
+		}
+		p->aux = off;
+		p->to = w->here + off;
+		return off <= w->size && m->nbytes <= w->size - off &&
+			   m->nbytes <= (lane == GASNETI_REPLIES ? gasneti_job.max_long_reply : gasneti_job.max_long_request);
+	}
 	return true;
 }
 
-enum outcome { SENT, FULL, REFUSED };
-
-static inline enum outcome put_message(gasnet_node_t dest, int lane, const struct gasneti_message *m) {
-	if (dest >= fast.rings->peers || m->handler == 0 || (unsigned)m->nargs > 16 || (m->nbytes > 0 && m->src == NULL)) {
-		return REFUSED;
-	}
-	struct gasneti_ends *e = &fast.rings->ends[dest];
-	struct gasneti_out_ring *r = &e->out[lane];
+// Takes a place for the message, and reports false if there is none.
+static inline bool reserve(struct gasneti_out_ring *r, const struct gasneti_message *m, struct place *p) {
 	if (r->head == r->room && !refresh(r)) {
-		return FULL;
+		return false;
 	}
-	struct gasneti_slot *s = &r->slots[r->head & (GASNETI_DEPTH - 1)];
+	if (m->kind == GASNETI_MEDIUM && !p->inlined && !take_payload(r, m->nbytes, &p->aux)) {
+		return false;
+	}
+	p->number = r->head++;
+	p->slot = &r->slots[p->number & (GASNETI_DEPTH - 1)];
+	return true;
+}
+
+// Writes the message to its place and publishes it.
+static inline void commit(gasnet_node_t dest, int lane, struct gasneti_ends *e, const struct gasneti_message *m, const struct place *p) {
+	struct gasneti_slot *s = p->slot;
 	uint32_t header = (uint32_t)m->handler << 8 | (uint32_t)lane << 7 | (uint32_t)m->kind << 5 | (uint32_t)m->nargs;
-	uint64_t word = (uint64_t)m->nbytes << 32 | header << 16 | lap_of(r->head);
-	switch (m->kind) {
-	case GASNETI_SHORT:
-		break;
-	case GASNETI_MEDIUM:
-		if (m->nbytes > GASNETI_MAX_MEDIUM) {
-			return REFUSED;
+	uint64_t word = (uint64_t)m->nbytes << 32 | header << 16 | lap_of(p->number);
+	if (m->kind == GASNETI_MEDIUM) {
+		char *to;
+		if (p->inlined) {
+			word |= GASNETI_FLAG_INLINE;
+			to = (char *)s + inline_at(m->nargs);
+		} else {
+			s->aux = p->aux;
+			to = (char *)e->out[lane].payload + (uint32_t)p->aux;
 		}
-		if (!put_payload(r, s, m, &word)) {
-			return FULL;
+		if (m->nbytes > 0) {
+			memcpy(to, m->src, m->nbytes);
 		}
-		break;
-	case GASNETI_LONG:
-		if (m->nbytes > (lane == GASNETI_REPLIES ? gasneti_job.max_long_reply : gasneti_job.max_long_request) || !put_long(dest, s, m)) {
-			return REFUSED;
+	} else if (m->kind == GASNETI_LONG) {
+		s->aux = p->aux;
+		if (m->nbytes > 0) {
+			memmove(p->to, m->src, m->nbytes);
 		}
 	}
 	for (int i = 0; i < m->nargs; i++) {
 		s->args[i] = (uint32_t)m->args[i];
 	}
-	r->head++;
 	publish(&s->word, word);
 	prefetch_to_write(s + GASNETI_PREFETCH_OUT);
 	if (fast.rings->hinted) {
 		__atomic_store_n(e->hint, 1, __ATOMIC_RELEASE);
 	}
 	wake(dest);
+}
+
+enum outcome { SENT, FULL, REFUSED };
+
+// Sends a request. Beside other threads it does not wait long for its turn: Go has a queue.
+static inline enum outcome put_request(enum way way, gasnet_node_t dest, const struct gasneti_message *m) {
+	struct place p;
+	if (!acceptable(dest, GASNETI_REQUESTS, m, &p)) {
+		return REFUSED;
+	}
+	struct gasneti_ends *e = &fast.rings->ends[dest];
+	uint32_t *lock = NULL;
+	if (way == SHARED) {
+		lock = &fast.state->words->sending;
+		for (int i = 0; !try_lock(lock); i++) {
+			if (i == TRIES) {
+				return REFUSED;
+			}
+			relax();
+		}
+	}
+	bool room = reserve(&e->out[GASNETI_REQUESTS], m, &p);
+	if (room) {
+		e->requests++;
+	}
+	if (lock != NULL) {
+		unlock(lock);
+	}
+	if (!room) {
+		return FULL;
+	}
+	commit(dest, GASNETI_REQUESTS, e, m, &p);
 	return SENT;
 }
 
@@ -305,7 +390,7 @@ static inline bool ready(const struct gasneti_in_ring *r) {
 }
 
 // Handles up to budget messages of a ring, and returns how many. If one is Go's to handle, it stays, and *left is set.
-static int take(uint32_t peer, int lane, int budget, bool *left) {
+static int take(enum way way, uint32_t peer, int lane, int budget, bool *left) {
 	struct gasneti_ends *e = &fast.rings->ends[peer];
 	struct gasneti_in_ring *r = &e->in[lane];
 	struct gasneti_token *t = &gasneti_thread.token;
@@ -334,7 +419,8 @@ static int take(uint32_t peer, int lane, int budget, bool *left) {
 		e->received++;
 		t->source = peer;
 		t->answers = lane == GASNETI_REQUESTS;
-		t->live = t->fast = 1;
+		t->live = 1;
+		t->fast = (int)way;
 		gasneti_call(a.fn, t, a.nargs, (const gasnet_handlerarg_t *)s->args, a.payload, a.buf, a.nbytes);
 		t->live = t->fast = 0;
 		r->answered = lane == GASNETI_REQUESTS && !t->answers;
@@ -377,7 +463,7 @@ static void end_streaks(void) {
 	}
 }
 
-static int poll_all(bool *left) {
+static int poll_all(enum way way, bool *left) {
 	const struct gasneti_rings *rings = fast.rings;
 	int n = 0;
 	for (uint32_t i = 0; i < rings->peers && n < BUDGET; i++) {
@@ -388,7 +474,7 @@ static int poll_all(bool *left) {
 		for (int lane = GASNETI_REPLIES; lane >= GASNETI_REQUESTS; lane--) {
 			struct gasneti_in_ring *r = &rings->ends[peer].in[lane];
 			if (ready(r)) {
-				n += take(peer, lane, limit(r, BUDGET - n), left);
+				n += take(way, peer, lane, limit(r, BUDGET - n), left);
 			} else {
 				r->streak = false;
 			}
@@ -398,11 +484,11 @@ static int poll_all(bool *left) {
 }
 
 // Handles what a sender has written; if some stays, the hint does too.
-static int take_hinted(uint32_t peer, int budget, bool *left) {
+static int take_hinted(enum way way, uint32_t peer, int budget, bool *left) {
 	uint8_t *hint = &fast.rings->hints[peer];
 	__atomic_exchange_n(hint, 0, __ATOMIC_SEQ_CST);
-	int n = take(peer, GASNETI_REPLIES, budget, left);
-	n += take(peer, GASNETI_REQUESTS, budget, left);
+	int n = take(way, peer, GASNETI_REPLIES, budget, left);
+	n += take(way, peer, GASNETI_REQUESTS, budget, left);
 	struct gasneti_in_ring *in = fast.rings->ends[peer].in;
 	if (ready(&in[GASNETI_REPLIES]) || ready(&in[GASNETI_REQUESTS])) {
 		__atomic_store_n(hint, 1, __ATOMIC_RELEASE);
@@ -411,7 +497,7 @@ static int take_hinted(uint32_t peer, int budget, bool *left) {
 }
 
 // Looks only at the senders who say that they have written, eight at a time.
-static int poll_hinted(bool *left) {
+static int poll_hinted(enum way way, bool *left) {
 	const struct gasneti_rings *rings = fast.rings;
 	const uint64_t *all = (const uint64_t *)rings->hints;
 	uint32_t words = (rings->peers + 7) / 8;
@@ -426,7 +512,7 @@ static int poll_hinted(bool *left) {
 		}
 		for (uint32_t peer = 8 * w; peer < 8 * w + 8 && peer < rings->peers; peer++) {
 			if (__atomic_load_n(&rings->hints[peer], __ATOMIC_ACQUIRE) != 0) {
-				n += take_hinted(peer, BUDGET - n, left);
+				n += take_hinted(way, peer, BUDGET - n, left);
 			}
 		}
 	}
@@ -435,14 +521,14 @@ static int poll_hinted(bool *left) {
 	} else if (++fast.empty == rings->forced_scan) {
 		fast.empty = 0;
 		for (uint32_t peer = 0; peer < rings->peers; peer++) {
-			n += take_hinted(peer, BUDGET, left);
+			n += take_hinted(way, peer, BUDGET, left);
 		}
 	}
 	return n;
 }
 
-// Polls, inside, and returns how many messages were handled. *left is set if Go is to poll too.
-static inline int poll_rings(bool *left) {
+// Polls, with the lock if there is one, and returns how many messages were handled. *left is set if Go is to poll too.
+static inline int poll_rings(enum way way, bool *left) {
 	struct gasneti_state *s = fast.state;
 	if (__builtin_expect((s->kicked | __atomic_load_n(&s->failed, __ATOMIC_RELAXED)) != 0, 0)) {
 		*left = true;
@@ -451,57 +537,124 @@ static inline int poll_rings(bool *left) {
 	__atomic_store_n(&s->polls, s->polls + 1, __ATOMIC_RELAXED);
 	int n = 0;
 	if (fast.rings->hinted) {
-		n = poll_hinted(left);
+		n = poll_hinted(way, left);
 	} else if (!nothing()) {
-		n = poll_all(left);
+		n = poll_all(way, left);
 	} else if (fast.streaks) {
 		end_streaks();
 	}
-	if (n > 0) {
-		__atomic_store_n(&s->found, s->found + 1, __ATOMIC_RELEASE);
+	return n;
+}
+
+// Polls with the lock, unless another thread polls, and reports whether it has.
+static bool poll_shared(int *n, bool *left) {
+	struct gasneti_words *w = fast.state->words;
+	if (!try_lock(&w->polling)) {
+		*left = __atomic_load_n(&fast.state->failed, __ATOMIC_RELAXED) != 0;
+		return false;
+	}
+	*n = poll_rings(SHARED, left);
+	bool sleeps = *n > 0 && note(SHARED);
+	unlock(&w->polling);
+	if (__builtin_expect(sleeps, 0)) {
+		rouse();
+	}
+	return true;
+}
+
+static inline int poll_once(enum way way, bool *left) {
+	int n = 0;
+	if (way == SHARED) {
+		poll_shared(&n, left);
+	} else if ((n = poll_rings(ALONE, left)) > 0) {
+		note(ALONE);
 	}
 	return n;
 }
 
 bool gasneti_fast_poll(void) {
-	if (!enter()) {
+	enum way way = enter();
+	if (way == NOT) {
 		return false;
 	}
 	bool left = false;
-	poll_rings(&left);
-	leave();
+	poll_once(way, &left);
+	leave(way);
 	return !left;
+}
+
+// The number of the last event, of which whoever waits looks at its condition.
+static uint32_t events(void) { return __atomic_load_n(&fast.state->words->bursts, __ATOMIC_ACQUIRE); }
+
+bool gasneti_fast_wait(void) {
+	enum way way = enter();
+	if (way == NOT) {
+		return false;
+	}
+	if (way == SHARED) {
+		gasneti_thread.looked = events();
+	}
+	leave(way);
+	return true;
+}
+
+// Waits in turns with other threads. What one of them has found may be for this one. Where others poll all the time it is
+// better to wait in Go, where one sleeps.
+static bool spin_shared(void) {
+	bool left = false;
+	for (int i = 0, tries = fast.spins < TRIES ? fast.spins : TRIES; i < fast.spins && tries > 0 && !left; i++) {
+		uint32_t now = events();
+		if (now != gasneti_thread.looked) {
+			gasneti_thread.looked = now;
+			return true;
+		}
+		int n = 0;
+		if (!poll_shared(&n, &left)) {
+			tries--;
+			relax();
+		}
+	}
+	return false;
 }
 
 bool gasneti_fast_spin(void) {
 	int n = 0;
 	bool left = false;
-	for (int i = 0; i < fast.spins && n == 0 && !left && enter(); i++) {
-		n = poll_rings(&left);
-		leave();
+	for (int i = 0; i < fast.spins && n == 0 && !left; i++) {
+		enum way way = enter();
+		if (way == NOT) {
+			break;
+		}
+		if (way == SHARED) {
+			bool found = spin_shared();
+			leave(way);
+			return found;
+		}
+		n = poll_once(ALONE, &left);
+		leave(ALONE);
 	}
 	return n > 0;
 }
 
 bool gasneti_fast_request(gasnet_node_t dest, const struct gasneti_message *m, int *result) {
-	if (!enter()) {
+	enum way way = enter();
+	if (way == NOT) {
 		return false;
 	}
 	bool left = false;
-	enum outcome o = put_message(dest, GASNETI_REQUESTS, m);
+	enum outcome o = put_request(way, dest, m);
 	for (int i = 0; o == FULL && i < fast.spins && !left; i++) {
-		poll_rings(&left);
-		o = put_message(dest, GASNETI_REQUESTS, m);
+		poll_once(way, &left);
+		o = put_request(way, dest, m);
 	}
 	if (o == SENT) {
-		fast.rings->ends[dest].requests++;
 		left = false;
-		if (++fast.sends >= SENDS_PER_POLL) {
-			fast.sends = 0;
-			poll_rings(&left);
+		if (++gasneti_thread.sends >= SENDS_PER_POLL) {
+			gasneti_thread.sends = 0;
+			poll_once(way, &left);
 		}
 	}
-	leave();
+	leave(way);
 	if (o != SENT) {
 		return false;
 	}
@@ -511,11 +664,14 @@ bool gasneti_fast_request(gasnet_node_t dest, const struct gasneti_message *m, i
 
 int gasneti_fast_reply(const struct gasneti_message *m) {
 	struct gasneti_token *t = &gasneti_thread.token;
-	// A reply has room: its request was taken for that reason.
-	if (!t->answers || put_message(t->source, GASNETI_REPLIES, m) != SENT) {
+	struct place p;
+	if (!t->answers || !acceptable(t->source, GASNETI_REPLIES, m, &p)) {
 		return GASNET_ERR_BAD_ARG;
 	}
+	struct gasneti_ends *e = &fast.rings->ends[t->source];
+	reserve(&e->out[GASNETI_REPLIES], m, &p); // which has room: its request was taken for that reason
 	t->answers = 0;
-	fast.rings->ends[t->source].replies++;
+	e->replies++;
+	commit(t->source, GASNETI_REPLIES, e, m, &p);
 	return GASNET_OK;
 }

@@ -64,6 +64,11 @@ func shareState() {
 	}
 }
 
+// aqRouse wakes the thread that sleeps for all that wait.
+//
+//export aqRouse
+func aqRouse() { foreign.Rouse() }
+
 // aqWake wakes a rank that has announced to sleep.
 //
 //export aqWake

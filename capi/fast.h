@@ -28,10 +28,10 @@ int gasneti_fast_reply(const struct gasneti_message *m);
 // Polls once. It reports false if that is Go's to do, or also Go's.
 bool gasneti_fast_poll(void);
 
-// Reports whether the calling thread may begin a wait by polls of its own.
-bool gasneti_fast_can(void);
+// Begins a wait, and reports whether its first polls may be in C.
+bool gasneti_fast_wait(void);
 
-// Polls for a while, until something has happened, and reports whether it has.
+// Polls for a while, until something has happened since gasneti_fast_wait or the last call, and reports whether it has.
 bool gasneti_fast_spin(void);
 
 // Ends the fast path, in a process that is not in the job.

@@ -71,6 +71,8 @@ struct gasneti_thread {
 	unsigned calls;
 	int implicit; // categories of implicit operations that it has begun in Go; see gasneti_implicit
 	int turns; // the GASNET_BLOCKUNTIL that it is in has begun in Go
+	uint32_t looked; // and the last event in C after which its condition was looked at
+	unsigned sends; // requests since the last poll for their sake
 	int restricted; // it holds a lock, or is in a section without interrupts: it may not communicate
 	struct gasneti_token token;
 	struct gasneti_held held;

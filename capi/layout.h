@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define GASNETI_LAYOUT_VERSION 0xbe68cf60u
+#define GASNETI_LAYOUT_VERSION 0x079ca321u
 
 enum {
 	GASNETI_SLOT_SIZE = 128,
@@ -115,20 +115,50 @@ _Static_assert(offsetof(struct gasneti_rings, fenced) == 40, "fenced as in Go");
 _Static_assert(offsetof(struct gasneti_rings, hinted) == 41, "hinted as in Go");
 _Static_assert(sizeof(struct gasneti_rings) == 48, "as in Go");
 
+struct gasneti_words {
+	uint32_t polling;
+	uint8_t blank1[124];
+	uint32_t sending;
+	uint8_t blank2[124];
+	uint32_t bursts;
+	uint8_t blank3[124];
+	int32_t awake;
+	uint8_t blank4[124];
+	uint32_t sleeping;
+	uint8_t blank5[124];
+};
+_Static_assert(offsetof(struct gasneti_words, polling) == 0, "polling as in Go");
+_Static_assert(offsetof(struct gasneti_words, blank1) == 4, "blank1 as in Go");
+_Static_assert(offsetof(struct gasneti_words, sending) == 128, "sending as in Go");
+_Static_assert(offsetof(struct gasneti_words, blank2) == 132, "blank2 as in Go");
+_Static_assert(offsetof(struct gasneti_words, bursts) == 256, "bursts as in Go");
+_Static_assert(offsetof(struct gasneti_words, blank3) == 260, "blank3 as in Go");
+_Static_assert(offsetof(struct gasneti_words, awake) == 384, "awake as in Go");
+_Static_assert(offsetof(struct gasneti_words, blank4) == 388, "blank4 as in Go");
+_Static_assert(offsetof(struct gasneti_words, sleeping) == 512, "sleeping as in Go");
+_Static_assert(offsetof(struct gasneti_words, blank5) == 516, "blank5 as in Go");
+_Static_assert(sizeof(struct gasneti_words) == 640, "as in Go");
+
 struct gasneti_state {
 	uint32_t polls;
 	uint32_t found;
 	uint32_t kicked;
-	uint32_t failed;
 	uint32_t inside;
+	uint8_t blank1[48];
+	uint32_t failed;
 	uint32_t over;
+	uint32_t left;
 	uint32_t hot;
+	struct gasneti_words *words;
 };
 _Static_assert(offsetof(struct gasneti_state, polls) == 0, "polls as in Go");
 _Static_assert(offsetof(struct gasneti_state, found) == 4, "found as in Go");
 _Static_assert(offsetof(struct gasneti_state, kicked) == 8, "kicked as in Go");
-_Static_assert(offsetof(struct gasneti_state, failed) == 12, "failed as in Go");
-_Static_assert(offsetof(struct gasneti_state, inside) == 16, "inside as in Go");
-_Static_assert(offsetof(struct gasneti_state, over) == 20, "over as in Go");
-_Static_assert(offsetof(struct gasneti_state, hot) == 24, "hot as in Go");
-_Static_assert(sizeof(struct gasneti_state) == 28, "as in Go");
+_Static_assert(offsetof(struct gasneti_state, inside) == 12, "inside as in Go");
+_Static_assert(offsetof(struct gasneti_state, blank1) == 16, "blank1 as in Go");
+_Static_assert(offsetof(struct gasneti_state, failed) == 64, "failed as in Go");
+_Static_assert(offsetof(struct gasneti_state, over) == 68, "over as in Go");
+_Static_assert(offsetof(struct gasneti_state, left) == 72, "left as in Go");
+_Static_assert(offsetof(struct gasneti_state, hot) == 76, "hot as in Go");
+_Static_assert(offsetof(struct gasneti_state, words) == 80, "words as in Go");
+_Static_assert(sizeof(struct gasneti_state) == 88, "as in Go");

@@ -13,11 +13,11 @@ import (
 // the first NewContext ends the bias: it sets over, and has every thread of the process run a
 // barrier (membarrier). So either the default context saw over, or another one sees it inside, and
 // waits until it is outside. The two words are State.Inside and State.Over, which is also set where there is no
-// membarrier.
+// membarrier. State.Left says that another context has seen the default one outside since: from then on Inside
+// tells nothing.
 type bias struct {
 	mu    sync.Mutex
-	left  uint32 // 1: another context has seen the default one outside since; from then on inside tells nothing
-	ended bool   // over is set, and the barrier has run
+	ended bool // Over is set, and the barrier has run
 }
 
 // enterAlone begins an unlocked section if c is the only context. Sections may nest: only
@@ -25,7 +25,7 @@ type bias struct {
 func (c *Context) enterAlone() (alone, entered bool) {
 	s := c.ep.state
 	if c != &c.ep.Context {
-		if atomic.LoadUint32(&c.ep.bias.left) == 0 && c != c.ep.carrier { // that one runs inside
+		if atomic.LoadUint32(&s.Left) == 0 && c != c.ep.carrier { // that one runs inside
 			c.ep.outlast()
 		}
 		return false, false
@@ -56,7 +56,7 @@ func (ep *Endpoint) share() {
 		return
 	}
 	b.ended, ep.contexts = true, new(contexts)
-	if ep.progress.words == nil {
+	if ep.progress.Words == nil {
 		ep.progress.share(ep)
 	}
 	if atomic.SwapUint32(&ep.state.Over, 1) != 0 {
@@ -82,5 +82,5 @@ func (ep *Endpoint) outlast() {
 		}
 		runtime.Gosched()
 	}
-	atomic.StoreUint32(&ep.bias.left, 1)
+	atomic.StoreUint32(&s.Left, 1)
 }

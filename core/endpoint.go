@@ -1,7 +1,6 @@
 package core
 
 import (
-	"sync"
 	"sync/atomic"
 
 	"github.com/aqueduct-go/aqueduct/internal/shm"
@@ -43,7 +42,7 @@ type Endpoint struct {
 	later   *unattached // the segment that AttachSegment makes; nil: there is none, or it has
 	bell    int         // eventfd that wakes a sleeping wait when the job fails
 
-	sending  sync.Mutex // Many: serialises Reserve of requests; taken after the progress lock
+	sending  sending // Many: serialises Reserve of requests; taken after the progress lock
 	progress progress
 	bias     bias
 	contexts *contexts // of NewContext; nil before the first

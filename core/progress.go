@@ -22,25 +22,13 @@ import (
 // again if the burst was not for it. So contexts whose messages do not come cost the others little,
 // however many they are.
 type progress struct {
-	*words
-	silent   atomic.Int32 // contexts whose conditions may become true without a handler
-	parked   atomic.Int32 // contexts in the queue, or about to be
-	sleeping atomic.Bool  // a context sleeps in the kernel, without the lock and not awake
-	turns    uint32       // counted with the lock held
-	mu       sync.Mutex   // of the queue; taken after the lock
-	first    *Context     // of the queue: parked longest, and so the one that has not looked for longest
-	last     *Context
-}
-
-// words are what a thread looks at that takes turns. They lie outside the Go heap, each on cache lines
-// of its own, so that a thread of C can look at them without a call of Go.
-type words struct {
-	busy   atomic.Uint32 // 1: somebody has the lock
-	_      [124]byte
-	bursts atomic.Uint32 // counted with the lock held, or after a sleep in the kernel
-	_      [124]byte
-	awake  atomic.Int32 // who wants the lock or has it: waits that are not parked, and Exclusively
-	_      [124]byte
+	*Words
+	silent atomic.Int32 // contexts whose conditions may become true without a handler
+	parked atomic.Int32 // contexts in the queue, or about to be
+	turns  uint32       // counted with the lock held
+	mu     sync.Mutex   // of the queue; taken after the lock
+	first  *Context     // of the queue: parked longest, and so the one that has not looked for longest
+	last   *Context
 }
 
 // silentTurns is the number of idle turns of a context that is alone awake after which others get a look
@@ -61,18 +49,18 @@ const (
 
 // share readies the words, before the first context but the default one exists.
 func (p *progress) share(ep *Endpoint) {
-	region, err := shm.NewRegion(int(unsafe.Sizeof(words{})), shm.Local)
+	region, err := shm.NewRegion(int(unsafe.Sizeof(Words{})), shm.Local)
 	if err != nil {
-		p.words = new(words) // until the contexts have seen the failure
+		p.Words = new(Words) // until the contexts have seen the failure
 		ep.job.abort(err)
 		return
 	}
-	p.words = (*words)(unsafe.Pointer(unsafe.SliceData(region.Bytes())))
+	p.Words = (*Words)(unsafe.Pointer(unsafe.SliceData(region.Bytes())))
 	runtime.AddCleanup(ep, func(r *shm.Region) { _ = r.Close() }, region)
 }
 
 // enter takes the lock if it is free.
-func (p *progress) enter() bool { return p.busy.Load() == 0 && p.busy.CompareAndSwap(0, 1) }
+func (p *progress) enter() bool { return enter(&p.polling) }
 
 // take takes the lock; it reports false when the job has failed. The caller is awake.
 func (p *progress) take(ep *Endpoint) bool {
@@ -87,7 +75,7 @@ func (p *progress) take(ep *Endpoint) bool {
 }
 
 // leave releases the lock.
-func (p *progress) leave() { p.busy.Store(0) }
+func (p *progress) leave() { p.polling.Store(0) }
 
 // burst notes that something happened. Who sleeps in the kernel for all is to see to it.
 func (p *progress) burst(ep *Endpoint) {

@@ -2,12 +2,12 @@ package core
 
 import (
 	"errors"
+	"reflect"
 	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
-	"unsafe"
 )
 
 func spinUntil(cond func() bool) {
@@ -297,10 +297,9 @@ func TestWaitAllocates(t *testing.T) {
 // TestWords wants what contexts look at on cache lines of its own, apart by the pair that a processor
 // fetches at once.
 func TestWords(t *testing.T) {
-	var w words
-	for _, offset := range []uintptr{unsafe.Offsetof(w.bursts), unsafe.Offsetof(w.awake) - unsafe.Offsetof(w.bursts)} {
-		if offset < 128 {
-			t.Errorf("two words are %d bytes apart", offset)
+	for i, words := 1, reflect.TypeFor[Words](); i < words.NumField(); i++ {
+		if f := words.Field(i); f.Name != "_" && f.Offset%128 != 0 {
+			t.Errorf("%s lies at %d", f.Name, f.Offset)
 		}
 	}
 }

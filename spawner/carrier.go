@@ -152,10 +152,13 @@ func (c *carrier) kill() {
 	unix.Kill(-c.cmd.Process.Pid, unix.SIGKILL)
 }
 
-// wait returns when the process has ended.
+// wait returns when the process has ended, if it was started.
 func (c *carrier) wait() {
-	if c.running() {
+	switch {
+	case c.running():
 		<-c.ended
+	case c != nil && c.theirs != nil:
+		c.theirs.Close()
 	}
 }
 

@@ -31,7 +31,7 @@ func (c *children) hire() error {
 	c.hired, c.via = make(chan struct{}), make(map[int]*remote)
 	var carriers []*carrier
 	for _, b := range c.of.split() {
-		h := &remote{loop: c.loop, branch: b, of: c, tell: c.tell, answers: make(chan reply, 1), input: newCredit()}
+		h := &remote{loop: c.loop, branch: b, of: c, tell: c.tell, input: newCredit()}
 		for channel := range h.flows {
 			h.flows[channel] = newInflow()
 		}
@@ -112,9 +112,10 @@ func (c *children) meet(ctx context.Context) report {
 		}
 		h.carry.report(func(line string) { h.post(func() { c.tell.notice(wordSaid, h.branch.Host, line) }) })
 		h.branch.Left = max(time.Until(until), time.Nanosecond)
-		h.begin()
-		c.group.Go(h.listen)
-		return h.ask(ctx)
+		return h.ask(ctx, func() {
+			h.begin()
+			c.group.Go(h.listen)
+		})
 	})
 }
 
@@ -161,8 +162,7 @@ func (c *children) assign(p placement, group *sync.WaitGroup, streams func(rank 
 // ends that.
 func (c *children) ask(ctx context.Context, w word, text []byte) report {
 	return c.each(func(h *remote) (report, error) {
-		h.trunk.sendShared(w, nil, text)
-		return h.ask(ctx)
+		return h.ask(ctx, func() { h.trunk.sendShared(w, nil, text) })
 	})
 }
 

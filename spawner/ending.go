@@ -231,7 +231,7 @@ func (j *Job) expire() {
 	}
 	shm.Ring(j.judged)
 	j.locate(func(places []core.Place) {
-		if j.linked > 0 {
+		if j.spec.Mode == Processes { // else the process of all ranks says so
 			j.out.report("%s; where the ranks are:\n%s", reason, core.Table(places))
 		}
 		j.out.report("%s; asking every rank for its goroutines", reason)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
@@ -23,6 +24,7 @@ type Job struct {
 	seen  *viewpoint // nil: nobody can see the job
 	here  *local     // the only host, if the ranks are on this one
 	hub   *hub       // stands for all hosts, if the job is static
+	since time.Time  // when its start began
 
 	// What follows belongs to the loop.
 	members []member
@@ -82,7 +84,7 @@ func Start(ctx context.Context, spec Spec) (*Job, error) {
 	ranks := spec.ranks()
 	j := &Job{
 		loop: newLoop(), spec: spec, execs: execs,
-		members: make([]member, ranks), records: make([][]byte, ranks), running: spec.processes(), speaker: -1, calls: newRendezvous(ranks),
+		members: make([]member, ranks), records: make([][]byte, ranks), running: spec.processes(), speaker: -1, calls: newRendezvous(ranks), since: time.Now(),
 		judged: nobody, starterFD: nobody, done: make(chan struct{}),
 	}
 	for i := range j.members {

@@ -287,8 +287,14 @@ func TestTimeoutDumpsGoroutines(t *testing.T) {
 }
 
 func TestTimeoutOfProgramThatDoesNotDump(t *testing.T) {
-	j := start(t, "", 1, shell("exec sleep 1000"), func(s *spawner.Spec) { s.Timeout = 10 * time.Millisecond })
+	j := start(t, "", 2, shell("exec sleep 1000"), func(s *spawner.Spec) { s.Timeout = 1100 * time.Millisecond })
 	j.finish(124)
+	j.reported("the job reached its time limit of 1.1s; where the ranks are:\n")
+	for r := range 2 {
+		if !regexp.MustCompile(fmt.Sprintf(`(?m)^  rank %d( on host\d)? has not joined the job for [1-9]`, r)).MatchString(j.err.String()) {
+			t.Errorf("no line of rank %d in the table:\n%s", r, j.err)
+		}
+	}
 }
 
 func TestSignalsArePassedOn(t *testing.T) {

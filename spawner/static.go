@@ -107,6 +107,9 @@ type arrival struct {
 // pulse is how often each end of a stream is heard.
 func (s *staticSpec) pulse() time.Duration { return cmp.Or(s.silence/beats, pulse) }
 
+// noticeTime is how long it takes at most to notice that a rank is lost.
+func (s *staticSpec) noticeTime() time.Duration { return (beats + 1) * s.pulse() }
+
 // newTrunk makes one end of the stream between rank 0 and a rank.
 func (s *staticSpec) newTrunk(rw io.ReadWriteCloser) *trunk {
 	t := newTrunk(rw)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/internal/mtls"
+	"github.com/aqueduct-go/aqueduct/internal/porttest"
 	"github.com/aqueduct-go/aqueduct/internal/wire"
 )
 
@@ -31,12 +32,7 @@ type staticJob struct {
 
 func newStaticJob(t *testing.T, size int) *staticJob {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return &staticJob{t: t, size: size, root: l.Addr().String(), key: mtls.NewKey()}
+	return &staticJob{t: t, size: size, root: porttest.Reserve(t), key: mtls.NewKey()}
 }
 
 // spec returns what a rank is told.

@@ -53,7 +53,7 @@ func (s *staticSpec) lead(me *arrival) (core.Bootstrap, error) {
 func (s *staticSpec) newHub() (*hub, error) {
 	j := &Job{
 		loop: newLoop(), spec: Spec{N: s.size, Grace: s.grace, Stderr: os.Stderr},
-		members: make([]member, s.size), records: make([][]byte, s.size), running: s.size, speaker: -1, calls: newRendezvous(s.size),
+		members: make([]member, s.size), records: make([][]byte, s.size), running: s.size, speaker: -1, calls: newRendezvous(s.size), since: time.Now(),
 		judged: nobody, starterFD: nobody, done: make(chan struct{}),
 	}
 	h := &hub{
@@ -191,7 +191,7 @@ func (r *staticRank) Exit(status int) {
 	}
 	if r.hub != nil {
 		r.link.close()
-		limit.Reset(r.hub.job.spec.grace() + farewellTime)
+		limit.Reset(r.hub.job.spec.grace() + r.hub.spec.farewellTime())
 		select {
 		case <-r.hub.job.done:
 			if s, _ := r.hub.job.Wait(); s != 0 {

@@ -52,7 +52,7 @@ func (j *Job) ask(q *inquiry) {
 		case m.exited || m.lost:
 			q.places[rank].State = "has ended"
 		case !m.joined:
-			q.places[rank].State = "has not joined the job"
+			q.places[rank].State, q.places[rank].For = "has not joined the job", time.Since(j.since)
 		case m.left:
 			q.places[rank].State = "has finished"
 		default:

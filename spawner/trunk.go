@@ -41,6 +41,7 @@ type trunk struct {
 	queue   [][]byte
 	writing bool // some of what was queued is not written
 	held    bool // what is queued is not written, see pause
+	mute    bool // nothing can be written any more, nor is it queued
 	closed  bool // nothing is queued any more
 	started bool
 
@@ -77,7 +78,7 @@ func (t *trunk) send(w word, body func([]byte) []byte) {
 func (t *trunk) sendFrame(parts ...[]byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.closed {
+	if !t.closed && !t.mute {
 		t.queue = append(t.queue, parts...)
 		t.changed.Broadcast()
 	}
@@ -99,7 +100,8 @@ func encode(w word, body func([]byte) []byte) []byte {
 	return wire.EndFrame(b, at)
 }
 
-// write writes what is queued until the trunk is closed and all is written.
+// write writes what is queued until the trunk is closed and all is written. That nothing can be written does not end the trunk: the other end may have
+// said why it has closed the stream, which this end is still to read. Behind that it finds the end.
 func (t *trunk) write() {
 	for {
 		t.mu.Lock()
@@ -126,12 +128,14 @@ func (t *trunk) write() {
 		t.mu.Unlock()
 		t.sent.Store(true)
 		if _, err := t.rw.Write(out); err != nil {
-			t.cut()
+			t.mu.Lock()
+			t.mute, t.queue = true, nil
+			t.mu.Unlock()
 		}
 	}
 }
 
-// flush returns when all that was queued is written, or the trunk is closed.
+// flush returns when all that was queued is written, or cannot be, or the trunk is closed.
 func (t *trunk) flush() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

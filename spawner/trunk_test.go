@@ -62,6 +62,33 @@ func TestTrunkSendsBeforeItCloses(t *testing.T) {
 	}
 }
 
+// gone is a stream whose other end has said something, and closed it: nothing can be written any more.
+type gone struct{ io.Reader }
+
+func (gone) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+func (gone) Close() error              { return nil }
+
+// What the other end has said before it was gone is heard, also by who finds first that nothing can be written.
+func TestLastWordIsHeard(t *testing.T) {
+	a := newTrunk(gone{bytes.NewReader(encode(wordRefusal, nil))})
+	a.start()
+	a.send(wordBeat, nil)
+	a.flush()
+	select {
+	case <-a.quit:
+		t.Error("the trunk is closed before all is read")
+	default:
+	}
+	if w, _, err := a.receive(); w != wordRefusal || err != nil {
+		t.Errorf("receive: %v, %v", w, err)
+	}
+	if _, _, err := a.receive(); err != io.EOF {
+		t.Errorf("after the last word: %v", err)
+	}
+	a.cut()
+	a.group.Wait()
+}
+
 func TestNoiseIsSkipped(t *testing.T) {
 	for _, noise := range []string{"", "\nAQUEDUCT", "\nAQUEDUCT agent 1\n", strings.Repeat("\nAQUEDUCT agent ", 3000)} {
 		a, b := inMemory(t)
@@ -367,12 +394,67 @@ func FuzzCommand(f *testing.F) {
 	})
 }
 
+// An agent that is gone as soon as it has answered is missed, though nobody has taken note of its answer yet; and who asks it for more hears that it is
+// gone.
+func TestAgentThatAnswersAndIsGoneIsMissed(t *testing.T) {
+	end, far := inMemory(t)
+	lost := make(chan string, 1)
+	h := &remote{loop: newLoop(), branch: branch{start: start{Host: 1}}, trunk: end, tell: notices{told{t}, lost}, input: newCredit()}
+	h.of = &children{via: map[int]*remote{1: h}, hired: make(chan struct{})}
+	for c := range channels {
+		h.flows[c] = newInflow()
+	}
+	stop := make(chan struct{})
+	ran := done(func() {
+		for {
+			select {
+			case f := <-h.loop.events:
+				f()
+			case <-stop:
+				return
+			}
+		}
+	})
+	far.sendJSON(wordReport, report{{Host: 1}})
+	far.start()
+	far.close()
+	r, err := h.ask(t.Context(), h.listen)
+	close(stop)
+	<-ran
+	if err != nil || r.failed() || len(r) != 1 {
+		t.Errorf("the answer: %v, %v", r, err)
+	}
+	select {
+	case why := <-lost:
+		if !strings.Contains(why, "its agent is gone") {
+			t.Errorf("it is lost: %s", why)
+		}
+	default:
+		t.Error("nobody is told that the agent is gone")
+	}
+	if _, err := h.ask(t.Context(), func() {}); err == nil {
+		t.Error("who is gone has answered")
+	}
+}
+
+// notices takes note of what is lost.
+type notices struct {
+	jobEvents
+	lost chan string
+}
+
+func (n notices) notice(w word, host int, text string) {
+	if w == wordLost {
+		n.lost <- text
+	}
+}
+
 // Whatever an agent tells, the Job's end of its trunk neither panics nor believes in ranks of other hosts.
 func FuzzEvent(f *testing.F) {
 	fuzzed(f)
 	f.Fuzz(func(t *testing.T, w uint8, b []byte) {
 		end, _ := inMemory(t)
-		h := &remote{loop: newLoop(), trunk: end, tell: told{t}, answers: make(chan reply, 1), input: newCredit()}
+		h := &remote{loop: newLoop(), trunk: end, tell: told{t}, input: newCredit()}
 		h.of = &children{via: map[int]*remote{1: h}}
 		h.crew = &crew{of: map[int]*standing{1: {streams: [channels]*stream{{rank: 1}, {rank: 1}}}}, all: []contribution{{rank: 1}}}
 		h.assigned.Store(true)

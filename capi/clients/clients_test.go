@@ -182,14 +182,22 @@ func TestTransfers(t *testing.T) {
 
 // TestThreads has threads that come and go use the library.
 func TestThreads(t *testing.T) {
-	for conduit, ranks := range map[string][]int{"sci": {1, 2, 4}, "udp": {1, 2}} {
-		for _, n := range ranks {
-			t.Run(fmt.Sprintf("%s/%d", conduit, n), func(t *testing.T) {
-				out, status := job(t, n, conduit, client{source: "threads", mode: "par", flags: []string{"-D_GNU_SOURCE"}}.build(t))
-				if status != 0 || strings.Count(out, "are well") != n {
-					t.Errorf("status %d; want 0 and %d ranks well:\n%s", status, n, out)
-				}
-			})
-		}
+	for _, c := range []struct {
+		conduit string
+		ranks   int
+		env     string // AQUEDUCT_C_FAST
+		says    string // see ../testdata/threads.c
+	}{
+		{"sci", 1, "on", "fast"}, {"sci", 2, "on", "fast"}, {"sci", 4, "on", "fast"}, {"sci", 2, "off", "slow"},
+		{"udp", 1, "on", "slow"}, {"udp", 2, "on", "slow"},
+	} {
+		t.Run(fmt.Sprintf("%s/%d/%s", c.conduit, c.ranks, c.env), func(t *testing.T) {
+			t.Setenv("AQUEDUCT_C_FAST", c.env)
+			program := client{source: "threads", mode: "par", flags: []string{"-D_GNU_SOURCE"}}.build(t)
+			out, status := job(t, c.ranks, c.conduit, program, c.says)
+			if status != 0 || strings.Count(out, "are well") != c.ranks {
+				t.Errorf("status %d; want 0 and %d ranks well:\n%s", status, c.ranks, out)
+			}
+		})
 	}
 }

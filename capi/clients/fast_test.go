@@ -57,6 +57,25 @@ func TestStress(t *testing.T) {
 	}
 }
 
+// TestCrowd has several threads of each rank at the rings at once, some of which end in handlers.
+func TestCrowd(t *testing.T) {
+	for _, c := range []struct {
+		conduit string
+		ranks   int
+		env     string // AQUEDUCT_C_FAST
+		says    string // see ../testdata/crowd.c
+	}{{"sci", 1, "on", "fast"}, {"sci", 3, "on", "fast"}, {"sci", 2, "off", "slow"}, {"udp", 2, "on", "slow"}} {
+		t.Run(fmt.Sprintf("%s/%d/%s", c.conduit, c.ranks, c.env), func(t *testing.T) {
+			t.Setenv("AQUEDUCT_C_FAST", c.env)
+			program := client{source: "crowd", mode: "par", flags: []string{"-std=gnu11", "-D_GNU_SOURCE"}}.build(t)
+			out, status := job(t, c.ranks, c.conduit, program, "500", c.says)
+			if status != 0 || strings.Count(out, "is gone") != c.ranks {
+				t.Errorf("status %d; want 0 and a line of each of %d ranks:\n%s", status, c.ranks, out)
+			}
+		})
+	}
+}
+
 // TestCancelledInHandler has a thread end in a handler, where the fast path calls that. The handler's message is taken all the
 // same, and the library is free for other threads.
 func TestCancelledInHandler(t *testing.T) {

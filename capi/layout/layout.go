@@ -43,7 +43,8 @@ func declarations() []byte {
 	}
 	b.WriteString("};\n")
 	types, names := sci.ForeignTypes()
-	types, names = append(types, reflect.TypeFor[core.State]()), append(names, "state")
+	types = append(types, reflect.TypeFor[core.Words](), reflect.TypeFor[core.State]())
+	names = append(names, "words", "state")
 	known := make(map[reflect.Type]string)
 	for i, t := range types {
 		known[t] = "struct " + prefix + names[i]
@@ -80,6 +81,10 @@ func declarator(t reflect.Type, name string, known map[reflect.Type]string) stri
 		return known[t] + " " + name
 	case t == reflect.TypeFor[atomic.Uint64]():
 		return "uint64_t " + name
+	case t == reflect.TypeFor[atomic.Uint32](), t == reflect.TypeFor[atomic.Bool]():
+		return "uint32_t " + name
+	case t == reflect.TypeFor[atomic.Int32]():
+		return "int32_t " + name
 	case t.Kind() == reflect.Pointer:
 		to := t.Elem()
 		if to.Kind() == reflect.Array {

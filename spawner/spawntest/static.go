@@ -3,7 +3,6 @@ package spawntest
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/coretest"
 	"github.com/aqueduct-go/aqueduct/internal/mtls"
+	"github.com/aqueduct-go/aqueduct/internal/porttest"
 	"github.com/aqueduct-go/aqueduct/spawner"
 	"golang.org/x/sys/unix"
 )
@@ -29,17 +29,6 @@ type static struct{ apart bool }
 
 // Offers implements coretest.Launcher.
 func (static) Offers() coretest.Offer { return coretest.Live | coretest.Processes | coretest.Kills }
-
-// Root returns where rank 0 of a job of this host may listen: at a port of the loopback that nobody has.
-func Root(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
 
 // KeyFile makes a key file for a static job.
 func KeyFile(t testing.TB) string {
@@ -66,7 +55,7 @@ func (s static) Launch(t testing.TB, l *coretest.Launch) *coretest.Outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, key := Root(t), KeyFile(t)
+	root, key := porttest.Reserve(t), KeyFile(t)
 	out := &coretest.Output{Dir: l.Dir}
 	ranks := make([]*exec.Cmd, l.Ranks)
 	var alive sync.RWMutex

@@ -1,22 +1,19 @@
 package netif
 
 import (
-	"fmt"
 	"hash/fnv"
-	"os"
 
-	"golang.org/x/sys/unix"
+	"github.com/aqueduct-go/aqueduct/internal/namespace"
 )
 
 // Namespace returns a number that differs among the network namespaces of all hosts, as far as chance can tell, and
 // stays the same while the host runs; 0 if that is not known.
 func Namespace() uint64 {
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	var s unix.Stat_t
-	if err != nil || unix.Stat("/proc/self/ns/net", &s) != nil {
+	name, err := namespace.Names("net")
+	if err != nil {
 		return 0
 	}
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%s%d", boot, s.Ino)
+	h.Write([]byte(name))
 	return h.Sum64()
 }
