@@ -30,6 +30,9 @@ type carrier struct {
 	mu   sync.Mutex
 	last string            // what it said last on standard error
 	said func(line string) // hears of what it says; nil: it is kept in last
+
+	guarding sync.Mutex
+	guard    *guard // kills what the process has started, if this one dies; nil: nobody does
 }
 
 // saidLength is how much of a line that a carrier says is kept.
@@ -128,7 +131,27 @@ func startCarriers(all []*carrier, release <-chan struct{}) error {
 // reap notes how the process has ended.
 func (c *carrier) reap() {
 	c.err = c.cmd.Wait()
+	c.guarding.Lock()
+	defer c.guarding.Unlock()
+	if c.guard != nil {
+		c.guard.ended(c.cmd.Process.Pid)
+	}
 	close(c.ended)
+}
+
+// guardedBy tells a guard of the process, unless it was not started or has ended.
+func (c *carrier) guardedBy(g *guard) {
+	if !c.running() {
+		return
+	}
+	c.guarding.Lock()
+	defer c.guarding.Unlock()
+	select {
+	case <-c.ended:
+	default:
+		c.guard = g
+		g.begins(c.cmd.Process.Pid)
+	}
 }
 
 // running reports whether the process was started.

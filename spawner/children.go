@@ -75,6 +75,14 @@ func (c *children) hire() error {
 	return c.door.open()
 }
 
+// guardedBy has a guard kill what the carriers have started, if this process dies: the carriers themselves the kernel kills.
+func (c *children) guardedBy(g *guard) {
+	for _, h := range c.links {
+		h.carry.guardedBy(g)
+	}
+	c.summoner.guardedBy(g)
+}
+
 // each calls the function for all links at once, and returns what the agents answer. For a link that fails the agent
 // at its end does.
 func (c *children) each(f func(h *remote) (report, error)) report {

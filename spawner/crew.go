@@ -34,6 +34,10 @@ func (j *Job) hire() error {
 	if err := j.far.hire(); err != nil {
 		return err
 	}
+	if j.guard, err = startGuard(root.Job, "", 0); err != nil { // while agents start
+		return err
+	}
+	j.far.guardedBy(j.guard)
 	for _, h := range j.far.links {
 		j.hosts = append(j.hosts, h)
 	}
@@ -192,10 +196,14 @@ func (j *Job) parting() {
 	}
 }
 
-// dismiss lets the agents go, when the job is over or could not begin, and waits for what has connected them.
+// dismiss lets the agents go, when the job is over or could not begin, and waits for what has connected them, and for the guard of that.
 func (j *Job) dismiss() {
 	if j.far != nil {
 		j.far.dismiss()
+	}
+	if j.guard != nil {
+		j.guard.stop()
+		j.guard = nil
 	}
 }
 

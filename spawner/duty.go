@@ -16,7 +16,9 @@ func (a *agent) grow() report {
 		err = a.below.hire()
 	}
 	if err == nil && a.process { // while those below start
-		a.guard, err = startGuard(a.job(), "", a.branch.Pulse)
+		if a.guard, err = startGuard(a.job(), "", a.branch.Pulse); err == nil {
+			a.below.guardedBy(a.guard)
+		}
 	}
 	if err != nil {
 		return a.answer(me, err)

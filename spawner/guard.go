@@ -116,7 +116,7 @@ func sweep(setting string) {
 }
 
 // guard is the launcher's end of a process that outlives it just long enough to kill what
-// ranks have started. The ranks themselves the kernel kills.
+// ranks have started, and what connects agents. The ranks and carriers themselves the kernel kills.
 type guard struct {
 	pid, pipe int
 	quit      chan struct{} // closed when it need not hear any more that the launcher is there

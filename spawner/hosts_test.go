@@ -36,7 +36,7 @@ func init() {
 	through("elsewhere", `PATH=$PLACE/$0:$PATH; exec "$@"`)
 	through("closed", `echo ignore this; echo no logins on $0; exit 1`)
 	through("bare", `exec env -i PATH="$PATH" "$@"`)
-	through("clinging", `echo $$ >$CARRIER$0; "$@"; exec sleep 1000`)
+	through("clinging", `sleep 1000 & echo $$ $! >$CARRIER$0; "$@"; exec sleep 1000`)
 	through("escorted", `sleep 1000 & echo $! >$CARRIER; wait`)
 	through("mixed", `test $0 = host0 && exec "$@"; exec "$OTHER" "$2"`)
 	spawner.RegisterLauncher(spawner.Launcher{Name: "missing", Missing: "grow one", Command: func(string, []string) []string {
@@ -307,7 +307,7 @@ func otherBuild(t *testing.T, dir string) string {
 	return path
 }
 
-// What connects an agent ends with the launcher, also if it does not notice that its input has ended.
+// What connects an agent ends with the launcher, also if it does not notice that its input has ended, and with what it has started.
 func TestCarrierEndsWithTheLauncher(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv(hostsEnv, "1")
@@ -318,11 +318,13 @@ func TestCarrierEndsWithTheLauncher(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		t.Fatal(err)
+	for _, word := range strings.Fields(string(text)) {
+		pid, err := strconv.Atoi(word)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fds["carrier"] = append(fds["carrier"], processFD(t, pid))
 	}
-	fds["carrier"] = []int{processFD(t, pid)}
 	cmd.Process.Kill()
 	checkEnd(t, fds)
 }

@@ -21,6 +21,7 @@ type Job struct {
 	out   *output
 	hosts []host     // where the ranks are
 	far   *children  // the same, if agents serve them; else nil
+	guard *guard     // of what connects agents; nil: there is none
 	seen  *viewpoint // nil: nobody can see the job
 	here  *local     // the only host, if the ranks are on this one
 	hub   *hub       // stands for all hosts, if the job is static
