@@ -40,18 +40,38 @@ func plain(some []combination) []combination {
 }
 
 func TestPairs(t *testing.T) {
+	testPairs(t, suite(), false)
+}
+
+// TestAllSizes has kinds whose cases run at every size.
+func TestAllSizes(t *testing.T) {
 	all := suite()
+	for i := range all {
+		all[i].kind.AllSizes = true
+	}
+	testPairs(t, all, true)
+	if sized, few := len(choose(all, Part{})), len(choose(suite(), Part{})); sized <= few {
+		t.Errorf("%d combinations are chosen; %d of kinds without all sizes", sized, few)
+	}
+}
+
+// testPairs wants the chosen combinations to cover all pairs, of each case with every size too if it is sized.
+func testPairs(t *testing.T, all []combination, sized bool) {
+	t.Helper()
 	chosen := choose(all, Part{})
 	want, got := map[string]bool{}, map[string]bool{}
 	note := func(met map[string]bool, x combination) {
-		values := append(strings.Split(x.kind.Name, "/"), fmt.Sprint(x.n))
+		size := fmt.Sprint(x.n)
+		values := append(strings.Split(x.kind.Name, "/"), size)
 		for i, v := range values {
-			met[x.c.Name+" "+v] = true
+			if v != size || sized {
+				met[x.c.Name+" "+v] = true
+			}
 			for _, w := range values[i+1:] {
 				met[v+" "+w] = true
 			}
 		}
-		met[x.c.Name[:6]+x.kind.Name] = true
+		met[x.c.Name[:6]+x.kind.Name], met[x.c.Name[:6]+size] = true, true
 	}
 	for _, x := range all {
 		note(want, x)
@@ -67,7 +87,7 @@ func TestPairs(t *testing.T) {
 	if len(chosen) > len(all)/5 {
 		t.Errorf("%d of %d combinations are chosen", len(chosen), len(all))
 	}
-	if again := choose(suite(), Part{}); len(again) != len(chosen) {
+	if again := choose(all, Part{}); !slices.Equal(again, chosen) {
 		t.Errorf("%d combinations, then %d", len(chosen), len(again))
 	}
 }
@@ -102,29 +122,17 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// Of each case one combination in virtual time is repeated, one with most ranks, and of each group in each kind one
-// of several ranks. The parts together repeat all of them.
+// Of each group in each kind in virtual time one combination of several ranks is repeated. The parts together repeat all of them.
 func TestRepeats(t *testing.T) {
 	all := suite()
-	most, repeated := map[*Case]int{}, map[*Case]int{}
 	group := map[string]bool{}
-	runs, twice := 0, 0
 	for _, x := range choose(all, Part{}) {
-		if !x.repeats() {
-			continue
-		}
-		runs++
-		most[x.c] = max(most[x.c], x.n)
-		if !x.once {
-			twice++
-			repeated[x.c] = max(repeated[x.c], x.n)
-		}
-		if x.n > 1 {
+		if x.repeats() && x.n > 1 {
+			if group[x.groupAndKind()] && !x.once {
+				t.Errorf("%s is repeated with %d ranks, and another of its group", x.c.Name, x.n)
+			}
 			group[x.groupAndKind()] = group[x.groupAndKind()] || !x.once
 		}
-	}
-	if twice == runs {
-		t.Error("all are repeated")
 	}
 	for key, repeated := range group {
 		if !repeated {
@@ -133,9 +141,7 @@ func TestRepeats(t *testing.T) {
 	}
 	missed := map[combination]bool{}
 	for _, x := range all {
-		if missed[x] = x.repeats(); most[x.c] != repeated[x.c] {
-			t.Errorf("%s is repeated with %d ranks and runs with %d", x.c.Name, repeated[x.c], most[x.c])
-		}
+		missed[x] = x.repeats()
 	}
 	for k := range 3 {
 		for _, x := range choose(all, Part{k + 1, 3}) {

@@ -53,6 +53,9 @@ type Kind struct {
 	Only    func(*Case) bool // nil, or whether the kind is for a case
 	Rest    func(*Case) bool // nil, or whether the pairs leave the kind out for a case, which is then part of the rest alone: see [Part]
 	Once    bool             // in virtual time a job runs twice in the rest alone
+	// AllSizes has the pairs run every case with each of its numbers of ranks, instead of one: where a suite is to find what is
+	// wrong with its cases' layer itself, rather than with one of many networks below it.
+	AllSizes bool
 	// Most is the number of ranks of the largest job that the kind carries; 0: there is none. The suite logs how many
 	// combinations that leaves out, and Why.
 	Most int

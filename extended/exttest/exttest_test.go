@@ -37,7 +37,7 @@ func TestExtended(t *testing.T) {
 		{Name: "sci/processes/messages", Launcher: spawntest.Processes, Config: core.Config{Conduit: "sci", NoReach: true, Threads: core.Single}},
 		{Name: "sci/goroutines/reach", Launcher: live, Config: core.Config{Conduit: "sci", Threads: core.Single, Debug: true}},
 		{Name: "sci/paper/messages", Launcher: live, Config: core.Config{Conduit: "sci", Profile: "paper"}, Factors: "sci goroutines messages"},
-		{Name: "loopback/goroutines", Launcher: live, Config: core.Config{Conduit: "loopback"}, Factors: "loopback goroutines messages"},
+		{Name: "loopback/goroutines", Launcher: live, Config: core.Config{Conduit: "loopback"}, Factors: "loopback goroutines messages", AllSizes: true},
 		{Name: "loopback/model", Launcher: model, Config: core.Config{Conduit: "loopback", Debug: true}, Factors: "loopback model messages"},
 		{Name: "loopback/native/goroutines", Launcher: live, Config: native(nil), Factors: "loopback goroutines native"},
 		{Name: "loopback/native/single", Launcher: live, Config: core.Config{Conduit: "loopback", Profile: "native", Threads: core.Single, Debug: true}, Factors: "loopback goroutines native"},
