@@ -36,7 +36,7 @@ var rooms = []room{
 	{"capi/layout", "it writes down for C what C shares with core and with a conduit", []string{"conduits/sci", "core"}, nil},
 	{"capi/clients", "programs in C, and the commands that build and start them", nil, []string{"core/coretest"}},
 	{"examples/...", "they use the library as anybody does",
-		[]string{".", "core", "extended", "extended/pgas"}, nil},
+		[]string{".", "core", "extended", "extended/pgas"}, []string{"core/coretest"}},
 	{"examples/mpimix", "it shows a program that calls MPI itself",
 		[]string{".", "core", "conduits/mpi/libmpi"}, nil},
 	{"scripts/...", "they know the go command only", nil, nil},
@@ -131,7 +131,7 @@ var rooms = []room{
 	{"extended/exttest/...", "the suite over a network", nil,
 		[]string{"core", "core/coretest", "extended/exttest", "spawner/...", "conduits/...", "internal/..."}},
 
-	{"spawner", "it starts jobs and knows no conduit", []string{"core", "internal/...", "spawner/binding"}, nil},
+	{"spawner", "it starts jobs and knows no conduit", []string{"core", "internal/...", "spawner/binding"}, []string{"core/coretest"}},
 	{"spawner/pmi", "it is a rank's side of launchers that speak PMI or PMIx, and has ranks of a host meet as the spawner does",
 		[]string{"core", "spawner", "spawner/pmi/libpmix", "internal/drain", "internal/shm"}, []string{"core/coretest", "conduits/sci", "conduits/udp", "spawner/spawntest/cluster"}},
 	{"spawner/pmi/libpmix", "calls of a library, which knows no ranks of ours", nil, nil},

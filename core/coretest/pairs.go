@@ -48,6 +48,15 @@ func InPart(t testing.TB, name string) bool {
 	return p.has(name)
 }
 
+// InTurn reports whether a test of a package's own does what the name stands for in this one of so many ways: in one, which the name
+// decides, and in the others as [InPart] says.
+func InTurn(t testing.TB, name string, way, ways int) bool {
+	t.Helper()
+	h := fnv.New32a()
+	fmt.Fprint(h, name)
+	return way == int(h.Sum32()%uint32(ways)) || InPart(t, fmt.Sprintf("%s/%s/%d", t.Name(), name, way))
+}
+
 // has reports whether what the name stands for is of the part.
 func (p Part) has(name string) bool {
 	h := fnv.New32a()

@@ -181,24 +181,26 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// TestRaced has the race detector leave to the rest what is in virtual time, but for the first case of each group that applies.
-func TestRaced(t *testing.T) {
-	cases := []*Case{
-		{Name: "a/live", Ranks: []int{2}, Needs: Live}, {Name: "a/1", Ranks: []int{2}}, {Name: "a/2", Ranks: []int{2}},
-		{Name: "b/1", Ranks: []int{2}}, {Name: "b/2", Ranks: []int{2}},
+// TestShare has a kind leave to the rest all but a share of each group of the cases that apply, as the race detector has kinds in virtual time
+// leave all but one.
+func TestShare(t *testing.T) {
+	cases := []*Case{{Name: "a/processes", Ranks: []int{2}, Needs: Processes}}
+	for i := range 6 {
+		cases = append(cases, &Case{Name: fmt.Sprint("a/", i), Ranks: []int{2}}, &Case{Name: fmt.Sprint("b/", i), Ranks: []int{2}})
 	}
-	all := combinations(t, cases, []Kind{{Name: "live", Launcher: Goroutines}, {Name: "modelled", Launcher: Model}})
-	var got []string
+	cases = append(cases, &Case{Name: "c/alone", Ranks: []int{2}})
+	all := combinations(t, cases, []Kind{
+		{Name: "live", Launcher: Goroutines}, {Name: "shared", Launcher: Goroutines, Share: 3}, {Name: "modelled", Launcher: Model},
+	})
+	got := map[string]int{}
 	for _, x := range choose(all, Part{}) {
-		if x.kind.Name == "modelled" {
-			got = append(got, x.c.Name)
-		}
+		got[x.kind.Name+" "+x.c.group()]++
 	}
-	want := []string{"a/1", "a/2", "b/1", "b/2"}
+	want := map[string]int{"live a": 6, "live b": 6, "live c": 1, "shared a": 2, "shared b": 2, "shared c": 1, "modelled a": 6, "modelled b": 6, "modelled c": 1}
 	if shm.RaceEnabled {
-		want = []string{"a/1", "b/1"}
+		want["modelled a"], want["modelled b"] = 1, 1
 	}
-	if !slices.Equal(got, want) {
+	if !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	if n := len(choose(all, Part{1, 1})); n != len(all) {
@@ -247,5 +249,33 @@ func TestInPart(t *testing.T) {
 	t.Setenv(envPart, "1/1")
 	if !InPart(t, "a") {
 		t.Errorf("%s is not regarded", envPart)
+	}
+}
+
+// Each thing is done in one of the ways, different things in different ones, and in all of them where all parts are run.
+func TestInTurn(t *testing.T) {
+	count := func(name string) (n, last int) {
+		for way := range 4 {
+			if InTurn(t, name, way, 4) {
+				n, last = n+1, way
+			}
+		}
+		return n, last
+	}
+	t.Setenv(envPart, "")
+	ways := map[int]bool{}
+	for i := range 20 {
+		n, way := count(fmt.Sprint(i))
+		if n != 1 {
+			t.Errorf("%d is done in %d ways", i, n)
+		}
+		ways[way] = true
+	}
+	if len(ways) != 4 {
+		t.Errorf("only the ways %v are gone", ways)
+	}
+	t.Setenv(envPart, "1/1")
+	if n, _ := count("a"); n != 4 {
+		t.Errorf("all parts together do it in %d ways", n)
 	}
 }

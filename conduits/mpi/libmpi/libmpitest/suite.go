@@ -13,6 +13,7 @@ type Setting struct {
 	Name   string
 	Config core.Config // but for conduit and profile
 	Only   func(*coretest.Case) bool
+	Share  int // see coretest.Kind
 }
 
 // rest is what the pairs run over the other library alone, if both are there. What debug checks, and those of the
@@ -43,7 +44,7 @@ func Suite(t *testing.T, cases []*coretest.Case, settings ...Setting) {
 		l := Launcher(t, library)
 		for _, s := range settings {
 			s.Config.Conduit, s.Config.Profile = "mpi", library
-			k := coretest.Kind{Name: library + "/" + s.Name, Launcher: l, Config: s.Config, Only: s.Only, Factors: library}
+			k := coretest.Kind{Name: library + "/" + s.Name, Launcher: l, Config: s.Config, Only: s.Only, Share: s.Share, Factors: library}
 			if both {
 				k.Rest = rest[library]
 			}
