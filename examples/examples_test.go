@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/core/coretest"
+	"github.com/aqueduct-go/aqueduct/internal/programs"
 )
 
 var bin string // where the programs are
@@ -29,11 +30,7 @@ func run(m *testing.M) int {
 	if err == nil {
 		defer os.RemoveAll(dir)
 		bin = dir
-		var out []byte
-		out, err = exec.Command("go", "build", "-o", dir+"/", "./...", "../cmd/aqrun", "../cmd/aqimpair").CombinedOutput()
-		if err != nil {
-			err = fmt.Errorf("build: %w\n%s", err, out)
-		}
+		err = programs.Build(dir, "./examples/...", "./cmd/aqrun", "./cmd/aqimpair")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

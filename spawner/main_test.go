@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/spawner"
@@ -131,11 +132,11 @@ func leakCheck(t *testing.T) {
 	before := openFiles(t)
 	t.Cleanup(func() {
 		var left []string
-		for range 10000 { // a goroutine may be just about to end
-			if left = packageGoroutines(); len(left) == 0 {
+		// A goroutine may be just about to end.
+		for until := time.Now().Add(time.Minute); ; <-time.After(time.Millisecond) {
+			if left = packageGoroutines(); len(left) == 0 || time.Now().After(until) {
 				break
 			}
-			runtime.Gosched()
 		}
 		for _, g := range left {
 			t.Errorf("goroutine left:\n%s", g)

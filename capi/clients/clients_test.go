@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/core/coretest"
+	"github.com/aqueduct-go/aqueduct/internal/programs"
 )
 
 var (
@@ -44,8 +45,8 @@ func build() (err error) {
 		return err
 	}
 	aqrun = filepath.Join(dir, "aqrun")
-	if out, err := exec.Command("go", "build", "-o", aqrun, "../../cmd/aqrun").CombinedOutput(); err != nil {
-		return fmt.Errorf("build aqrun: %w\n%s", err, out)
+	if err := programs.Build(dir, "./cmd/aqrun"); err != nil {
+		return err
 	}
 	if prefix, err = filepath.Abs("../../bin/capi"); err != nil {
 		return err
@@ -71,8 +72,8 @@ func compiler(t *testing.T) string {
 // modes are the library's thread modes.
 var modes = []string{"seq", "parsync", "par"}
 
-// programs are the clients that were built already, by what they were built of.
-var programs sync.Map
+// clients are those that were built already, by what they were built of.
+var clients sync.Map
 
 // client is a program of ../testdata in one thread mode.
 type client struct {
@@ -94,7 +95,7 @@ func (c client) build(t *testing.T) string {
 		}
 	}
 	key := fmt.Sprint(c)
-	once, _ := programs.LoadOrStore(key, sync.OnceValues(func() (string, error) {
+	once, _ := clients.LoadOrStore(key, sync.OnceValues(func() (string, error) {
 		f, err := os.CreateTemp(dir, c.source+"-"+c.mode+"-*")
 		if err != nil {
 			return "", err

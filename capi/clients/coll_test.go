@@ -17,9 +17,9 @@ func TestCollectives(t *testing.T) {
 // TestImages has ranks with different numbers of images, which are threads.
 func TestImages(t *testing.T) {
 	program := client{source: "coll", mode: "par"}.build(t)
-	for _, conduit := range conduits {
+	for c, conduit := range conduits {
 		for i, n := range []int{1, 2, 3} {
-			if !coretest.InTurn(t, conduit, i, 3) {
+			if !coretest.InTurn(t, "images", c*3+i, len(conduits)*3) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s/%d", conduit, n), func(t *testing.T) {
