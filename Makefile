@@ -52,9 +52,8 @@ TIMEOUT ?= 10m
 # Packages whose tests take longest begin first, so that at the end no CPU waits for one of them.
 LONG := ./spawner ./conduits/sci ./conduits/mpi/libmpi ./extended/exttest/... ./conduits/udp ./conduits/myrinet ./capi/clients ./examples/... ./bench/paper ./cmd/aqrun ./cmd/aqbench
 
-# Lint vets. What links nearly a hundred test programs, and what these build, does without tables for debuggers:
-# stack traces have tables of their own.
-TESTSUM = GOFLAGS="$$($(GO) env GOFLAGS) -ldflags=-w" $(GO) run ./scripts/testsum -vet=off
+# Lint vets. Tests find the programs that they run in bin, as make build has linked them.
+TESTSUM = $(GO) run ./scripts/testsum -vet=off
 
 # Unprivileged tests; what was skipped is listed at the end. Suites run all pairs of a case and of what
 # a job may be like; AQ_TEST_PART=K/M adds the K-th of M parts of the other combinations.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/programs"
 )
 
 // envRole makes the test program one of the programs below.
@@ -420,11 +421,11 @@ func under(cmd *exec.Cmd, prefix ...string) *exec.Cmd {
 // goBuild builds a program of this module and returns its path.
 func goBuild(t *testing.T, pkg string) string {
 	t.Helper()
-	prog := filepath.Join(t.TempDir(), filepath.Base(pkg))
-	if out, err := exec.Command("go", "build", "-o", prog, pkg).CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", pkg, err, out)
+	dir := t.TempDir()
+	if err := programs.Build(dir, pkg); err != nil {
+		t.Fatal(err)
 	}
-	return prog
+	return filepath.Join(dir, filepath.Base(pkg))
 }
 
 // A launcher that speaks PMI starts jobs with any conduit; over MPI they find each other by that.

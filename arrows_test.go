@@ -25,27 +25,27 @@ type room struct {
 // rooms are listed from the top downwards. A package belongs to the one whose path is the longest.
 var rooms = []room{
 	{"cmd/aqrun", "the launcher of a job lists conduits, and starts ranks by itself or by one that registers",
-		[]string{".", "core", "core/record", "core/settings", "spawner", "spawner/binding", "spawner/hosts", "internal/cli", "internal/cli/known", "internal/plural", "internal/stdfd"}, []string{"conduits/mpi/libmpi/libmpitest", "core/coretest", "spawner/spawntest", "spawner/spawntest/cluster"}},
+		[]string{".", "core", "core/record", "core/settings", "spawner", "spawner/binding", "spawner/hosts", "internal/cli", "internal/cli/known", "internal/plural", "internal/stdfd"}, []string{"conduits/mpi/libmpi/libmpitest", "core/coretest", "internal/programs", "spawner/spawntest", "spawner/spawntest/cluster"}},
 	{"cmd/aqbench", "it is the command line of bench",
 		[]string{".", "bench/...", "core", "spawner", "extended/coll/...", "internal/cli", "internal/cli/known", "internal/stdfd"}, []string{"spawner/spawntest/cluster"}},
 	{"cmd/aqimpair", "it puts links between programs, whatever they are, and streams of its own of udp and TCP",
-		[]string{"conduits/udp/...", "internal/cli", "internal/stdfd"}, []string{"spawner"}},
+		[]string{"conduits/udp/...", "internal/cli", "internal/stdfd"}, []string{"internal/programs", "spawner"}},
 	{"capi", "it is the library's interface in C, and stands on it as a program does",
 		[]string{".", "capi/layout", "core", "extended"}, nil},
 	{"capi/gen", "text, for as many arguments as a message has", []string{"capi/layout", "core"}, nil},
 	{"capi/layout", "it writes down for C what C shares with core and with a conduit", []string{"conduits/sci", "core"}, nil},
-	{"capi/clients", "programs in C, and the commands that build and start them", nil, []string{"core/coretest"}},
+	{"capi/clients", "programs in C, and the commands that build and start them", nil, []string{"core/coretest", "internal/programs"}},
 	{"examples/...", "they use the library as anybody does",
-		[]string{".", "core", "extended", "extended/pgas"}, nil},
+		[]string{".", "core", "extended", "extended/pgas"}, []string{"core/coretest", "internal/programs"}},
 	{"examples/mpimix", "it shows a program that calls MPI itself",
-		[]string{".", "core", "conduits/mpi/libmpi"}, nil},
+		[]string{".", "core", "conduits/mpi/libmpi"}, []string{"internal/programs"}},
 	{"scripts/...", "they know the go command only", nil, nil},
 
 	{"bench/...", "it measures through the front door, as programs see the library, and what algorithms cost without one",
 		[]string{".", "bench/...", "core", "spawner", "extended", "extended/coll/...", "internal/vtime"},
 		[]string{"bench/runner/runnertest", "internal/shm"}},
 	{"bench/capi", "it measures programs in C too, and runs them by the launcher",
-		[]string{"bench", "bench/floor", "bench/runner", "core", "extended"}, nil},
+		[]string{"bench", "bench/floor", "bench/runner", "core", "extended"}, []string{"internal/programs"}},
 	{"bench/paper", "it repeats experiments below the library too: on the adapter alone, and on its hardware",
 		[]string{"bench", "bench/plot", "core", "extended", "extended/coll/...", "conduits/sci/sisci", "conduits/sci/hardware", "conduits/myrinet/fabric", "conduits/myrinet/routing", "conduits/myrinet/gm", "conduits/myrinet/grim", "conduits/myrinet/component", "conduits/myrinet/lanai", "conduits/myrinet/transit", "conduits/amfamily/...", "conduits/udp/am2", "internal/machine", "internal/vtime"},
 		[]string{".", "core/coretest", "internal/shm"}},
@@ -55,7 +55,7 @@ var rooms = []room{
 		[]string{"conduits/myrinet/fabric", "conduits/myrinet/routing", "internal/plural", "internal/vtime"}, nil},
 
 	{".", "the front door alone wires conduits, bootstrap and core together",
-		[]string{"core", "core/record", "spawner", "conduits/amfamily/conduit", "conduits/loopback", "conduits/mpi/libmpi", "conduits/mpi/scampi", "conduits/myrinet", "conduits/nbrhd", "conduits/sci", "conduits/udp", "internal/stacks", "internal/vtime", "spawner/pmi"}, []string{"core/record/recordtest", "extended", "internal/porttest"}},
+		[]string{"core", "core/record", "spawner", "conduits/amfamily/conduit", "conduits/loopback", "conduits/mpi/libmpi", "conduits/mpi/scampi", "conduits/myrinet", "conduits/nbrhd", "conduits/sci", "conduits/udp", "internal/stacks", "internal/vtime", "spawner/pmi"}, []string{"core/record/recordtest", "extended", "internal/porttest", "internal/programs"}},
 
 	// Nothing below the front door knows a conduit, and none another, as the conduit is chosen at run
 	// time. They carry active messages, whatever these are for, so they do not know extended; and they
@@ -131,7 +131,7 @@ var rooms = []room{
 	{"extended/exttest/...", "the suite over a network", nil,
 		[]string{"core", "core/coretest", "extended/exttest", "spawner/...", "conduits/...", "internal/..."}},
 
-	{"spawner", "it starts jobs and knows no conduit", []string{"core", "internal/...", "spawner/binding"}, nil},
+	{"spawner", "it starts jobs and knows no conduit", []string{"core", "internal/...", "spawner/binding"}, []string{"core/coretest"}},
 	{"spawner/pmi", "it is a rank's side of launchers that speak PMI or PMIx, and has ranks of a host meet as the spawner does",
 		[]string{"core", "spawner", "spawner/pmi/libpmix", "internal/drain", "internal/shm"}, []string{"core/coretest", "conduits/sci", "conduits/udp", "spawner/spawntest/cluster"}},
 	{"spawner/pmi/libpmix", "calls of a library, which knows no ranks of ours", nil, nil},

@@ -8,8 +8,9 @@ import (
 )
 
 // Uneven is the factor from which the two samples that bracket another count as different:
-// the machine changed in between, and the sample in the middle says nothing.
-const Uneven = 1.3
+// the machine changed in between, and the sample in the middle says nothing. Tests of what is
+// measured, and not of how long it takes, raise it: on a busy machine nothing is even.
+var Uneven = 1.3
 
 // patience bounds the attempts for each sample wanted.
 const patience = 3

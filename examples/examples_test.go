@@ -14,6 +14,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/aqueduct-go/aqueduct/core/coretest"
+	"github.com/aqueduct-go/aqueduct/internal/programs"
 )
 
 var bin string // where the programs are
@@ -27,11 +30,7 @@ func run(m *testing.M) int {
 	if err == nil {
 		defer os.RemoveAll(dir)
 		bin = dir
-		var out []byte
-		out, err = exec.Command("go", "build", "-o", dir+"/", "./...", "../cmd/aqrun", "../cmd/aqimpair").CombinedOutput()
-		if err != nil {
-			err = fmt.Errorf("build: %w\n%s", err, out)
-		}
+		err = programs.Build(dir, "./examples/...", "./cmd/aqrun", "./cmd/aqimpair")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -44,7 +43,8 @@ func run(m *testing.M) int {
 const lossy = "loss=10%,dup=2%,reorder=5%,corrupt=1%"
 
 // kinds are the ways to run a job of four. Those with a link have it between network namespaces,
-// one for each rank, or one for each host.
+// one for each rank, or one for each host. Of the modelled machines and of the ways over links each program takes one, as
+// coretest.InTurn has it.
 var kinds = []struct {
 	name string
 	args []string
@@ -67,13 +67,16 @@ var kinds = []struct {
 	{"hosts-alone", []string{"--host", "0:2,1:2", "--set", "address=10.77.0.0/16", "-x", "AQUEDUCT_NEAR=off"}, lossy},
 }
 
-// modelled are the jobs of TestTraces.
+// modelled are the jobs of TestTraces, which a program takes in turn.
 var modelled = []string{"loopback", "sci/d339", "am"}
 
 // TestTraces has every program do the same twice in virtual time, to the picosecond.
 func TestTraces(t *testing.T) {
 	for _, prog := range []string{"ring", "wordcount core", "stencil --steps 20", "hashtable --keys 500", "samplesort --lines 5000", "cg", "gups --log2 10"} {
-		for _, model := range modelled {
+		for i, model := range modelled {
+			if !coretest.InTurn(t, prog, i, len(modelled)) {
+				continue
+			}
 			t.Run(strings.Fields(prog)[0]+"/"+model, func(t *testing.T) {
 				t.Parallel()
 				args := strings.Fields(prog)
@@ -111,7 +114,25 @@ func needNetwork(t *testing.T, impair string) {
 
 // each runs the program with its arguments as every kind of job, and checks its output.
 func each(t *testing.T, want string, prog string, args ...string) {
+	var machines, links []string // the kinds of these
 	for _, k := range kinds {
+		switch {
+		case k.link != "":
+			links = append(links, k.name)
+		case slices.Contains(k.args, "--model") && k.name != "model":
+			machines = append(machines, k.name)
+		}
+	}
+	for _, k := range kinds {
+		left := false
+		for _, some := range [][]string{machines, links} {
+			if i := slices.Index(some, k.name); i >= 0 && !coretest.InTurn(t, prog, i, len(some)) {
+				left = true
+			}
+		}
+		if left {
+			continue
+		}
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
 			line := append([]string{filepath.Join(bin, prog)}, args...)
@@ -124,9 +145,9 @@ func each(t *testing.T, want string, prog string, args ...string) {
 					place = []string{"--launcher", impair + " enter %H %C"}
 				}
 				line = slices.Concat([]string{impair, "-n", "4", "--mtu", "1400", "--link", k.link, "--",
-					run, "--timeout", "60s"}, place, k.args, line)
+					run, "--timeout", "5m"}, place, k.args, line)
 			case k.args != nil:
-				line = slices.Concat([]string{run, "--timeout", "60s"}, k.args, line)
+				line = slices.Concat([]string{run, "--timeout", "5m"}, k.args, line)
 			}
 			out, err := exec.Command(line[0], line[1:]...).CombinedOutput()
 			if err != nil || !strings.Contains(string(out), want) {
@@ -179,7 +200,7 @@ func TestUDPSettings(t *testing.T) {
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
-			line := slices.Concat([]string{"--timeout", "60s", "-n", "3", "--conduit", "udp"}, strings.Fields(args), []string{filepath.Join(bin, "samplesort")})
+			line := slices.Concat([]string{"--timeout", "5m", "-n", "3", "--conduit", "udp"}, strings.Fields(args), []string{filepath.Join(bin, "samplesort")})
 			out, err := exec.Command(filepath.Join(bin, "aqrun"), line...).CombinedOutput()
 			if err != nil || !strings.Contains(string(out), "they are sorted and complete") {
 				t.Errorf("%v\n%s", err, out)
@@ -199,7 +220,7 @@ func TestWithoutReach(t *testing.T) {
 	for _, prog := range more {
 		t.Run(prog, func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.Command(filepath.Join(bin, "aqrun"), "--timeout", "60s", "-n", "3", filepath.Join(bin, prog))
+			cmd := exec.Command(filepath.Join(bin, "aqrun"), "--timeout", "5m", "-n", "3", filepath.Join(bin, prog))
 			cmd.Env = append(os.Environ(), "AQUEDUCT_REACH=off", "AQUEDUCT_DEBUG=1")
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)

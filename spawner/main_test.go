@@ -8,9 +8,11 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/spawner"
@@ -128,14 +130,17 @@ func self(t testing.TB) string {
 // were not open before are left.
 func leakCheck(t *testing.T) {
 	t.Helper()
-	before := openFiles(t)
+	before, others := openFiles(t), packageGoroutines()
 	t.Cleanup(func() {
 		var left []string
-		for range 10000 { // a goroutine may be just about to end
-			if left = packageGoroutines(); len(left) == 0 {
+		// A goroutine may be just about to end.
+		for until := time.Now().Add(time.Minute); ; <-time.After(time.Millisecond) {
+			left = slices.DeleteFunc(packageGoroutines(), func(g string) bool {
+				return slices.ContainsFunc(others, func(o string) bool { return number(o) == number(g) })
+			})
+			if len(left) == 0 || time.Now().After(until) {
 				break
 			}
-			runtime.Gosched()
 		}
 		for _, g := range left {
 			t.Errorf("goroutine left:\n%s", g)
@@ -146,6 +151,12 @@ func leakCheck(t *testing.T) {
 			}
 		}
 	})
+}
+
+// number returns what tells a goroutine from others in its stack.
+func number(stack string) string {
+	n, _, _ := strings.Cut(stack, " [")
+	return n
 }
 
 func packageGoroutines() []string {

@@ -189,7 +189,7 @@ func TestStaticPortInUse(t *testing.T) {
 // dial connects to the root, with the key, when it is there.
 func (j *staticJob) dial() net.Conn {
 	j.t.Helper()
-	ctx, cancel := context.WithTimeout(j.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(j.t.Context(), time.Minute)
 	defer cancel()
 	for {
 		c, err := j.key.Dial(ctx, staticProtocol, j.root)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/coretest"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/wire"
 )
@@ -309,15 +310,24 @@ func total(of map[word]traffic, words ...word) (sum traffic) {
 	return sum
 }
 
-// manyAgents is the largest job whose costs are tested: under the race detector, which makes each agent dear, a smaller one.
-var manyAgents = map[bool]int{false: 4096, true: 512}[shm.RaceEnabled]
+// manyAgents is the largest job whose costs are tested: 4,096 agents where AQ_TEST_PART has that, else fewer, since a broadcast of all
+// parts to all is of the square of their number; under the race detector, which makes each agent dear, still fewer.
+func manyAgents(t testing.TB) int {
+	switch {
+	case shm.RaceEnabled:
+		return 512
+	case coretest.InPart(t, t.Name()):
+		return 4096
+	}
+	return 1536
+}
 
-// What 4,096 agents cost: of streams, as many as the tree is wide; of frames, a few on each trunk, for the start, each
+// What thousands of agents cost: of streams, as many as the tree is wide; of frames, a few on each trunk, for the start, each
 // collective call, and the end; of bytes, what ranks contribute, and else a few for each rank below.
 func TestCostOfManyAgents(t *testing.T) {
 	patiently(t)
 	const barriers = 3
-	for _, shape := range []struct{ hosts, width, depth int }{{manyAgents, DefaultTreeWidth, 3}, {600, 4, 5}} {
+	for _, shape := range []struct{ hosts, width, depth int }{{manyAgents(t), DefaultTreeWidth, 3}, {600, 4, 5}} {
 		hosts, width := shape.hosts, shape.width
 		c := &cluster{script: ordinary(barriers)}
 		for r := range hosts {
@@ -364,12 +374,13 @@ func TestCostOfManyAgents(t *testing.T) {
 	}
 }
 
-// The first failure of 4,096 ranks ends all, and costs each trunk a few frames, and those of a collective call that comes
+// The first failure of thousands of ranks ends all, and costs each trunk a few frames, and those of a collective call that comes
 // meanwhile at most one for each agent that it leads to.
 func TestCostOfAFailureAmongMany(t *testing.T) {
 	patiently(t)
-	fails := manyAgents - 7
-	waiting := make(chan bool, manyAgents)
+	n := manyAgents(t)
+	fails := n - 7
+	waiting := make(chan bool, n)
 	c := &cluster{script: func(rank, step int) act {
 		if step == 1 {
 			waiting <- true
@@ -379,8 +390,8 @@ func TestCostOfAFailureAmongMany(t *testing.T) {
 		}
 		return ordinary(2)(rank, step)
 	}}
-	status, said := c.run(t, oneEach(manyAgents), 0, func(j *Job) {
-		for range manyAgents {
+	status, said := c.run(t, oneEach(n), 0, func(j *Job) {
+		for range n {
 			<-waiting
 		}
 		j.Kill(core.Rank(fails))
@@ -388,7 +399,7 @@ func TestCostOfAFailureAmongMany(t *testing.T) {
 	if want := fmt.Sprintf("aqueduct: rank %d on host host%[1]d was killed by SIGKILL (killed); ending the job\n", fails); status != 137 || said != want {
 		t.Errorf("status %d: %s", status, said)
 	}
-	if len(c.ended) != manyAgents {
+	if len(c.ended) != n {
 		t.Errorf("%d ranks have ended", len(c.ended))
 	}
 	for host, w := range c.wires {
@@ -490,9 +501,10 @@ func TestShapesOfTheTreeAreEqual(t *testing.T) {
 
 // BenchmarkTree takes the time of collective calls over agents in trees of several widths.
 func BenchmarkTree(b *testing.B) {
+	const agents = 4096
 	for _, k := range []kind{kindBarrier, kindExchange} {
 		for _, width := range []int{256, DefaultTreeWidth, 4} {
-			b.Run(fmt.Sprintf("%v/agents=%d/width=%d", k, manyAgents, width), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%v/agents=%d/width=%d", k, agents, width), func(b *testing.B) {
 				patiently(b)
 				c := &cluster{script: func(rank, step int) act {
 					switch {
@@ -507,7 +519,7 @@ func BenchmarkTree(b *testing.B) {
 					}
 					return act{what: exits}
 				}}
-				if status, said := c.run(b, oneEach(manyAgents), width, func(*Job) { b.ResetTimer() }); status != 0 {
+				if status, said := c.run(b, oneEach(agents), width, func(*Job) { b.ResetTimer() }); status != 0 {
 					b.Fatalf("status %d: %s", status, said)
 				}
 			})

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/bench"
+	"github.com/aqueduct-go/aqueduct/internal/programs"
 )
 
 // TestMain lets the test program be the ranks in Go.
@@ -37,9 +38,11 @@ func TestRun(t *testing.T) {
 	if err := os.Symlink(built, p.Prefix); err != nil {
 		t.Fatal(err)
 	}
+	if err := programs.Build(dir, "./cmd/aqrun"); err != nil {
+		t.Fatal(err)
+	}
 	for _, argv := range [][]string{
 		{"sh", "../../scripts/capi.sh", built},
-		{"go", "build", "-o", p.Aqrun, "../../cmd/aqrun"},
 		{"sh", "../../scripts/capi-install.sh", p.Prefix, p.GASNet},
 	} {
 		if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {

@@ -6,18 +6,20 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/aqueduct-go/aqueduct/core/coretest"
 )
 
 func TestCollectives(t *testing.T) {
-	everywhere(t, "coll", "are right", 1, 2, 3, 4)
+	everywhere(t, "coll", "are right", 1, 2, 4, 3)
 }
 
 // TestImages has ranks with different numbers of images, which are threads.
 func TestImages(t *testing.T) {
 	program := client{source: "coll", mode: "par"}.build(t)
-	for _, conduit := range conduits {
+	for c, conduit := range conduits {
 		for i, n := range []int{1, 2, 3} {
-			if !chosen(t, conduit, i, 3) {
+			if !coretest.InTurn(t, "images", c*3+i, len(conduits)*3) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s/%d", conduit, n), func(t *testing.T) {

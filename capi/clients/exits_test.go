@@ -5,6 +5,8 @@ package clients_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/aqueduct-go/aqueduct/core/coretest"
 )
 
 // TestExits ends jobs of three in every way.
@@ -45,7 +47,7 @@ func TestExits(t *testing.T) {
 			modes = []string{c.mode}
 		}
 		for m, mode := range modes {
-			if !chosen(t, c.first+c.others, m, len(modes)) {
+			if !coretest.InTurn(t, c.first+c.others, m, len(modes)) {
 				continue
 			}
 			t.Run(c.first+"/"+c.others+"/"+mode, func(t *testing.T) {
@@ -61,7 +63,10 @@ func TestExits(t *testing.T) {
 
 // TestSignals has handlers of signals that were installed for no stack in particular come all the time.
 func TestSignals(t *testing.T) {
-	for _, mode := range []string{"seq", "par"} {
+	for m, mode := range []string{"seq", "par"} {
+		if !coretest.InTurn(t, "", m, 2) {
+			continue
+		}
 		out, status := job(t, 2, "sci", client{source: "signals", mode: mode, flags: []string{"-D_DEFAULT_SOURCE"}}.build(t))
 		if status != 0 || strings.Count(out, "are well") != 2 {
 			t.Errorf("%s: status %d; want 0 and both ranks well:\n%s", mode, status, out)

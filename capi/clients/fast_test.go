@@ -31,20 +31,20 @@ func TestStress(t *testing.T) {
 		env     string // AQUEDUCT_C_FAST
 		fast    string // see ../testdata/stress.c
 	}{
-		{"seq", 1, 3000, "--conduit sci", "on", "fast"},
-		{"seq", 2, 3000, "--conduit sci", "on", "fast"},
-		{"seq", 4, 1500, "--conduit sci", "on", "fast"},
-		{"par", 1, 3000, "--conduit sci", "on", "fast"},
-		{"par", 2, 3000, "--conduit sci", "on", "fast"},
-		{"parsync", 3, 1500, "--conduit sci", "on", "fast"},
-		{"seq", 2, 1500, "--conduit sci --set publish=fence", "on", "fast"},
-		{"seq", 18, 100, "--conduit sci", "on", "fast"},
-		{"seq", 18, 100, "--conduit sci --set forced-scan=1", "on", "fast"},
-		{"seq", 2, 1500, "--conduit sci", "off", "slow"},
-		{"par", 3, 1500, "--conduit sci", "off", "slow"},
-		{"seq", 2, 1500, "--conduit sci --profile paper", "on", "slow"},
-		{"seq", 2, 500, "--conduit sci -x AQUEDUCT_DEBUG=1", "on", "slow"},
-		{"seq", 2, 500, "--conduit udp", "on", "slow"},
+		{"seq", 1, 1000, "--conduit sci", "on", "fast"},
+		{"seq", 2, 1500, "--conduit sci", "on", "fast"},
+		{"seq", 4, 500, "--conduit sci", "on", "fast"},
+		{"par", 1, 1000, "--conduit sci", "on", "fast"},
+		{"par", 2, 1500, "--conduit sci", "on", "fast"},
+		{"parsync", 3, 500, "--conduit sci", "on", "fast"},
+		{"seq", 2, 500, "--conduit sci --set publish=fence", "on", "fast"},
+		{"seq", 18, 30, "--conduit sci", "on", "fast"},
+		{"seq", 18, 30, "--conduit sci --set forced-scan=1", "on", "fast"},
+		{"seq", 2, 500, "--conduit sci", "off", "slow"},
+		{"par", 3, 300, "--conduit sci", "off", "slow"},
+		{"seq", 2, 500, "--conduit sci --profile paper", "on", "slow"},
+		{"seq", 2, 200, "--conduit sci -x AQUEDUCT_DEBUG=1", "on", "slow"},
+		{"seq", 2, 200, "--conduit udp", "on", "slow"},
 	} {
 		t.Run(fmt.Sprintf("%s/%d/%s/%s", c.mode, c.ranks, c.options, c.env), func(t *testing.T) {
 			program := client{source: "stress", mode: c.mode, flags: []string{"-D_POSIX_C_SOURCE=200809L"}}.build(t)

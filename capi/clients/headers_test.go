@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/aqueduct-go/aqueduct/core/coretest"
 )
 
 // languages are those that the headers are for, with names that older compilers know too.
@@ -31,55 +33,65 @@ func accepts(t *testing.T, cc, language, standard, mode, source string, flags ..
 	}
 }
 
-// TestHeaders has compilers look at each header alone, at all two of them in both orders, and at programs that
-// use every name: in every language, and in thread modes that chosen chooses.
+// TestHeaders has compilers look at all two headers in both orders, the first of which nothing precedes, in one of the languages; and at all
+// headers together and at programs that use every name, in every language. Compilers of pairs, thread modes, and where debugging is
+// switched on, are as coretest.InTurn has them.
 func TestHeaders(t *testing.T) {
 	compiler(t)
 	headers, err := filepath.Glob("../include/*.h")
 	if err != nil || len(headers) == 0 {
 		t.Fatal(headers, err)
 	}
-	pairs := filepath.Join(t.TempDir(), "pairs")
-	if err := os.Mkdir(pairs, 0o777); err != nil {
-		t.Fatal(err)
+	dir := t.TempDir()
+	including := func(headers ...string) string {
+		f, err := os.CreateTemp(dir, "*.c")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range headers {
+			fmt.Fprintf(f, "#include <%s>\n", filepath.Base(h))
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return f.Name()
 	}
-	var sources []string
+	var pairs []string
 	for _, a := range headers {
 		for _, b := range headers {
-			path := filepath.Join(pairs, filepath.Base(a)+"-"+filepath.Base(b)+".c")
-			text := "#include <" + filepath.Base(a) + ">\n#include <" + filepath.Base(b) + ">\n"
-			if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-				t.Fatal(err)
-			}
-			sources = append(sources, path)
+			pairs = append(pairs, including(a, b))
 		}
 	}
+	sources := []string{including(headers...), "../testdata/use.c", "../testdata/ex_use.c"}
+	var compilers []string // compiler has found another one if these are not there
 	for _, cc := range []string{"gcc", "clang"} {
-		if _, err := exec.LookPath(cc); err != nil {
-			continue // compiler has found another one
+		if _, err := exec.LookPath(cc); err == nil {
+			compilers = append(compilers, cc)
 		}
-		for _, l := range languages {
-			for i, source := range sources {
-				if edge := slices.Index(edges, l.standard); edge >= 0 && chosen(t, fmt.Sprint(cc, i), edge, len(edges)) {
-					accepts(t, cc, l.flag, l.standard, "par", source, "-pedantic")
+	}
+	for c, cc := range compilers {
+		for i, l := range languages {
+			if edge := slices.Index(edges, l.standard); edge >= 0 {
+				for p, source := range pairs {
+					if coretest.InTurn(t, fmt.Sprint(p), c*len(edges)+edge, len(compilers)*len(edges)) {
+						accepts(t, cc, l.flag, l.standard, "par", source, "-pedantic")
+					}
 				}
 			}
+			// In C23 there is no type for any function, and what a program does instead is pedantry's business.
+			var pedantic []string
+			if l.standard != "c2x" {
+				pedantic = []string{"-pedantic"}
+			}
 			for m, mode := range modes {
-				if !chosen(t, cc+l.standard, m, len(modes)) {
-					continue
+				for _, source := range sources {
+					if coretest.InTurn(t, cc+l.standard, m, len(modes)) {
+						accepts(t, cc, l.flag, l.standard, mode, source, pedantic...)
+					}
+					if coretest.InTurn(t, cc+mode+source, i, len(languages)) {
+						accepts(t, cc, l.flag, l.standard, mode, source, "-DGASNET_DEBUG")
+					}
 				}
-				for _, header := range headers {
-					accepts(t, cc, l.flag, l.standard, mode, header, "-pedantic")
-				}
-				// In C23 there is no type for any function, and what a program does instead is pedantry's business.
-				var pedantic []string
-				if l.standard != "c2x" {
-					pedantic = []string{"-pedantic"}
-				}
-				accepts(t, cc, l.flag, l.standard, mode, "../testdata/use.c", pedantic...)
-				accepts(t, cc, l.flag, l.standard, mode, "../testdata/ex_use.c", pedantic...)
-				accepts(t, cc, l.flag, l.standard, mode, "../testdata/use.c", "-DGASNET_DEBUG")
-				accepts(t, cc, l.flag, l.standard, mode, "../testdata/ex_use.c", "-DGASNET_DEBUG")
 			}
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/aqueduct-go/aqueduct/core/coretest"
 )
 
 // wellness runs a program as two ranks over sci and wants each to say that it is well.
@@ -32,7 +34,7 @@ func TestLinked(t *testing.T) {
 			"musl":               {flags: []string{"-static"}, musl: true},
 			"constructor-musl":   {flags: []string{"-DEARLY", "-static"}, musl: true},
 		} {
-			if !chosen(t, name, m, len(modes)) {
+			if !coretest.InTurn(t, name, m, len(modes)) {
 				continue
 			}
 			t.Run(mode+"/"+name, func(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/aqueduct-go/aqueduct/core/coretest"
 )
 
 // TestMisuse has a program do what it may not: there is an error code for it, or the job ends with a message that names
@@ -28,7 +30,7 @@ func TestMisuse(t *testing.T) {
 		"unregistered":  "255",
 	} {
 		for m, mode := range []string{"seq", "par"} {
-			if !chosen(t, what, m, 2) {
+			if !coretest.InTurn(t, what, m, 2) {
 				continue
 			}
 			t.Run(what+"/"+mode, func(t *testing.T) {
@@ -95,7 +97,7 @@ func TestLocks(t *testing.T) {
 		"reply held":      "gasnet_AMReplyShort: called while holding a handler-safe lock",
 	} {
 		for m, mode := range modes {
-			if !chosen(t, what, m, len(modes)) {
+			if !coretest.InTurn(t, what, m, len(modes)) {
 				continue
 			}
 			t.Run(what+"/"+mode, func(t *testing.T) {

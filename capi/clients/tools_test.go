@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/aqueduct-go/aqueduct/core/coretest"
 )
 
 func TestTools(t *testing.T) {
@@ -66,7 +68,7 @@ func TestToolsCompile(t *testing.T) {
 		}
 		for _, l := range languages {
 			for m, mode := range modes {
-				if !chosen(t, cc+l.standard, m, len(modes)) {
+				if !coretest.InTurn(t, cc+l.standard, m, len(modes)) {
 					continue
 				}
 				accepts(t, cc, l.flag, l.standard, mode, "../testdata/tools.c", "-pedantic", "-D_GNU_SOURCE")

@@ -52,12 +52,11 @@ int main(int argc, char **argv) {
 	BARRIER();
 	ticks = 0;
 	if (gasnet_mynode() == 0) { // the others sleep in the barrier until the timer has come often
-		time_t until = time(NULL) + 2;
-		while (time(NULL) < until) {
+		for (clock_t until = clock() + CLOCKS_PER_SEC / 2; clock() < until;) {
 		}
 	}
 	BARRIER();
-	CHECK(ticks > 100 && astray == 0);
+	CHECK(ticks > 20 && astray == 0);
 	every(0);
 	BARRIER();
 	printf("signals of rank %d are well\n", (int)gasnet_mynode());

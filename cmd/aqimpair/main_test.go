@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/conduits/udp/impair/tunnel"
+	"github.com/aqueduct-go/aqueduct/internal/programs"
 	"github.com/aqueduct-go/aqueduct/spawner"
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
@@ -46,8 +47,8 @@ func build(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	aqimpair, aqrun = filepath.Join(dir, "aqimpair"), filepath.Join(dir, "aqrun")
-	if out, err := exec.Command("go", "build", "-o", dir, ".", "../aqrun").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "%s%v\n", out, err)
+	if err := programs.Build(dir, "./cmd/aqimpair", "./cmd/aqrun"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return m.Run()

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi/libmpitest"
+	"github.com/aqueduct-go/aqueduct/internal/programs"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -23,9 +24,10 @@ func install(t *testing.T, destdir, prefix string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := programs.Build(built, "./cmd/..."); err != nil {
+		t.Fatal(err)
+	}
 	for _, argv := range [][]string{
-		{"cp", aqrun, built},
-		{"go", "build", "-o", built + "/", "../aqbench", "../aqimpair"},
 		append([]string{"cp", "-t", built, "install_test.go"}, shims...), // a file more, as there may be no shim
 		{"env", "DESTDIR=" + destdir, "sh", "../../scripts/install.sh", built, prefix},
 	} {

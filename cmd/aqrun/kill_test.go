@@ -17,7 +17,7 @@ import (
 
 // deadline is how long the remains of a job are waited for. They are gone in a fraction of
 // a second; what it took is logged.
-const deadline = 20 * time.Second
+const deadline = time.Minute
 
 // traffic has every rank send requests of all categories to every other one, for ever, with a rest after each round. When
 // a rank has heard from all, it writes its process id.

@@ -19,6 +19,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi/libmpitest"
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/internal/cli"
+	"github.com/aqueduct-go/aqueduct/internal/programs"
 	"github.com/aqueduct-go/aqueduct/spawner"
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
@@ -46,8 +47,8 @@ func build(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	aqrun = filepath.Join(dir, "aqrun")
-	if out, err := exec.Command("go", "build", "-o", aqrun, ".").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "%s%v\n", out, err)
+	if err := programs.Build(dir, "./cmd/aqrun"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return libmpitest.Main(m)

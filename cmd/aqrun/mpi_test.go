@@ -371,7 +371,7 @@ func TestMPIEndsBeforeItJoins(t *testing.T) {
 // Of a rank that is killed, and no other, is told that it was, with its status: when it has begun, which is before
 // it has joined, and amid traffic. The others are killed by the library's launcher, or end on their own account.
 func TestMPIBlames(t *testing.T) {
-	const ranks, victim, rounds = 3, 1, 6
+	const ranks, victim, rounds = 3, 1, 2
 	overLibraries(t, func(t *testing.T, library string) {
 		for _, when := range []string{"beginning", "traffic"} {
 			t.Run(when, func(t *testing.T) {

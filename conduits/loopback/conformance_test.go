@@ -43,7 +43,7 @@ func TestConformance(t *testing.T) {
 	}
 	one, model := coretest.Goroutines, coretest.Model
 	coretest.Suite(t, coretest.Cases(),
-		coretest.Kind{Name: "many", Launcher: one, Config: core.Config{Conduit: "loopback", Threads: core.Many}, Factors: "live many"},
+		coretest.Kind{Name: "many", Launcher: one, Config: core.Config{Conduit: "loopback", Threads: core.Many}, Factors: "live many", AllSizes: true},
 		coretest.Kind{Name: "single", Launcher: one, Config: core.Config{Conduit: "loopback", Threads: core.Single}, Factors: "live single"},
 		coretest.Kind{Name: "narrow", Launcher: one, Config: narrow, Factors: "live many"},
 		coretest.Kind{Name: "model", Launcher: model, Config: core.Config{Conduit: "loopback", Seed: 1}, Factors: "model"},

@@ -54,11 +54,11 @@ var kinds = []coretest.Kind{
 	{Name: "model-narrow", Launcher: coretest.Model, Config: core.Config{Profile: "model", Seed: 1, Settings: scarce}, Factors: "model"},
 }
 
-// wrapped are conduits that stand on it.
+// wrapped are conduits that stand on it, with shares of the cases: loopback runs through all of the suite wrapped.
 var wrapped = []coretest.Kind{
-	{Name: "checked", Launcher: coretest.Goroutines, Config: core.Config{Conduit: "checked-" + name, Profile: "unruly"}, Factors: "checked"},
-	{Name: "adverse", Launcher: coretest.Goroutines, Config: core.Config{Conduit: "adverse-" + name, Profile: "prompt", Sleep: 1}, Factors: "adverse"},
-	{Name: "lent", Launcher: coretest.Goroutines, Config: core.Config{Conduit: "lent-" + name, Profile: "reaching"}, Factors: "lent"},
+	{Name: "checked", Share: 4, Launcher: coretest.Goroutines, Config: core.Config{Conduit: "checked-" + name, Profile: "unruly"}, Factors: "checked"},
+	{Name: "adverse", Share: 4, Launcher: coretest.Goroutines, Config: core.Config{Conduit: "adverse-" + name, Profile: "prompt", Sleep: 1}, Factors: "adverse"},
+	{Name: "lent", Share: 4, Launcher: coretest.Goroutines, Config: core.Config{Conduit: "lent-" + name, Profile: "reaching"}, Factors: "lent"},
 }
 
 func TestConformance(t *testing.T) {

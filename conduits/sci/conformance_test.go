@@ -44,7 +44,7 @@ func TestConformance(t *testing.T) {
 	}
 	wrapped := func(name, conduit, profile string, l coretest.Launcher, sleep time.Duration) {
 		kinds = append(kinds, coretest.Kind{
-			Name: name, Launcher: l, Factors: conduit,
+			Name: name, Launcher: l, Factors: conduit, Share: 4, // loopback runs through all of the suite wrapped
 			Config: core.Config{Conduit: conduit, Profile: profile, Sleep: sleep, Settings: eager},
 		})
 	}

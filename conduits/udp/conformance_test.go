@@ -33,16 +33,16 @@ var small = map[string]string{
 	"depth": "3", "window": "4", "packets": "8", "receive": "4", "datagram": "1400", "gather": "1ms", "gso": "off", "gro": "off",
 }
 
-// kinds have each setting, way to start ranks, way to wait and number of threads at least once.
+// kinds have each setting, way to start ranks, way to wait and number of threads at least once. The wrapped ones have shares of the cases: other conduits run through all of the suite wrapped.
 var kinds = []coretest.Kind{
 	{Name: "processes", Launcher: spawntest.Processes, Config: core.Config{Threads: core.Many}, Factors: "processes many"},
 	{Name: "unprotected", Launcher: spawntest.Processes, Config: core.Config{Threads: core.Single, Sleep: 1, Settings: map[string]string{"security": "none"}}, Factors: "processes single"},
 	{Name: "ipv6", Launcher: coretest.Goroutines, Config: core.Config{Threads: core.Many, Settings: map[string]string{"address": "::1"}}, Factors: "goroutines many"},
 	{Name: "encrypt", Launcher: coretest.Goroutines, Config: core.Config{Threads: core.Single, Sleep: 1, Settings: map[string]string{"security": "encrypt", "datagram": "1400"}}, Factors: "goroutines single"},
 	{Name: "small", Launcher: coretest.Goroutines, Config: core.Config{Threads: core.Many, Settings: small}, Factors: "goroutines many"},
-	{Name: "checked", Launcher: spawntest.Processes, Config: core.Config{Conduit: "checked-udp"}, Factors: "checked"},
-	{Name: "checked/goroutines", Launcher: coretest.Goroutines, Config: core.Config{Conduit: "checked-udp", Settings: small}, Factors: "checked"},
-	{Name: "adverse", Launcher: coretest.Goroutines, Config: core.Config{Conduit: "adverse-udp", Sleep: 1}, Factors: "adverse"},
+	{Name: "checked", Share: 2, Launcher: spawntest.Processes, Config: core.Config{Conduit: "checked-udp"}, Factors: "checked"},
+	{Name: "checked/goroutines", Share: 2, Launcher: coretest.Goroutines, Config: core.Config{Conduit: "checked-udp", Settings: small}, Factors: "checked"},
+	{Name: "adverse", Share: 5, Launcher: coretest.Goroutines, Config: core.Config{Conduit: "adverse-udp", Sleep: 1}, Factors: "adverse"},
 	{Name: "scarce", Launcher: coretest.Goroutines, Config: core.Config{Threads: core.Single, Sleep: 1, Settings: scarce}, Factors: "goroutines single"},
 }
 

@@ -21,13 +21,14 @@
 // # Which combinations run
 //
 // Cases, kinds and numbers of ranks are independent, so not every combination of them is run. Those
-// are run that cover all pairs: every case is run with each of its numbers of ranks and with each
-// value of each factor that kinds differ in; every group of cases is run in each kind; and every two
-// values of factors that a kind combines are met. The elements of a kind's name are its values, unless
+// are run that cover all pairs: every case is run with each value of each factor that kinds differ in;
+// every group of cases is run in each kind, and with each of its numbers of ranks; and every two
+// values of factors that a kind combines are met. Where the layer of the cases itself is at test, every case is run with each of its
+// numbers of ranks: see [Kind.AllSizes]; where that is tested elsewhere, some cases of each group are: see [Kind.Share]. The elements of a kind's name are its values, unless
 // [Kind.Factors] says otherwise. What is chosen depends on the cases and kinds alone. The variable
 // AQ_TEST_PART adds a part of the other combinations, or all: see [Part].
 //
-// Of the combinations of a case in virtual time one runs twice, and both runs must be the same to the
+// Of a group of cases in virtual time one combination in each kind runs twice, and both runs must be the same to the
 // last event of their traces. That the others run twice too belongs to what the variable adds.
 //
 // # Jobs of processes

@@ -48,6 +48,15 @@ func InPart(t testing.TB, name string) bool {
 	return p.has(name)
 }
 
+// InTurn reports whether a test of a package's own does what the name stands for in this one of so many ways: in one, which the name
+// decides, and in the others as [InPart] says.
+func InTurn(t testing.TB, name string, way, ways int) bool {
+	t.Helper()
+	h := fnv.New32a()
+	fmt.Fprint(h, name)
+	return way == int(h.Sum32()%uint32(ways)) || InPart(t, fmt.Sprintf("%s/%s/%d", t.Name(), name, way))
+}
+
 // has reports whether what the name stands for is of the part.
 func (p Part) has(name string) bool {
 	h := fnv.New32a()
@@ -77,20 +86,23 @@ func (k *Kind) factors() []string {
 	return strings.Split(k.Name, "/")
 }
 
-// pairs are what a combination covers: first those that are the case's own, of it with the size and
-// each value of the kind; then those of its group with the kind, and of values of two factors.
+// pairs are what a combination covers: first those that are the case's own, of it with each value of the kind, and with
+// the size if the kind has [Kind.AllSizes]; then those of its group with the kind and with the size, and of values of two factors.
 func (x *combination) pairs() (own, common []string) {
-	values := []string{fmt.Sprint("n=", x.n)}
+	size := fmt.Sprint("n=", x.n)
+	values := []string{size}
 	for i, v := range x.kind.factors() {
 		values = append(values, fmt.Sprint(i, v))
 	}
 	for i, v := range values {
-		own = append(own, x.c.Name+" "+v)
+		if i > 0 || x.kind.AllSizes {
+			own = append(own, x.c.Name+" "+v)
+		}
 		for _, w := range values[i+1:] {
 			common = append(common, v+" "+w)
 		}
 	}
-	return own, append(common, x.groupAndKind())
+	return own, append(common, x.groupAndKind(), x.c.group()+" "+size)
 }
 
 // groupAndKind names the case's group with the kind.
@@ -99,11 +111,11 @@ func (x *combination) groupAndKind() string {
 }
 
 // choose returns the combinations that are run, in their order: a few that cover all pairs, and the
-// part of the rest. In the few, every case is run at every size and with every value of every factor,
-// every group of cases in every kind, and every two values of different factors that a kind has are met
-// somewhere (pairwise testing: Cohen et al., The AETG System, IEEE TSE 23(7), 1997, whose greedy choice this is). Of a
-// case's chosen combinations in virtual time one with most ranks runs twice, and of a group's in a kind the
-// first of several ranks, unless the kind is [Kind.Once]. That others do belongs to the rest, as do combinations that [Kind.Rest] names. The choice depends on nothing but the cases, the kinds and the part.
+// part of the rest. In the few, every case is run with every value of every factor, every group of cases in every kind and
+// at every size, and every two values of different factors that a kind has are met
+// somewhere (pairwise testing: Cohen et al., The AETG System, IEEE TSE 23(7), 1997, whose greedy choice this is). Kinds with [Kind.AllSizes]
+// have every case at every size. Of a group's chosen combinations in virtual time the first of several ranks in each kind
+// runs twice, unless the kind is [Kind.Once]. That others do belongs to the rest, as do combinations that [Kind.Rest] names. The choice depends on nothing but the cases, the kinds and the part.
 func choose(all []combination, p Part) []combination {
 	met := map[string]bool{}
 	used := map[*Kind]int{}
@@ -147,7 +159,6 @@ func choose(all []combination, p Part) []combination {
 			used[all[at].kind]++
 		}
 		// Of several ranks more can differ from run to run than of one.
-		largest := -1
 		for i := first; i < end; i++ {
 			if !chosen[i] || !all[i].repeats() {
 				continue
@@ -156,15 +167,6 @@ func choose(all []combination, p Part) []combination {
 			if all[i].n > 1 {
 				repeated[all[i].groupAndKind()] = true
 			}
-			if all[i].kind.Once {
-				continue
-			}
-			if largest < 0 || all[i].n > all[largest].n {
-				largest = i
-			}
-		}
-		if largest >= 0 {
-			once[largest] = false
 		}
 		first = end
 	}

@@ -40,18 +40,38 @@ func plain(some []combination) []combination {
 }
 
 func TestPairs(t *testing.T) {
+	testPairs(t, suite(), false)
+}
+
+// TestAllSizes has kinds whose cases run at every size.
+func TestAllSizes(t *testing.T) {
 	all := suite()
+	for i := range all {
+		all[i].kind.AllSizes = true
+	}
+	testPairs(t, all, true)
+	if sized, few := len(choose(all, Part{})), len(choose(suite(), Part{})); sized <= few {
+		t.Errorf("%d combinations are chosen; %d of kinds without all sizes", sized, few)
+	}
+}
+
+// testPairs wants the chosen combinations to cover all pairs, of each case with every size too if it is sized.
+func testPairs(t *testing.T, all []combination, sized bool) {
+	t.Helper()
 	chosen := choose(all, Part{})
 	want, got := map[string]bool{}, map[string]bool{}
 	note := func(met map[string]bool, x combination) {
-		values := append(strings.Split(x.kind.Name, "/"), fmt.Sprint(x.n))
+		size := fmt.Sprint(x.n)
+		values := append(strings.Split(x.kind.Name, "/"), size)
 		for i, v := range values {
-			met[x.c.Name+" "+v] = true
+			if v != size || sized {
+				met[x.c.Name+" "+v] = true
+			}
 			for _, w := range values[i+1:] {
 				met[v+" "+w] = true
 			}
 		}
-		met[x.c.Name[:6]+x.kind.Name] = true
+		met[x.c.Name[:6]+x.kind.Name], met[x.c.Name[:6]+size] = true, true
 	}
 	for _, x := range all {
 		note(want, x)
@@ -67,7 +87,7 @@ func TestPairs(t *testing.T) {
 	if len(chosen) > len(all)/5 {
 		t.Errorf("%d of %d combinations are chosen", len(chosen), len(all))
 	}
-	if again := choose(suite(), Part{}); len(again) != len(chosen) {
+	if again := choose(all, Part{}); !slices.Equal(again, chosen) {
 		t.Errorf("%d combinations, then %d", len(chosen), len(again))
 	}
 }
@@ -102,29 +122,17 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// Of each case one combination in virtual time is repeated, one with most ranks, and of each group in each kind one
-// of several ranks. The parts together repeat all of them.
+// Of each group in each kind in virtual time one combination of several ranks is repeated. The parts together repeat all of them.
 func TestRepeats(t *testing.T) {
 	all := suite()
-	most, repeated := map[*Case]int{}, map[*Case]int{}
 	group := map[string]bool{}
-	runs, twice := 0, 0
 	for _, x := range choose(all, Part{}) {
-		if !x.repeats() {
-			continue
-		}
-		runs++
-		most[x.c] = max(most[x.c], x.n)
-		if !x.once {
-			twice++
-			repeated[x.c] = max(repeated[x.c], x.n)
-		}
-		if x.n > 1 {
+		if x.repeats() && x.n > 1 {
+			if group[x.groupAndKind()] && !x.once {
+				t.Errorf("%s is repeated with %d ranks, and another of its group", x.c.Name, x.n)
+			}
 			group[x.groupAndKind()] = group[x.groupAndKind()] || !x.once
 		}
-	}
-	if twice == runs {
-		t.Error("all are repeated")
 	}
 	for key, repeated := range group {
 		if !repeated {
@@ -133,9 +141,7 @@ func TestRepeats(t *testing.T) {
 	}
 	missed := map[combination]bool{}
 	for _, x := range all {
-		if missed[x] = x.repeats(); most[x.c] != repeated[x.c] {
-			t.Errorf("%s is repeated with %d ranks and runs with %d", x.c.Name, repeated[x.c], most[x.c])
-		}
+		missed[x] = x.repeats()
 	}
 	for k := range 3 {
 		for _, x := range choose(all, Part{k + 1, 3}) {
@@ -175,24 +181,26 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// TestRaced has the race detector leave to the rest what is in virtual time, but for the first case of each group that applies.
-func TestRaced(t *testing.T) {
-	cases := []*Case{
-		{Name: "a/live", Ranks: []int{2}, Needs: Live}, {Name: "a/1", Ranks: []int{2}}, {Name: "a/2", Ranks: []int{2}},
-		{Name: "b/1", Ranks: []int{2}}, {Name: "b/2", Ranks: []int{2}},
+// TestShare has a kind leave to the rest all but a share of each group of the cases that apply, as the race detector has kinds in virtual time
+// leave all but one.
+func TestShare(t *testing.T) {
+	cases := []*Case{{Name: "a/processes", Ranks: []int{2}, Needs: Processes}}
+	for i := range 6 {
+		cases = append(cases, &Case{Name: fmt.Sprint("a/", i), Ranks: []int{2}}, &Case{Name: fmt.Sprint("b/", i), Ranks: []int{2}})
 	}
-	all := combinations(t, cases, []Kind{{Name: "live", Launcher: Goroutines}, {Name: "modelled", Launcher: Model}})
-	var got []string
+	cases = append(cases, &Case{Name: "c/alone", Ranks: []int{2}})
+	all := combinations(t, cases, []Kind{
+		{Name: "live", Launcher: Goroutines}, {Name: "shared", Launcher: Goroutines, Share: 3}, {Name: "modelled", Launcher: Model},
+	})
+	got := map[string]int{}
 	for _, x := range choose(all, Part{}) {
-		if x.kind.Name == "modelled" {
-			got = append(got, x.c.Name)
-		}
+		got[x.kind.Name+" "+x.c.group()]++
 	}
-	want := []string{"a/1", "a/2", "b/1", "b/2"}
+	want := map[string]int{"live a": 6, "live b": 6, "live c": 1, "shared a": 2, "shared b": 2, "shared c": 1, "modelled a": 6, "modelled b": 6, "modelled c": 1}
 	if shm.RaceEnabled {
-		want = []string{"a/1", "b/1"}
+		want["modelled a"], want["modelled b"] = 1, 1
 	}
-	if !slices.Equal(got, want) {
+	if !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	if n := len(choose(all, Part{1, 1})); n != len(all) {
@@ -241,5 +249,33 @@ func TestInPart(t *testing.T) {
 	t.Setenv(envPart, "1/1")
 	if !InPart(t, "a") {
 		t.Errorf("%s is not regarded", envPart)
+	}
+}
+
+// Each thing is done in one of the ways, different things in different ones, and in all of them where all parts are run.
+func TestInTurn(t *testing.T) {
+	count := func(name string) (n, last int) {
+		for way := range 4 {
+			if InTurn(t, name, way, 4) {
+				n, last = n+1, way
+			}
+		}
+		return n, last
+	}
+	t.Setenv(envPart, "")
+	ways := map[int]bool{}
+	for i := range 20 {
+		n, way := count(fmt.Sprint(i))
+		if n != 1 {
+			t.Errorf("%d is done in %d ways", i, n)
+		}
+		ways[way] = true
+	}
+	if len(ways) != 4 {
+		t.Errorf("only the ways %v are gone", ways)
+	}
+	t.Setenv(envPart, "1/1")
+	if n, _ := count("a"); n != 4 {
+		t.Errorf("all parts together do it in %d ways", n)
 	}
 }

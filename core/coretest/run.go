@@ -3,6 +3,7 @@ package coretest
 import (
 	"flag"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strings"
 	"testing"
@@ -53,6 +54,12 @@ type Kind struct {
 	Only    func(*Case) bool // nil, or whether the kind is for a case
 	Rest    func(*Case) bool // nil, or whether the pairs leave the kind out for a case, which is then part of the rest alone: see [Part]
 	Once    bool             // in virtual time a job runs twice in the rest alone
+	// AllSizes has the pairs run every case with each of its numbers of ranks, instead of one: where a suite is to find what is
+	// wrong with its cases' layer itself, rather than with one of many networks below it.
+	AllSizes bool
+	// Share has the pairs run one in so many cases of each group, at least one, which the kind's name and configuration decide; 0: all. The others
+	// are part of the rest: where other suites have all cases, and little depends on what the kind is.
+	Share int
 	// Most is the number of ranks of the largest job that the kind carries; 0: there is none. The suite logs how many
 	// combinations that leaves out, and Why.
 	Most int
@@ -64,7 +71,7 @@ type Kind struct {
 // environment variable AQ_TEST_PART asks for; see [Part]. A selection of sub-tests by go test -run is
 // made among all combinations.
 //
-// Under the race detector kinds in virtual time leave all but the first case of each group to the rest: their
+// Under the race detector kinds in virtual time leave all but one case of each group to the rest: their
 // ranks take turns, so that it has little to find among them, and takes long over it.
 //
 // What does not apply is no test: a case that needs what a kind does not offer, or whose When says
@@ -122,8 +129,9 @@ func combinations(t *testing.T, cases []*Case, kinds []Kind) []combination {
 		k := &kinds[i]
 		apart[i] = probe(t, k, cases)
 		if shm.RaceEnabled && k.Launcher.Offers()&Modelled != 0 {
-			k.Rest = k.restAfterFirst(cases)
+			k.Share = len(cases)
 		}
+		k.leave(cases)
 	}
 	var all []combination
 	larger := make([]int, len(kinds)) // than Most
@@ -150,15 +158,26 @@ func combinations(t *testing.T, cases []*Case, kinds []Kind) []combination {
 	return all
 }
 
-// restAfterFirst returns a Rest that leaves also all but the first case of each group to the rest.
-func (k Kind) restAfterFirst(cases []*Case) func(*Case) bool {
-	first := map[string]*Case{}
+// leave extends the kind's Rest by the cases that its Share leaves to the rest.
+func (k *Kind) leave(cases []*Case) {
+	if k.Share == 0 {
+		return
+	}
+	groups := map[string][]*Case{}
 	for _, c := range cases {
-		if first[c.group()] == nil && (k.Only == nil || k.Only(c)) && missing(k.Launcher, k.Config, c) == "" {
-			first[c.group()] = c
+		if (k.Only == nil || k.Only(c)) && (k.Rest == nil || !k.Rest(c)) && missing(k.Launcher, k.Config, c) == "" {
+			groups[c.group()] = append(groups[c.group()], c)
 		}
 	}
-	return func(c *Case) bool { return first[c.group()] != c || k.Rest != nil && k.Rest(c) }
+	h := fnv.New32a()
+	fmt.Fprint(h, k.Name, k.Config.Conduit, k.Config.Profile)
+	mine := map[*Case]bool{}
+	for _, group := range groups {
+		for i := int(h.Sum32() % uint32(min(k.Share, len(group)))); i < len(group); i += k.Share {
+			mine[group[i]] = true
+		}
+	}
+	k.Rest = func(c *Case) bool { return !mine[c] }
 }
 
 // missing names what the case needs and jobs of this kind do not offer, "" if nothing.

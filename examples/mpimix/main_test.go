@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/aqueduct-go/aqueduct/internal/programs"
 )
 
 // dir is where the programs are that TestMain builds.
@@ -23,8 +25,8 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	if out, err := exec.Command("go", "build", "-o", dir+"/", ".", "../../cmd/aqrun").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
+	if err := programs.Build(dir, "./examples/mpimix", "./cmd/aqrun"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return m.Run()

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/aqueduct-go/aqueduct/internal/programs"
 )
 
 // TestCommandLine runs the program as a job of one on files of all kinds.
@@ -16,8 +18,8 @@ func TestCommandLine(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	prog := at("wordcount")
-	if out, err := exec.Command("go", "build", "-o", prog, ".").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+	if err := programs.Build(dir, "./examples/wordcount"); err != nil {
+		t.Fatal(err)
 	}
 	for _, err := range []error{
 		os.MkdirAll(at("folder/below"), 0o755),

@@ -37,7 +37,7 @@ func TestExtended(t *testing.T) {
 		{Name: "sci/processes/messages", Launcher: spawntest.Processes, Config: core.Config{Conduit: "sci", NoReach: true, Threads: core.Single}},
 		{Name: "sci/goroutines/reach", Launcher: live, Config: core.Config{Conduit: "sci", Threads: core.Single, Debug: true}},
 		{Name: "sci/paper/messages", Launcher: live, Config: core.Config{Conduit: "sci", Profile: "paper"}, Factors: "sci goroutines messages"},
-		{Name: "loopback/goroutines", Launcher: live, Config: core.Config{Conduit: "loopback"}, Factors: "loopback goroutines messages"},
+		{Name: "loopback/goroutines", Launcher: live, Config: core.Config{Conduit: "loopback"}, Factors: "loopback goroutines messages", AllSizes: true},
 		{Name: "loopback/model", Launcher: model, Config: core.Config{Conduit: "loopback", Debug: true}, Factors: "loopback model messages"},
 		{Name: "loopback/native/goroutines", Launcher: live, Config: native(nil), Factors: "loopback goroutines native"},
 		{Name: "loopback/native/single", Launcher: live, Config: core.Config{Conduit: "loopback", Profile: "native", Threads: core.Single, Debug: true}, Factors: "loopback goroutines native"},
@@ -55,13 +55,13 @@ func TestExtended(t *testing.T) {
 		{Name: "loopback/native/adverse", Launcher: live, Config: core.Config{Conduit: "adverse-loopback", Profile: "native"}, Factors: "loopback goroutines native"},
 	}
 	// There are more kinds than paths. Of those that have something between job and network, or little room, what takes
-	// long belongs to the rest: algorithms of collectives, which know no network, and a great many transfers.
+	// long belongs to the rest: algorithms of collectives, which know no network, and a great many transfers, and two of three of the others.
 	long := func(c *coretest.Case) bool {
 		return coretest.Groups("forced")(c) || slices.Contains([]string{"allocation/large", "vis/put", "vis/get"}, c.Name)
 	}
 	for i := range kinds {
 		if k := &kinds[i]; slices.Contains(strings.Split(k.Name, "/"), "narrow") || strings.HasSuffix(k.Name, "/checked") || strings.HasSuffix(k.Name, "/adverse") || strings.HasSuffix(k.Name, "/single") {
-			k.Rest = long
+			k.Rest, k.Share = long, 3
 		}
 	}
 	coretest.Suite(t, exttest.Cases(), kinds...)

@@ -36,7 +36,7 @@ func serve(t *testing.T, k Key) (*Listener, chan error) {
 // talk has who has the key come, and both ends say something.
 func talk(t *testing.T, k Key, l *Listener) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	came := make(chan net.Conn, 1)
 	go func() {

@@ -235,7 +235,7 @@ var roles = map[string]func(){
 		if err == nil {
 			select {
 			case err = <-boot.Done():
-			case <-time.After(15 * time.Second):
+			case <-time.After(time.Minute):
 				return
 			}
 		}
@@ -382,7 +382,7 @@ func TestLostLauncher(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer from.Close()
-	from.SetReadDeadline(time.Now().Add(20 * time.Second))
+	from.SetReadDeadline(time.Now().Add(time.Minute))
 	in := bufio.NewScanner(from)
 	var out bytes.Buffer
 	l.run(t, 3, &out, 30*time.Second, roleEnv+"=lost", lostEnv+"="+pipe)

@@ -34,7 +34,7 @@ func TestSlurm(t *testing.T) {
 		testHosts(t, srun("--mpi=pmi2", "--distribution=arbitrary", "--nodelist=n1,n1,n2,n3"), 137)
 	})
 	t.Run("no PMI", func(t *testing.T) { testWithoutPMI(t, c, env) })
-	c.AwaitNothing(t, 20*time.Second)
+	c.AwaitNothing(t, time.Minute)
 }
 
 // A process of a step without PMI is refused, since it is one of several; the process of a batch script is not.

@@ -16,7 +16,7 @@ import (
 // slow are cases left to quicker models: they send most messages, or compute most of the time.
 var slow = []string{"event/many", "atomic/many", "progress/thousands", "region/apart", "vis/put", "vis/get", "collective/movement"}
 
-// TestExtended runs every case that is not slow over each of the systems. The groups that move much are left out over SSAM, to which every cell
+// TestExtended runs a share of the cases that are not slow over each of the systems. The groups that move much are left out over SSAM, to which every cell
 // is several events, and with ranks that sleep, which move it as those do that poll.
 func TestExtended(t *testing.T) {
 	if shm.RaceEnabled {
@@ -24,7 +24,7 @@ func TestExtended(t *testing.T) {
 	}
 	kind := func(name string, most int, why string, without ...string) coretest.Kind {
 		return coretest.Kind{
-			Name: name, Launcher: coretest.Model, Config: core.Config{Conduit: name}, Factors: "messages", Most: most, Why: why,
+			Name: name, Share: 4, Launcher: coretest.Model, Config: core.Config{Conduit: name}, Factors: "messages", Most: most, Why: why,
 			Only: func(c *coretest.Case) bool { return without == nil || !coretest.Groups(without...)(c) },
 		}
 	}

@@ -17,16 +17,16 @@ func TestMain(m *testing.M) {
 	os.Exit(libmpitest.Main(m))
 }
 
-// TestExtended runs the suite, with ranks that each library's launcher starts and that share their
+// TestExtended runs shares of the suite, with ranks that each library's launcher starts and that share their
 // segments; by messages, as between hosts, what moves data; and with the library's own collective
 // operations what there is about collectives and teams. All algorithms of collectives are compared
 // over quicker networks.
 func TestExtended(t *testing.T) {
 	cases := slices.DeleteFunc(exttest.Cases(), coretest.Groups("forced"))
 	libmpitest.Suite(t, cases, []libmpitest.Setting{
-		{Name: "reach"},
-		{Name: "messages", Config: core.Config{Settings: map[string]string{"rma": "off"}}, Only: coretest.Groups("put", "get", "atomic", "order", "vis", "collective", "typed")},
-		{Name: "collectives", Config: core.Config{Settings: map[string]string{"collectives": "native"}}, Only: coretest.Groups("team", "barrier", "collective", "typed", "progress", "native")},
+		{Name: "reach", Share: 2},
+		{Name: "messages", Share: 3, Config: core.Config{Settings: map[string]string{"rma": "off"}}, Only: coretest.Groups("put", "get", "atomic", "order", "vis", "collective", "typed")},
+		{Name: "collectives", Share: 3, Config: core.Config{Settings: map[string]string{"collectives": "native"}}, Only: coretest.Groups("team", "barrier", "collective", "typed", "progress", "native")},
 	}...)
 }
 

@@ -24,11 +24,11 @@ func init() {
 		mpitest.Network("model", mpitest.Options{Model: true, Latency: vtime.Microsecond, Rate: 1e9, Search: 5 * vtime.Nanosecond}))
 }
 
-// TestExtended runs the suite over networks of this process and over the modelled ScaMPI.
+// TestExtended runs shares of the suite over networks of this process and over the modelled ScaMPI.
 func TestExtended(t *testing.T) {
 	// Algorithms of collectives know no network, and a quarter of a million messages take long: one kind has them, and the rest.
 	long := func(c *coretest.Case) bool { return coretest.Groups("forced")(c) || c.Name == "event/many" }
-	coretest.Suite(t, exttest.Cases(), []coretest.Kind{
+	kinds := []coretest.Kind{
 		{Name: "goroutines", Launcher: coretest.Goroutines, Config: core.Config{Conduit: overTest, Profile: "unruly"}, Factors: "live"},
 		{Name: "packed", Launcher: coretest.Goroutines, Factors: "live", Rest: long,
 			Config: core.Config{Conduit: overTest, Profile: "unruly", Threads: core.Single, Settings: map[string]string{"pack": "all"}}},
@@ -40,5 +40,9 @@ func TestExtended(t *testing.T) {
 			Only: func(c *coretest.Case) bool {
 				return c.Name != "event/many" && !strings.HasPrefix(c.Name, "forced/") && !shm.RaceEnabled
 			}},
-	}...)
+	}
+	for i := range kinds {
+		kinds[i].Share = 4
+	}
+	coretest.Suite(t, exttest.Cases(), kinds...)
 }

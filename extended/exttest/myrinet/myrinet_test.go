@@ -13,7 +13,7 @@ import (
 	_ "github.com/aqueduct-go/aqueduct/conduits/myrinet"
 )
 
-// TestExtended runs the suite on three topologies, with puts and gets by RM-V and RM-RV and by messages. All algorithms of collectives are compared over quicker networks; a
+// TestExtended runs shares of the suite on three topologies, with puts and gets by RM-V and RM-RV and by messages. All algorithms of collectives are compared over quicker networks; a
 // quarter of a million messages, which are modelled step by step, take long. What large transfers allocate is not counted: a large message has memory of its own, as long as a packet of it may be in
 // the network. event/sync tests in a loop what has not ended, which over a network that loses packets it does for many time-outs, of thousands of tests each. Of cases that take long all but those over the star are left to AQ_TEST_PART, of those where all is scarce all but some, and that jobs run twice: equal traces are the concern of the suite of the Core API.
 func TestExtended(t *testing.T) {
@@ -22,7 +22,7 @@ func TestExtended(t *testing.T) {
 	}
 	kind := func(name string, cfg core.Config) coretest.Kind {
 		cfg.Conduit = "myrinet"
-		return coretest.Kind{Name: name, Launcher: coretest.Model, Config: cfg, Factors: "model", Once: true,
+		return coretest.Kind{Name: name, Share: 5, Launcher: coretest.Model, Config: cfg, Factors: "model", Once: true,
 			Rest: func(c *coretest.Case) bool {
 				return name == "scarce" && !coretest.Groups("get", "native", "collective", "split")(c) || name != "star" && slices.Contains([]string{"event/sync", "progress/thousands", "vis/put", "vis/get", "atomic/operations", "atomic/many", "memset/sizes", "value/in-flight"}, c.Name)
 			},

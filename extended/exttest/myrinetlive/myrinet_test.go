@@ -22,12 +22,13 @@ func TestMain(m *testing.M) {
 func TestExtended(t *testing.T) {
 	kind := func(name string, l coretest.Launcher, factors string, cfg core.Config) coretest.Kind {
 		cfg.Conduit, cfg.Profile = "myrinet", "live"
-		return coretest.Kind{Name: name, Launcher: l, Config: cfg, Factors: factors,
+		return coretest.Kind{Name: name, Share: 5, Launcher: l, Config: cfg, Factors: factors,
 			Rest: func(c *coretest.Case) bool {
 				few := (name == "goroutines/in-transit" || name == "goroutines/devices") && !coretest.Groups("put", "get", "native", "barrier", "collective", "vis")(c) ||
 					(name == "goroutines/scarce" || name == "goroutines/errors") && !coretest.Groups("get", "native", "collective", "split")(c)
 				// event/many has a quarter of a million messages, and forced/* are algorithms, which know no network.
-				return few || c.Name == "event/many" || coretest.Groups("forced")(c)
+				// A large transfer takes a message for each 700 bytes where all is scarce.
+				return few || name == "goroutines/scarce" && c.Name == "split/large" || c.Name == "event/many" || coretest.Groups("forced")(c)
 			}}
 	}
 	coretest.Suite(t, exttest.Cases(),

@@ -27,6 +27,6 @@ func TestMain(m *testing.M) {
 func TestExtended(t *testing.T) {
 	blocks := map[string]string{"block": "2"}
 	coretest.Suite(t, exttest.Cases(),
-		coretest.Kind{Name: "processes", Launcher: spawntest.Processes, Config: core.Config{Conduit: "nbrhd", Profile: "sci+udp", Settings: blocks}},
-		coretest.Kind{Name: "goroutines", Launcher: coretest.Goroutines, Config: core.Config{Conduit: "nbrhd", Profile: "sci+loopback/native", Threads: core.Single, Debug: true, Settings: blocks}})
+		coretest.Kind{Name: "processes", Share: 2, Launcher: spawntest.Processes, Config: core.Config{Conduit: "nbrhd", Profile: "sci+udp", Settings: blocks}},
+		coretest.Kind{Name: "goroutines", Share: 3, Launcher: coretest.Goroutines, Config: core.Config{Conduit: "nbrhd", Profile: "sci+loopback/native", Threads: core.Single, Debug: true, Settings: blocks}})
 }

@@ -13,7 +13,7 @@ import (
 	_ "github.com/aqueduct-go/aqueduct/conduits/sci"
 )
 
-// TestExtended runs the suite on two machines, with the native powers of SCI and without. All
+// TestExtended runs shares of the suite on two machines, with the native powers of SCI and without. All
 // algorithms of collectives are compared over quicker networks. As many operations as there can be are modelled packet by
 // packet, which takes long: they belong to the rest, and as a quarter of a million messages are left out.
 func TestExtended(t *testing.T) {
@@ -22,7 +22,7 @@ func TestExtended(t *testing.T) {
 	}
 	kind := func(name, factors string, cfg core.Config) coretest.Kind {
 		cfg.Conduit = "sci"
-		return coretest.Kind{Name: name, Launcher: coretest.Model, Config: cfg, Factors: factors,
+		return coretest.Kind{Name: name, Share: 3, Launcher: coretest.Model, Config: cfg, Factors: factors,
 			Only: func(c *coretest.Case) bool { return c.Name != "event/many" || factors == "native" },
 			Rest: func(c *coretest.Case) bool { return c.Name == "event/many" }}
 	}

@@ -19,14 +19,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestExtended runs the suite once as jobs are by default, and once with
+// TestExtended runs a share of the suite as jobs are by default, and one with
 // little of everything, datagrams of the size of a network's, and no help of the kernel.
 func TestExtended(t *testing.T) {
 	coretest.Suite(t, exttest.Cases(), []coretest.Kind{
-		{Name: "processes", Launcher: spawntest.Processes, Config: core.Config{Conduit: "udp"}, Factors: "udp",
+		{Name: "processes", Share: 3, Launcher: spawntest.Processes, Config: core.Config{Conduit: "udp"}, Factors: "udp",
 			// All algorithms of collectives, which know no network: there are enough of them in the rest.
 			Only: func(c *coretest.Case) bool { return !coretest.Groups("forced")(c) }},
-		{Name: "small", Launcher: coretest.Goroutines, Factors: "udp",
+		{Name: "small", Share: 3, Launcher: coretest.Goroutines, Factors: "udp",
 			// 65,535 operations are more than any depth: once is enough, and four at a time take half a minute.
 			Only: func(c *coretest.Case) bool { return c.Name != "event/many" },
 			// What is large goes in a thousand pieces here, each sealed. Collectives know no network.

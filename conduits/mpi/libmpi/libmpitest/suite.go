@@ -13,6 +13,7 @@ type Setting struct {
 	Name   string
 	Config core.Config // but for conduit and profile
 	Only   func(*coretest.Case) bool
+	Share  int // see coretest.Kind
 }
 
 // rest is what the pairs run over the other library alone, if both are there. What debug checks, and those of the
@@ -24,7 +25,7 @@ var rest = map[string]func(*coretest.Case) bool{
 }
 
 // Suite runs cases over both libraries with the settings, with 2 and 4 ranks if a case is for these,
-// else with the least number that it is for. A library that is not there is skipped. One job runs at a
+// else with the least number that it is for: each case over one of the libraries, each group of cases over both with each setting. A library that is not there is skipped. One job runs at a
 // time: jobs beside each other would take each other's time, see rest.
 func Suite(t *testing.T, cases []*coretest.Case, settings ...Setting) {
 	few := make([]*coretest.Case, len(cases))
@@ -43,7 +44,7 @@ func Suite(t *testing.T, cases []*coretest.Case, settings ...Setting) {
 		l := Launcher(t, library)
 		for _, s := range settings {
 			s.Config.Conduit, s.Config.Profile = "mpi", library
-			k := coretest.Kind{Name: library + "/" + s.Name, Launcher: l, Config: s.Config, Only: s.Only, Factors: library}
+			k := coretest.Kind{Name: library + "/" + s.Name, Launcher: l, Config: s.Config, Only: s.Only, Share: s.Share, Factors: "mpi"}
 			if both {
 				k.Rest = rest[library]
 			}
