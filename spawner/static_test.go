@@ -157,8 +157,8 @@ func TestStaticSilenceIsASetting(t *testing.T) {
 func TestStaticMissing(t *testing.T) {
 	j := newStaticJob(t, 4)
 	root := j.spec(0)
-	root.limit = 700 * time.Millisecond
-	want := []string{"ranks 1, 3 did not come to rank 0 at " + j.root + " (AQUEDUCT_ROOT) within 700ms (AQUEDUCT_START_TIMEOUT)", "turned away last: 127.0.0.1:"}
+	root.limit = 3 * time.Second
+	want := []string{"ranks 1, 3 did not come to rank 0 at " + j.root + " (AQUEDUCT_ROOT) within 3s (AQUEDUCT_START_TIMEOUT)", "turned away last: 127.0.0.1:"}
 	j.begin(root, j.arrivalOf(0, "alpha"), j.fails(want...))
 	j.begin(j.spec(2), j.arrivalOf(2, "gamma"), func(b core.Bootstrap, err error) { j.fails(want[0])(b, err) })
 	other := j.spec(1)
