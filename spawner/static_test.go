@@ -178,6 +178,26 @@ func TestStaticNoRoot(t *testing.T) {
 	}
 }
 
+// What answers at first, and then is silent until the time is over, has said more with its answer.
+func TestStaticRootFallsSilent(t *testing.T) {
+	j := newStaticJob(t, 2)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		if c, err := l.Accept(); err == nil {
+			c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
+			c.Close()
+		}
+	}()
+	s := j.spec(1)
+	s.root, s.limit = l.Addr().String(), 2*time.Second
+	_, err = s.join(j.arrivalOf(1, "beta"))
+	j.fails("within 2s (AQUEDUCT_START_TIMEOUT): ", "first record does not look like a TLS handshake")(nil, err)
+}
+
 // Where rank 0 cannot listen is an error that says so.
 func TestStaticPortInUse(t *testing.T) {
 	j := newStaticJob(t, 2)
