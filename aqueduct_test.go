@@ -140,7 +140,20 @@ func TestMain(m *testing.M) {
 		role()
 		return
 	}
-	os.Exit(m.Run())
+	os.Exit(run(m))
+}
+
+// built is where goBuild puts programs.
+var built string
+
+func run(m *testing.M) int {
+	var err error
+	if built, err = os.MkdirTemp("", "aqueduct-test-*"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(built)
+	return m.Run()
 }
 
 // program returns the command that runs a role with settings of the environment.
@@ -418,14 +431,17 @@ func under(cmd *exec.Cmd, prefix ...string) *exec.Cmd {
 	return c
 }
 
-// goBuild builds a program of this module and returns its path.
+// goBuild builds a program of this module, unless a test has done that, and returns its path.
 func goBuild(t *testing.T, pkg string) string {
 	t.Helper()
-	dir := t.TempDir()
-	if err := programs.Build(dir, pkg); err != nil {
+	prog := filepath.Join(built, filepath.Base(pkg))
+	if _, err := os.Stat(prog); err == nil {
+		return prog
+	}
+	if err := programs.Build(built, pkg); err != nil {
 		t.Fatal(err)
 	}
-	return filepath.Join(dir, filepath.Base(pkg))
+	return prog
 }
 
 // A launcher that speaks PMI starts jobs with any conduit; over MPI they find each other by that.

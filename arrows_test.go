@@ -84,7 +84,7 @@ var rooms = []room{
 	{"conduits/mpi/libmpi", "its networks are those of real libraries",
 		[]string{"core", "core/settings", "conduits/mpi", "internal/drain"}, []string{"core/coretest", "conduits/mpi/libmpi/libmpitest", "spawner/..."}},
 	{"conduits/mpi/libmpi/libmpitest", "it finds libraries for tests, and runs jobs over them",
-		[]string{"core", "core/coretest", "conduits/mpi/libmpi", "spawner/..."}, nil},
+		[]string{"core", "core/coretest", "conduits/mpi/libmpi", "internal/shm", "spawner/..."}, nil},
 	{"conduits/mpi/scampi", "a modelled library on SCI's calls, and on the software costs of its machine",
 		[]string{"core", "core/settings", "conduits/mpi", "conduits/mpi/matching", "conduits/sci/sisci", "conduits/sci/hardware", "internal/..."},
 		[]string{"core/coretest", "conduits/sci"}}, // its rival

@@ -167,7 +167,11 @@ func (s *staticSpec) reach(me *arrival) (*trunk, placement, error) {
 		said   bool
 	)
 	if retry(ctx, func() bool {
-		t, hostOf, err = s.attempt(ctx, me)
+		var failed error
+		t, hostOf, failed = s.attempt(ctx, me)
+		if late := net.Error(nil); failed == nil || err == nil || !errors.As(failed, &late) || !late.Timeout() {
+			err = failed // that the time is over says less than why an attempt failed before
+		}
 		if err == nil || errors.As(err, new(*refusal)) || errors.Is(err, mtls.ErrKey) {
 			return true
 		}

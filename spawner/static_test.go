@@ -153,8 +153,8 @@ func TestStaticSilenceIsASetting(t *testing.T) {
 func TestStaticMissing(t *testing.T) {
 	j := newStaticJob(t, 4)
 	root := j.spec(0)
-	root.limit = 700 * time.Millisecond
-	want := []string{"ranks 1, 3 did not come to rank 0 at " + j.root + " (AQUEDUCT_ROOT) within 700ms (AQUEDUCT_START_TIMEOUT)", "turned away last: 127.0.0.1:"}
+	root.limit = 3 * time.Second
+	want := []string{"ranks 1, 3 did not come to rank 0 at " + j.root + " (AQUEDUCT_ROOT) within 3s (AQUEDUCT_START_TIMEOUT)", "turned away last: 127.0.0.1:"}
 	j.begin(root, j.arrivalOf(0, "alpha"), j.fails(want...))
 	j.begin(j.spec(2), j.arrivalOf(2, "gamma"), func(b core.Bootstrap, err error) { j.fails(want[0])(b, err) })
 	other := j.spec(1)
@@ -172,6 +172,26 @@ func TestStaticNoRoot(t *testing.T) {
 		_, err := s.join(j.arrivalOf(1, "beta"))
 		j.fails("rank 0 was not reached at "+root+" (AQUEDUCT_ROOT) within 300ms (AQUEDUCT_START_TIMEOUT)", want)(nil, err)
 	}
+}
+
+// What answers at first, and then is silent until the time is over, has said more with its answer.
+func TestStaticRootFallsSilent(t *testing.T) {
+	j := newStaticJob(t, 2)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		if c, err := l.Accept(); err == nil {
+			c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
+			c.Close()
+		}
+	}()
+	s := j.spec(1)
+	s.root, s.limit = l.Addr().String(), 2*time.Second
+	_, err = s.join(j.arrivalOf(1, "beta"))
+	j.fails("within 2s (AQUEDUCT_START_TIMEOUT): ", "first record does not look like a TLS handshake")(nil, err)
 }
 
 // Where rank 0 cannot listen is an error that says so.

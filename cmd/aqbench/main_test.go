@@ -171,7 +171,7 @@ func TestSignal(t *testing.T) {
 func TestIgnoredSignal(t *testing.T) {
 	signal.Ignore(unix.SIGHUP)
 	defer signal.Reset(unix.SIGHUP)
-	if status, said := signalled(t, longRun, unix.SIGHUP, unix.SIGINT); status != 128+int(unix.SIGINT) {
+	if status, said := signalled(t, longRun, unix.SIGHUP, unix.SIGTERM); status != 128+int(unix.SIGTERM) {
 		t.Errorf("status %d: %s", status, said)
 	}
 }

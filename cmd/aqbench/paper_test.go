@@ -154,11 +154,11 @@ func TestPaperSignal(t *testing.T) {
 		args := []string{"paper", "itb-cost", "itb-overhead", "--full", "--csv", table, "--svg", figures}
 		status := run(t.Context(), args, io.Discard, writer(func(text []byte) {
 			if bytes.Contains(text, []byte(when)) {
-				once.Do(func() { unix.Kill(os.Getpid(), unix.SIGINT) })
+				once.Do(func() { unix.Kill(os.Getpid(), unix.SIGTERM) })
 			}
 		}))
 		text, _ := os.ReadFile(table)
-		if status != 128+int(unix.SIGINT) || bytes.Contains(text, []byte("\nitb-cost,")) != complete || bytes.Contains(text, []byte("\nitb-overhead,")) {
+		if status != 128+int(unix.SIGTERM) || bytes.Contains(text, []byte("\nitb-cost,")) != complete || bytes.Contains(text, []byte("\nitb-overhead,")) {
 			t.Errorf("%s: status %d, CSV of %d bytes", when, status, len(text))
 		}
 		if _, err := os.Stat(filepath.Dir(figures)); (err == nil) != complete {

@@ -144,7 +144,7 @@ func TestConformance(t *testing.T) {
 			var kinds []coretest.Kind
 			for _, conduit := range slices.Sorted(maps.Keys(suite)) {
 				kinds = append(kinds, coretest.Kind{
-					Name: conduit, Launcher: l, Factors: l.name + " " + conduit,
+					Name: conduit, Launcher: l, Factors: l.name, // which conduit a case has says little
 					Config: core.Config{Conduit: conduit, Segment: "1MB"},
 					Only: func(c *coretest.Case) bool {
 						// A launcher that is told that the job ends with status 0 ends it at once.

@@ -72,14 +72,20 @@ func TestConformance(t *testing.T) {
 		kind("hpam-scarce", on(t, "hpam", scarce["hpam"]), 4, "6 receive buffers are enough for 4 workstations with a buffer each", some...),
 		kind("ssam-scarce", on(t, "ssam", scarce["ssam"]), 4, "an input FIFO of 111 cells is enough for 4 workstations", some...),
 	}
-	for i := range kinds[:5] {
-		kinds[i].Factors = kinds[i].Config.Conduit // every case over every system
+	for i := range kinds {
+		if i < 5 {
+			kinds[i].Factors = kinds[i].Config.Conduit // every case over every system
+		} else {
+			kinds[i].Share = 2
+		}
 	}
 	for _, system := range []string{"am", "amii", "hpam", "ssam"} {
 		for _, wrapped := range []string{"checked", "adverse"} {
 			cfg := on(t, system, "")
 			cfg.Conduit = wrapped + "-" + system
-			kinds = append(kinds, kind(wrapped+"-"+system, cfg, 4, buffers, "message", "reply", "negotiation", "barrier"))
+			k := kind(wrapped+"-"+system, cfg, 4, buffers, "message", "reply", "negotiation", "barrier")
+			k.Share = 4
+			kinds = append(kinds, k)
 		}
 	}
 	coretest.Suite(t, coretest.Cases(), kinds...)

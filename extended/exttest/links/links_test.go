@@ -174,7 +174,7 @@ func alone() core.Config {
 	return c
 }
 
-// TestConformance runs the suite over good links and bad ones, with a host for each rank and with two hosts. The tests of this package are beside each other, for
+// TestConformance runs shares of the suite over good links and bad ones, with a host for each rank and with two hosts. The tests of this package are beside each other, for
 // some wait until a peer counts as lost.
 //
 // A job over hosts takes twice the time of another, for its agents. What these change the pairs meet in a case of each group that
@@ -185,8 +185,8 @@ func TestConformance(t *testing.T) {
 	clean, good := network(t, "")
 	faulty, poor := network(t, bad)
 	coretest.Suite(t, far(coretest.Cases()),
-		coretest.Kind{Name: "clean", Launcher: good, Config: config("security", "none", "insecure", "yes"), Factors: "links"},
-		coretest.Kind{Name: "bad", Launcher: poor, Config: config(), Factors: "links"})
+		coretest.Kind{Name: "clean", Share: 3, Launcher: good, Config: config("security", "none", "insecure", "yes"), Factors: "links"},
+		coretest.Kind{Name: "bad", Share: 2, Launcher: poor, Config: config(), Factors: "links"})
 	cases := crowded(coretest.Cases())
 	coretest.Suite(t, cases,
 		coretest.Kind{Name: "hosts/clean", Launcher: overHosts(t, clean, 2), Config: config(), Factors: "links",

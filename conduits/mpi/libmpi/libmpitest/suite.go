@@ -6,6 +6,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/coretest"
+	"github.com/aqueduct-go/aqueduct/internal/shm"
 )
 
 // Setting is a configuration of the conduit that a suite runs with.
@@ -47,6 +48,9 @@ func Suite(t *testing.T, cases []*coretest.Case, settings ...Setting) {
 			k := coretest.Kind{Name: library + "/" + s.Name, Launcher: l, Config: s.Config, Only: s.Only, Share: s.Share, Factors: "mpi"}
 			if both {
 				k.Rest = rest[library]
+			}
+			if shm.RaceEnabled && k.Share == 0 { // the libraries, which take most of the time, are none of its business
+				k.Share = 3
 			}
 			kinds = append(kinds, k)
 		}
