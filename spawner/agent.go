@@ -41,6 +41,10 @@ func init() {
 	syscall.Exit(0)
 }
 
+// agentPatience is how long an agent waits for the Job's first word, which is due at once: longer than what else is silent counts as lost, since many
+// may start at a time, but less than the 10 s that jobs have to end in.
+const agentPatience = 8 * time.Second
+
 // beAgent is the life of a process that is an agent, with what its arguments say.
 func beAgent(args []string) error {
 	if len(args) > 0 && strings.HasPrefix(args[0], callArgument) {
@@ -58,14 +62,14 @@ func beAgent(args []string) error {
 		}
 		a := newCaller(c, d)
 		a.process = true
-		return a.serve(patience)
+		return a.serve(agentPatience)
 	}
 	if len(args) > 0 && strings.HasPrefix(filepath.Base(args[0]), pushDir) {
 		os.RemoveAll(args[0]) // this program runs on without its name
 	}
 	a := newAgent(&pipePair{pollable(0), pollable(1)})
 	a.process = true
-	return a.serve(patience)
+	return a.serve(agentPatience)
 }
 
 // newCaller returns an agent that has found its place, and that those below it will come to.

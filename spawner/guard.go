@@ -45,7 +45,7 @@ type heard struct {
 }
 
 // guardBeats is how many pulses of its launcher a guard may miss: more than an agent's Job, which is to name the host first.
-const guardBeats = beats + 2
+const guardBeats = beats + beats/3
 
 // errUnheard reports that a launcher has said nothing for so many pulses that it is lost.
 var errUnheard = errors.New("the launcher is silent")

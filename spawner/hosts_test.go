@@ -95,7 +95,7 @@ func TestAgentIsKilled(t *testing.T) {
 
 // An agent that says nothing any more is lost, as one is behind a network that is.
 func TestAgentIsSilent(t *testing.T) {
-	defer spawner.SetPulse(100 * time.Millisecond)()
+	defer spawner.SetPulse(50 * time.Millisecond)()
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
 			j := start(t, "wait", 4, shape)
@@ -111,7 +111,7 @@ func TestAgentIsSilent(t *testing.T) {
 
 // So is one that is stopped where its launcher cannot kill it, and its host's guard kills it with its ranks.
 func TestStoppedAgentIsOutOfReach(t *testing.T) {
-	defer spawner.SetPulse(100 * time.Millisecond)()
+	defer spawner.SetPulse(50 * time.Millisecond)()
 	j := start(t, "wait", 4, over(2), by("shielded"))
 	j.out.await("ready", 4)
 	left := ranksOf(t, j, 4)
@@ -124,7 +124,7 @@ func TestStoppedAgentIsOutOfReach(t *testing.T) {
 
 // One that is stopped before there are ranks is killed by its guard as well.
 func TestStoppedAgentWithoutRanks(t *testing.T) {
-	defer spawner.SetPulse(100 * time.Millisecond)()
+	defer spawner.SetPulse(50 * time.Millisecond)()
 	leakCheck(t)
 	file := filepath.Join(t.TempDir(), "agent")
 	t.Setenv("AGENT", file)
@@ -185,7 +185,7 @@ func TestAgentIsAlone(t *testing.T) {
 
 // Ranks that are silent for long are not lost: their agent and the launcher say that they live.
 func TestSilentRanksOverHosts(t *testing.T) {
-	defer spawner.SetPulse(200 * time.Millisecond)()
+	defer spawner.SetPulse(100 * time.Millisecond)()
 	j := start(t, "signals", 2, over(2))
 	j.out.await("ready", 2)
 	if endsWithin(processFD(t, j.Pid(0)), 2000) {
@@ -390,7 +390,7 @@ func TestBytesOverHosts(t *testing.T) {
 
 // A launcher that says that it stops is not taken for lost.
 func TestPause(t *testing.T) {
-	defer spawner.SetPulse(200 * time.Millisecond)()
+	defer spawner.SetPulse(100 * time.Millisecond)()
 	j := start(t, "signals", 2, over(2))
 	j.out.await("ready", 2)
 	rank := processFD(t, j.Pid(0))

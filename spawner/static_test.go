@@ -104,7 +104,7 @@ func TestStaticJob(t *testing.T) {
 
 // What keeps a job from starting is said by all ranks, with hosts and ranks.
 func TestStaticMisfits(t *testing.T) {
-	t.Cleanup(SetPulse(200 * time.Millisecond)) // a rank is there twice if neither is lost, as one is that does not run for six of these
+	t.Cleanup(SetPulse(100 * time.Millisecond)) // a rank is there twice if neither is lost, as one is that does not run for twelve of these
 	for _, c := range []struct {
 		name   string
 		change func(*arrival)
@@ -139,6 +139,9 @@ func TestStaticSilenceIsASetting(t *testing.T) {
 		}
 		if want := "rank 1 on host beta at 127.0.0.1 is lost: it has not been heard for 1s"; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("a barrier yields %v; want %q", err, want)
+		}
+		if b != nil {
+			b.(*staticRank).link.close()
 		}
 	})
 	silent := newTrunk(j.dial())

@@ -17,10 +17,11 @@ import (
 const maxTrunkFrame = maxFrame + 64
 
 // pulse is how often each end of a trunk is heard at least.
-var pulse = time.Second
+var pulse = DefaultSilence / beats
 
-// beats is how many may be missed before the other end counts as lost.
-const beats = 6
+// beats is how many may be missed before the other end counts as lost. A network that loses one direction lets the first through that
+// its sender does not know to be lost; so the more there are in the same time, the sooner a loss is noticed.
+const beats = 12
 
 // pauseTime is how long the other end may have stopped: longer than people leave a job alone that they mean to go on
 // with.
@@ -135,6 +136,13 @@ func (t *trunk) write() {
 	}
 }
 
+// isMute reports whether nothing can be written any more.
+func (t *trunk) isMute() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.mute
+}
+
 // flush returns when all that was queued is written, or cannot be, or the trunk is closed.
 func (t *trunk) flush() {
 	t.mu.Lock()
@@ -173,7 +181,7 @@ func (t *trunk) resume() {
 func (t *trunk) beat() {
 	tick := time.NewTicker(t.pulse)
 	defer tick.Stop()
-	missed, stopped := 0, time.Duration(0)
+	missed, unread, stopped := 0, 0, time.Duration(0)
 	for {
 		select {
 		case <-t.quit:
@@ -192,6 +200,11 @@ func (t *trunk) beat() {
 		if missed >= beats || stopped > t.pauseTime {
 			t.lost.Store(true)
 			t.cut()
+		}
+		if t.isMute() {
+			if unread++; unread >= beats { // nobody reads it
+				t.cut()
+			}
 		}
 	}
 }
