@@ -15,10 +15,15 @@ struct gasneti_ex_client {
 
 struct gasneti_ex_segment {
 	const void *cdata;
+	void *addr; // of one that the program has created; of the other one Go says it
+	uintptr_t size;
+	void *pages; // that the library has made for it, and how many bytes; NULL: the memory is the program's
+	size_t bytes;
 };
 
 struct gasneti_ex_ep {
 	const void *cdata;
+	gex_Segment_t segment; // that the program has bound; NULL: none
 };
 
 // What is said of a message beside its handler's index, which is below 256.
@@ -58,6 +63,9 @@ extern struct gasneti_ex_group gasneti_ex_nbrhd, gasneti_ex_host;
 
 // Whether errors that calls return are told of on standard error.
 extern int gasneti_ex_verbose;
+
+// Returns GASNET_ERR_RESOURCE, and tells why.
+int gasneti_ex_refuse(const char *call, const char *why);
 
 // Ends the job because there is no such rank.
 GASNETI_NORETURN void gasneti_ex_no_rank(const char *call, gex_TM_t tm, gex_Rank_t rank);

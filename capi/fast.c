@@ -362,11 +362,11 @@ static inline bool understand(const struct gasneti_in_ring *r, struct gasneti_sl
 		}
 		break;
 	case GASNETI_LONG: {
-		const gasnet_seginfo_t *own = &gasneti_job.segments[gasneti_job.rank];
+		const gasneti_window_t *own = &gasneti_windows[gasneti_job.rank];
 		if (s->aux > own->size || n > own->size - s->aux) {
 			return false;
 		}
-		a->buf = (char *)own->addr + s->aux;
+		a->buf = (char *)own->base + s->aux;
 		break;
 	}
 	default:
@@ -386,7 +386,14 @@ static void return_credit(struct gasneti_in_ring *r, uint32_t peer) {
 }
 
 static inline bool ready(const struct gasneti_in_ring *r) {
-	return (uint8_t)__atomic_load_n(&r->slots[r->tail & (GASNETI_DEPTH - 1)].word, __ATOMIC_ACQUIRE) == lap_of(r->tail);
+	return (uint8_t)__atomic_load_n(&r->next->word, __ATOMIC_ACQUIRE) == r->lap;
+}
+
+// Has the message with the given number come next.
+static inline void await(struct gasneti_in_ring *r, uint32_t number) {
+	r->tail = number;
+	r->next = &r->slots[number & (GASNETI_DEPTH - 1)];
+	r->lap = lap_of(number);
 }
 
 // Handles up to budget messages of a ring, and returns how many. If one is Go's to handle, it stays, and *left is set.
@@ -396,10 +403,10 @@ static int take(enum way way, uint32_t peer, int lane, int budget, bool *left) {
 	struct gasneti_token *t = &gasneti_thread.token;
 	int n = 0;
 	for (; n < budget; n++) {
-		struct gasneti_slot *s = &r->slots[r->tail & (GASNETI_DEPTH - 1)];
+		struct gasneti_slot *s = r->next;
 		uint64_t word = __atomic_load_n(&s->word, __ATOMIC_ACQUIRE);
 		struct arrival a;
-		if ((uint8_t)word != lap_of(r->tail)) {
+		if ((uint8_t)word != r->lap) {
 			break;
 		}
 		if (!understand(r, s, word, lane, &a) || (lane == GASNETI_REQUESTS && !reply_room(&e->out[GASNETI_REPLIES]))) {
@@ -414,7 +421,7 @@ static int take(enum way way, uint32_t peer, int lane, int budget, bool *left) {
 		}
 		// The message counts as taken before its handler runs, in which the thread may be cancelled. Its slot is the
 		// sender's again when credit is returned.
-		r->tail++;
+		await(r, r->tail + 1);
 		r->pay += a.pay;
 		e->received++;
 		t->source = peer;
@@ -572,7 +579,19 @@ static inline int poll_once(enum way way, bool *left) {
 	return n;
 }
 
-bool gasneti_fast_poll(void) {
+// Reports whether a poll would be in vain, of a program with one thread. It changes nothing but counts.
+static inline bool idle(void) {
+	struct gasneti_state *s = fast.state;
+	if (fast.rings == NULL || fast.several || (gasneti_thread.token.live | gasneti_thread.restricted) != 0 || fast.rings->hinted ||
+		fast.streaks || !nothing() || (s->kicked | __atomic_load_n(&s->failed, __ATOMIC_RELAXED)) != 0) {
+		return false;
+	}
+	__atomic_store_n(&s->polls, s->polls + 1, __ATOMIC_RELAXED);
+	gasneti_count_call();
+	return true;
+}
+
+static __attribute__((noinline)) bool poll_busy(void) {
 	enum way way = enter();
 	if (way == NOT) {
 		return false;
@@ -582,6 +601,8 @@ bool gasneti_fast_poll(void) {
 	leave(way);
 	return !left;
 }
+
+bool gasneti_fast_poll(void) { return idle() || poll_busy(); }
 
 // The number of the last event, of which whoever waits looks at its condition.
 static uint32_t events(void) { return __atomic_load_n(&fast.state->words->bursts, __ATOMIC_ACQUIRE); }

@@ -30,9 +30,6 @@ func runner(fn C.gasneti_fn_t) core.Handler {
 	}
 }
 
-// segmentBase returns the address of this rank's segment.
-func segmentBase() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(endpoint.Segment())) }
-
 // registerTable registers a table of GASNet-1: entries with index 0 get the lowest free index, upwards in the order of the
 // table, and it is written back.
 func registerTable(table unsafe.Pointer, n int) error {

@@ -102,20 +102,28 @@ func aqAttach(self C.int, table unsafe.Pointer, n C.int, size C.uintptr_t) C.int
 		fmt.Fprintf(os.Stderr, "aqueduct: rank %d: gasnet_attach: %v\n", job.Rank(), err)
 		return C.GASNET_ERR_RESOURCE
 	}
-	c := context(self)
-	err := c.AttachSegment(strconv.FormatUint(uint64(size), 10))
-	if err == nil {
-		err = publishSegments(c)
-	}
-	if err == nil {
-		shareState()
-	}
-	if err == nil {
-		C.gasneti_attached()
-		err = c.Barrier() // only then may handlers of the program run, which peers send for as soon as they are through
-	}
-	if err != nil {
+	if err := attachSegment(context(self), nil, uint64(size)); err != nil {
 		end("gasnet_attach", err)
 	}
 	return C.GASNET_OK
+}
+
+// attachSegment makes the segment of so many bytes, which is memory of the program's if that is not nil, and tells C where all
+// segments are. Collective.
+func attachSegment(c *extended.Context, own unsafe.Pointer, size uint64) error {
+	pages := uint64(uintptr(own)) % C.GASNET_PAGESIZE // in front of memory of the program's
+	pages = (pages + size + C.GASNET_PAGESIZE - 1) / C.GASNET_PAGESIZE * C.GASNET_PAGESIZE
+	err := c.AttachSegment(strconv.FormatUint(pages, 10))
+	if err == nil {
+		err = adopt(own, pages)
+	}
+	if err == nil {
+		err = publishSegments(c, own, size)
+	}
+	if err != nil {
+		return err
+	}
+	shareState()
+	C.gasneti_attached()
+	return c.Barrier() // only then may handlers of the program run, which peers send for as soon as they are through
 }

@@ -122,6 +122,10 @@ extern gasneti_fn_t gasneti_handlers[256];
 // several says that more than one thread may call.
 bool gasneti_share(uint32_t version, void *state, void *rings, int several);
 
+// Makes n bytes of the program's at to the same memory as the library's own, with what the program has there. replace says
+// whether other memory may take the place of the library's. It returns 0, or the number of the error.
+int gasneti_alias(void *to, void *own, size_t n, int replace);
+
 // Notes that there are segments, and tells the program.
 void gasneti_attached(void);
 

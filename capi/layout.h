@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define GASNETI_LAYOUT_VERSION 0x079ca321u
+#define GASNETI_LAYOUT_VERSION 0x4f6c4f58u
 
 enum {
 	GASNETI_SLOT_SIZE = 128,
@@ -39,25 +39,29 @@ _Static_assert(sizeof(struct gasneti_slot) == 128, "as in Go");
 
 struct gasneti_in_ring {
 	struct gasneti_slot *slots;
+	struct gasneti_slot *next;
 	uint8_t *payload;
 	uint64_t *back;
 	uint32_t tail;
 	uint32_t pay;
 	uint32_t returned;
 	uint32_t pay_known;
+	uint8_t lap;
 	bool streak;
 	bool answered;
 };
 _Static_assert(offsetof(struct gasneti_in_ring, slots) == 0, "slots as in Go");
-_Static_assert(offsetof(struct gasneti_in_ring, payload) == 8, "payload as in Go");
-_Static_assert(offsetof(struct gasneti_in_ring, back) == 16, "back as in Go");
-_Static_assert(offsetof(struct gasneti_in_ring, tail) == 24, "tail as in Go");
-_Static_assert(offsetof(struct gasneti_in_ring, pay) == 28, "pay as in Go");
-_Static_assert(offsetof(struct gasneti_in_ring, returned) == 32, "returned as in Go");
-_Static_assert(offsetof(struct gasneti_in_ring, pay_known) == 36, "pay_known as in Go");
-_Static_assert(offsetof(struct gasneti_in_ring, streak) == 40, "streak as in Go");
-_Static_assert(offsetof(struct gasneti_in_ring, answered) == 41, "answered as in Go");
-_Static_assert(sizeof(struct gasneti_in_ring) == 48, "as in Go");
+_Static_assert(offsetof(struct gasneti_in_ring, next) == 8, "next as in Go");
+_Static_assert(offsetof(struct gasneti_in_ring, payload) == 16, "payload as in Go");
+_Static_assert(offsetof(struct gasneti_in_ring, back) == 24, "back as in Go");
+_Static_assert(offsetof(struct gasneti_in_ring, tail) == 32, "tail as in Go");
+_Static_assert(offsetof(struct gasneti_in_ring, pay) == 36, "pay as in Go");
+_Static_assert(offsetof(struct gasneti_in_ring, returned) == 40, "returned as in Go");
+_Static_assert(offsetof(struct gasneti_in_ring, pay_known) == 44, "pay_known as in Go");
+_Static_assert(offsetof(struct gasneti_in_ring, lap) == 48, "lap as in Go");
+_Static_assert(offsetof(struct gasneti_in_ring, streak) == 49, "streak as in Go");
+_Static_assert(offsetof(struct gasneti_in_ring, answered) == 50, "answered as in Go");
+_Static_assert(sizeof(struct gasneti_in_ring) == 56, "as in Go");
 
 struct gasneti_out_ring {
 	struct gasneti_slot *slots;
@@ -90,12 +94,12 @@ struct gasneti_ends {
 	uint64_t received;
 };
 _Static_assert(offsetof(struct gasneti_ends, in) == 0, "in as in Go");
-_Static_assert(offsetof(struct gasneti_ends, out) == 96, "out as in Go");
-_Static_assert(offsetof(struct gasneti_ends, hint) == 208, "hint as in Go");
-_Static_assert(offsetof(struct gasneti_ends, requests) == 216, "requests as in Go");
-_Static_assert(offsetof(struct gasneti_ends, replies) == 224, "replies as in Go");
-_Static_assert(offsetof(struct gasneti_ends, received) == 232, "received as in Go");
-_Static_assert(sizeof(struct gasneti_ends) == 240, "as in Go");
+_Static_assert(offsetof(struct gasneti_ends, out) == 112, "out as in Go");
+_Static_assert(offsetof(struct gasneti_ends, hint) == 224, "hint as in Go");
+_Static_assert(offsetof(struct gasneti_ends, requests) == 232, "requests as in Go");
+_Static_assert(offsetof(struct gasneti_ends, replies) == 240, "replies as in Go");
+_Static_assert(offsetof(struct gasneti_ends, received) == 248, "received as in Go");
+_Static_assert(sizeof(struct gasneti_ends) == 256, "as in Go");
 
 struct gasneti_rings {
 	struct gasneti_ends *ends;

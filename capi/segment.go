@@ -7,7 +7,10 @@ import "C"
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/extended"
@@ -23,12 +26,46 @@ func windows(n int) []C.gasneti_window_t {
 // bases are the addresses of all ranks' segments, each in its rank's own address space.
 var bases []uint64
 
-// publishSegments finds out where all segments lie, and which ranks reach each other's, and tells C. Collective.
-func publishSegments(c *extended.Context) error {
-	const words = 2 // a rank's address, and the lowest rank of its neighbourhood
+// adopted is where memory of the program's begins that is the segment, at a page's boundary; nil: the segment is the library's.
+var adopted unsafe.Pointer
+
+// segmentBase returns the address of this rank's segment, as the program knows it.
+func segmentBase() unsafe.Pointer {
+	if adopted != nil {
+		return adopted
+	}
+	return unsafe.Pointer(unsafe.SliceData(endpoint.Segment()))
+}
+
+// adopt makes the pages at own, memory of the program's, those of the segment. Nil changes nothing.
+func adopt(own unsafe.Pointer, pages uint64) error {
+	if own == nil {
+		return nil
+	}
+	first := unsafe.Add(own, -int(uintptr(own)%C.GASNET_PAGESIZE))
+	replace := C.int(1)
+	if job.Config().Conduit == "mpi" { // MPI may have told a network where the pages are
+		replace = 0
+	}
+	if errno := C.gasneti_alias(first, unsafe.Pointer(unsafe.SliceData(endpoint.Segment())), C.size_t(pages), replace); errno != 0 {
+		return fmt.Errorf("make %d bytes at %p the segment: %w", pages, first, unix.Errno(errno))
+	}
+	adopted = first
+	return nil
+}
+
+// publishSegments finds out where all segments lie, and which ranks reach each other's, and tells C. own and size are as for
+// attachSegment. Collective.
+func publishSegments(c *extended.Context, own unsafe.Pointer, size uint64) error {
+	const words = 4 // a rank's pages, the lowest rank of its neighbourhood, and where in the pages its segment lies: its bytes
+	if own == nil {
+		own = segmentBase()
+	}
 	var mine [words * 8]byte
 	binary.NativeEndian.PutUint64(mine[0:], uint64(uintptr(segmentBase())))
 	binary.NativeEndian.PutUint64(mine[8:], uint64(endpoint.Neighborhood()[0]))
+	binary.NativeEndian.PutUint64(mine[16:], uint64(uintptr(own)-uintptr(segmentBase())))
+	binary.NativeEndian.PutUint64(mine[24:], size)
 	all := make([]byte, words*8*job.Size())
 	if err := endpoint.World().AllGather(c, all, mine[:]); err != nil {
 		return err
@@ -43,9 +80,9 @@ func publishSegments(c *extended.Context) error {
 		r := core.Rank(i)
 		card := all[i*words*8:]
 		bases[i] = binary.NativeEndian.Uint64(card)
-		segments[i].size = C.uintptr_t(endpoint.SegmentSize(r))
+		segments[i].size = C.uintptr_t(binary.NativeEndian.Uint64(card[24:]))
 		if segments[i].size > 0 {
-			*(*uint64)(unsafe.Pointer(&segments[i].addr)) = bases[i] // an address of another process
+			*(*uint64)(unsafe.Pointer(&segments[i].addr)) = bases[i] + binary.NativeEndian.Uint64(card[16:]) // an address of another process
 		}
 		lowest := binary.NativeEndian.Uint64(card[8:])
 		if _, known := supernodes[lowest]; !known {
@@ -54,6 +91,9 @@ func publishSegments(c *extended.Context) error {
 		nodes[i].host, nodes[i].supernode = C.gasnet_node_t(job.Host(r)), supernodes[lowest]
 		if mem := endpoint.Local(r); len(mem) > 0 {
 			here := unsafe.SliceData(mem)
+			if r == job.Rank() {
+				here = (*byte)(segmentBase())
+			}
 			nodes[i].offset = C.uintptr_t(uint64(uintptr(unsafe.Pointer(here))) - bases[i])
 			reached[i] = C.gasneti_window_t{base: C.uintptr_t(bases[i]), size: C.uintptr_t(len(mem)), here: (*C.char)(unsafe.Pointer(here))}
 		}

@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,13 +18,31 @@ __attribute__((weak)) gasnett_backtrace_type_t gasnett_backtrace_user;
 extern int backtrace(void **frames, int n) __attribute__((weak));
 extern void backtrace_symbols_fd(void *const *frames, int n, int fd) __attribute__((weak));
 
+// Reports whether GASNET_BACKTRACE_TYPE, a list of names separated by commas, allows traces of that kind; all, if it is empty.
+static int allowed(const char *kind) {
+	const char *list = gasnett_getenv("GASNET_BACKTRACE_TYPE");
+	if (list == NULL || *list == 0) {
+		return 1;
+	}
+	size_t n = strlen(kind);
+	for (const char *at = list;; at++) {
+		if (strncasecmp(at, kind, n) == 0 && (at[n] == ',' || at[n] == 0)) {
+			return 1;
+		}
+		if ((at = strchr(at, ',')) == NULL) {
+			return 0;
+		}
+	}
+}
+
 int gasnett_print_backtrace(int fd) {
 	enum { DEPTH = 128 };
 	void *frames[DEPTH];
-	if (gasnett_backtrace_user.fnp != NULL && gasnett_backtrace_user.fnp(fd) == 0) {
+	const gasnett_backtrace_type_t *user = &gasnett_backtrace_user;
+	if (user->fnp != NULL && (user->name == NULL || allowed(user->name)) && user->fnp(fd) == 0) {
 		return 0;
 	}
-	if (backtrace == NULL || backtrace_symbols_fd == NULL) {
+	if (!allowed("EXECINFO") || backtrace == NULL || backtrace_symbols_fd == NULL) {
 		return 1;
 	}
 	backtrace_symbols_fd(frames, backtrace(frames, DEPTH), fd);

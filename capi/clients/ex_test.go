@@ -11,7 +11,7 @@ import (
 )
 
 // exSources are clients of GASNet-EX's interface.
-var exSources = []string{"ex_messages", "ex_transfers", "ex_teams", "ex_vis"}
+var exSources = []string{"ex_messages", "ex_transfers", "ex_teams", "ex_vis", "ex_bind"}
 
 // TestEX has clients of GASNet-EX's interface.
 func TestEX(t *testing.T) {

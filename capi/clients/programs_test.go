@@ -18,3 +18,6 @@ func TestTable(t *testing.T) {
 func TestSHMEM(t *testing.T) {
 	everywhere(t, "shmem", "is right", 1, 2, 4)
 }
+
+// TestRuntime runs what a language's runtime does with the library.
+func TestRuntime(t *testing.T) { everywhere(t, "runtime", "all are right", 1, 2, 4) }

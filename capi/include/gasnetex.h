@@ -151,7 +151,9 @@ typedef struct {
 #define GEX_THREAD_ROLE_SND 2u
 extern int gex_System_QueryProgressThreads(gex_Client_t client, unsigned int *count_p, const gex_ProgressThreadInfo_t **info_p, gex_Flags_t flags);
 
-// Segments. Attaching is collective over the job, and a barrier. A process has one segment, and its memory is the library's.
+// Segments. Attaching is collective over the job, and a barrier, and so is publishing segments that are bound. A process has
+// one segment: of the library's memory, by gex_Segment_Attach, or of its own, by gex_Segment_Create and gex_EP_BindSegment before the
+// first segment is published.
 extern int gex_Segment_Attach(gex_Segment_t *segment_p, gex_TM_t tm, uintptr_t length);
 extern int gex_Segment_QueryBound(gex_TM_t tm, gex_Rank_t rank, void **owneraddr_p, void **localaddr_p, uintptr_t *size_p);
 GASNETI_WARN_UNUSED extern gex_Event_t gex_EP_QueryBoundSegmentNB(gex_TM_t tm, gex_Rank_t rank, void **owneraddr_p, void **localaddr_p, uintptr_t *size_p, gex_Flags_t flags);
@@ -160,7 +162,7 @@ extern gex_Flags_t gex_Segment_QueryFlags(gex_Segment_t segment);
 extern void *gex_Segment_QueryAddr(gex_Segment_t segment);
 extern uintptr_t gex_Segment_QuerySize(gex_Segment_t segment);
 
-// There are no further endpoints and segments, nor memory of devices: creating one returns GASNET_ERR_RESOURCE. Segments that were attached
+// There are no further endpoints, nor memory of devices: creating one returns GASNET_ERR_RESOURCE. Segments that were attached
 // are known to all ranks, so publishing them is no more than a barrier of the team.
 #define GEX_EP_CAPABILITY_RMA ((gex_EP_Capabilities_t)1 << 0)
 #define GEX_EP_CAPABILITY_AM ((gex_EP_Capabilities_t)1 << 1)
@@ -170,7 +172,8 @@ extern uintptr_t gex_Segment_QuerySize(gex_Segment_t segment);
 #define GEX_EP_CAPABILITY_ALL ((gex_EP_Capabilities_t)31)
 extern int gex_EP_Create(gex_EP_t *ep_p, gex_Client_t client, gex_EP_Capabilities_t capabilities, gex_Flags_t flags);
 extern int gex_Segment_Create(gex_Segment_t *segment_p, gex_Client_t client, gex_Addr_t address, uintptr_t length, gex_MK_t kind, gex_Flags_t flags);
-extern void gex_EP_BindSegment(gex_EP_t ep, gex_Segment_t segment, gex_Flags_t flags);
+extern void gex_Segment_Destroy(gex_Segment_t segment, gex_Flags_t flags); // of one that is not bound
+extern int gex_EP_BindSegment(gex_EP_t ep, gex_Segment_t segment, gex_Flags_t flags);
 extern int gex_EP_PublishBoundSegment(gex_TM_t tm, gex_EP_t *eps, size_t num_eps, gex_Flags_t flags);
 
 // Teams. The calls that make and end them are collective. Scratch memory of the program's is not used.
@@ -271,6 +274,10 @@ extern gex_RMA_Value_t gex_RMA_GetBlockingVal(gex_TM_t tm, gex_Rank_t rank, cons
 // Vector, indexed and strided transfers, whose lists and sections are read before a call returns. The source of a put may be
 // overwritten when it is complete; with GEX_FLAG_ENABLE_LEAF_LC its event has a leaf for that, or it is in the category GEX_EC_LC.
 // A section has count[i] elements along dimension i, of elemsz bytes, whose distance strides[i] may be negative.
+// The calling thread's next put of this kind has the handler run at its peer, as of a Medium request, when all has come there. Such a
+// put is complete when the call returns. Handler 0 takes that back.
+#define GEX_VIS_MAX_PEERCOMPLETION 127
+extern void gex_VIS_SetPeerCompletionHandler(gex_AM_Index_t handler, const void *source_addr, size_t nbytes, gex_Flags_t flags);
 GASNETI_WARN_UNUSED extern gex_Event_t gex_VIS_VectorPutNB(gex_TM_t tm, gex_Rank_t dstrank, size_t dstcount, gex_Memvec_t const dstlist[], size_t srccount, gex_Memvec_t const srclist[], gex_Flags_t flags);
 GASNETI_WARN_UNUSED extern gex_Event_t gex_VIS_VectorGetNB(gex_TM_t tm, size_t dstcount, gex_Memvec_t const dstlist[], gex_Rank_t srcrank, size_t srccount, gex_Memvec_t const srclist[], gex_Flags_t flags);
 GASNETI_WARN_UNUSED extern gex_Event_t gex_VIS_IndexedPutNB(gex_TM_t tm, gex_Rank_t dstrank, size_t dstcount, void *const dstlist[], size_t dstlen, size_t srccount, void *const srclist[], size_t srclen, gex_Flags_t flags);

@@ -12,6 +12,7 @@
 #endif
 #include <gasnet_tools.h>
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -272,6 +273,17 @@ static void the_rest(void) {
 	GASNETT_VALUE_ASSIGN(&word, 0x1122334455667788u, 3);
 	CHECK(word == 0x667788 && low_bytes(&word, 2) == 0x7788);
 	CHECK(gasnett_print_backtrace(5) == 0 && traced == 5 && gasnett_print_backtrace_ifenabled(6) != 0 && traced == 5);
+	gasnett_setenv("GASNET_BACKTRACE_TYPE", "gdb,execinfo");
+	int nowhere = open("/dev/null", O_WRONLY);
+	traced = 0;
+	gasnett_print_backtrace(nowhere); // which the C library may have or not
+	CHECK(traced == 0);
+	gasnett_setenv("GASNET_BACKTRACE_TYPE", "gdb,OWN");
+	CHECK(gasnett_print_backtrace(7) == 0 && traced == 7);
+	gasnett_setenv("GASNET_BACKTRACE_TYPE", "gdb");
+	CHECK(gasnett_print_backtrace(8) != 0 && traced == 7);
+	gasnett_unsetenv("GASNET_BACKTRACE_TYPE");
+	close(nowhere);
 	gasnett_backtrace_init("tools");
 	CHECK(gasnett_set_affinity(1) == 0 && *gasnett_performance_warning_str() == 0);
 	GASNETT_TRACE_PRINTF("%d", 5);

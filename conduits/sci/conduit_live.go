@@ -72,6 +72,7 @@ func (c *live) Attach(a *core.Attachment) (err error) {
 				payload: (*[payloadRing]byte)(commands[i][here.payload[l]:][:payloadRing]),
 				back:    (*uint64)(cmd.Ptr(creditOffset(l))),
 			}
+			p.in[l].await(0)
 		}
 		c.byRank[p.rank] = p
 	}

@@ -11,21 +11,25 @@ import (
 // inRing is the receiving end of a ring, in local memory. Poll alone uses it.
 type inRing struct {
 	slots    *[depth]slot
+	next     *slot // whose message comes next: that of tail
 	payload  *[payloadRing]byte
 	back     *uint64 // in the sender's memory: what has been consumed, see credit
 	tail     uint32  // the next slot to take
 	pay      uint32  // payload bytes consumed
 	returned uint32  // what the sender knows of tail
 	payKnown uint32  // and of pay
+	lap      uint8   // which that one has then, see lapOf
 	streak   bool    // the last poll found something
 	answered bool    // the last message was, by a reply
 }
 
-// next returns the slot whose message comes next.
-func (r *inRing) next() *slot { return &r.slots[r.tail&(depth-1)] }
+// await has the message with the given number come next.
+func (r *inRing) await(n uint32) {
+	r.tail, r.next, r.lap = n, &r.slots[n&(depth-1)], lapOf(n)
+}
 
-// ready reports whether it has come.
-func (r *inRing) ready() bool { return uint8(shm.Load64(&r.next().word)) == lapOf(r.tail) }
+// ready reports whether the next message has come.
+func (r *inRing) ready() bool { return uint8(shm.Load64(&r.next.word)) == r.lap }
 
 // Poll implements core.Conduit.
 func (c *live) Poll(budget int) int {
@@ -118,9 +122,9 @@ func (c *live) take(p *livePeer, l lane, budget int) int {
 	r := &p.in[l]
 	n := 0
 	for ; n < budget; n++ {
-		s := r.next()
+		s := r.next
 		word := shm.Load64(&s.word)
-		if uint8(word) != lapOf(r.tail) || (l == requests && !c.replyRoom(p)) {
+		if uint8(word) != r.lap || (l == requests && !c.replyRoom(p)) {
 			break
 		}
 		if n >= backlog {
@@ -148,7 +152,7 @@ func (c *live) take(p *livePeer, l lane, budget int) int {
 		default:
 			r.answered = c.port.Dispatch(p.rank, hdr, &s.args, nil, 0)
 		}
-		r.tail++
+		r.await(r.tail + 1)
 		if r.tail-r.returned >= creditEvery || r.pay-r.payKnown >= payEvery {
 			c.returnCredit(p, l)
 		}
