@@ -15,7 +15,7 @@ type csvRows struct {
 	titled bool
 }
 
-var csvTitle = []string{"name", "size", "np", "placement", "unit", "samples", "dropped", "min", "p25", "median", "p75", "p99", "max", "against"}
+var csvTitle = []string{"name", "size", "np", "contexts", "placement", "unit", "samples", "dropped", "min", "p25", "median", "p75", "p99", "max", "against"}
 
 func (c *csvRows) Header(h *Header) error {
 	c.header = *h
@@ -40,7 +40,7 @@ func (c *csvRows) Series(s *Series) error {
 			return err
 		}
 		for _, unit := range r.Units() {
-			row := []string{name, strconv.Itoa(r.Size), strconv.Itoa(r.Ranks), string(r.Placement), unit}
+			row := []string{name, strconv.Itoa(r.Size), strconv.Itoa(r.Ranks), nonZero(r.Contexts), string(r.Placement), unit}
 			w.Write(slices.Concat(row, csvSummary(r, unit), []string{against[unit]}, conditions))
 		}
 	}

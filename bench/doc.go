@@ -8,6 +8,6 @@
 // in which it was taken (see Placement).
 //
 // A measured quantity over sizes or rank counts is a Series of Results. An Encoder writes
-// series, each under a Header that states the conditions, in the format of the OSU
+// series, each under a Header that states the conditions, in tables for people, in those of the OSU
 // benchmarks, in that of go test -bench for benchstat, as JSON lines or as CSV.
 package bench

@@ -19,14 +19,15 @@ var formats = []struct {
 	name string
 	new  func(io.Writer) Encoder
 }{
+	{"table", func(w io.Writer) Encoder { return &table{w: w} }},
 	{"osu", func(w io.Writer) Encoder { return &osu{w: w} }},
 	{"gobench", func(w io.Writer) Encoder { return &gobench{w: w} }},
 	{"json", func(w io.Writer) Encoder { return &jsonLines{w: w} }},
 	{"csv", func(w io.Writer) Encoder { return &csvRows{w: w} }},
 }
 
-// Formats returns the names that NewEncoder knows, the default first: osu (tables for
-// people, as the OSU benchmarks print them), gobench (for benchstat), json (one object
+// Formats returns the names that NewEncoder knows, the default first: table (for
+// people), osu (for programs that read the OSU benchmarks), gobench (for benchstat), json (one object
 // per result) and csv (one row per result and unit).
 func Formats() []string {
 	var names []string

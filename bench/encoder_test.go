@@ -105,14 +105,14 @@ const headerText = `# date: 2026-01-02T03:04:05Z
 # method: 2 samples, interleaved
 `
 
-func TestOSU(t *testing.T) {
+func TestTable(t *testing.T) {
 	want := headerText + `
 # Aqueduct AM Test: short AM round trip
 # op=pingpong category=short conduit=sci profile=live: medians; latency is half the round trip, ratios compare whole round trips
 # x-floor: flag alone
+# samples at 0: 2; dropped: 1 disturbed, 0 of another placement
 # Size            Latency (us)           allocs/op             x-floor           Placement
 0                      0.06500                0.00               1.250                near
-# 2 samples above; dropped: 1 disturbed, 0 of another placement
 4096                     13.00                   -                   -                 far
 
 # Aqueduct AM Test: medium AM flood
@@ -125,9 +125,117 @@ func TestOSU(t *testing.T) {
 # Ranks              Time (us)           Placement
 64                    0.003500             unknown
 `
-	if diff := cmp.Diff(want, encode(t, "osu", pingpong(), flood(), poll())); diff != "" {
+	if diff := cmp.Diff(want, encode(t, "table", pingpong(), flood(), poll())); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// unmeasured is a series one of whose results has no samples.
+func unmeasured() *bench.Series {
+	return &bench.Series{
+		Family: "AM", Title: "many contexts", Quantity: bench.Rate, Axis: bench.Contexts,
+		Params: []bench.Param{{Key: "op", Value: "contexts"}},
+		Results: []bench.Result{
+			{Ranks: 2, Iters: 10, Contexts: 4, Outcome: outcome(bench.Near, bench.Sample{Ns: 0.000002, Metrics: map[string]float64{"p50-ns": 1}})},
+			{Ranks: 2, Iters: 10, Contexts: 16, Outcome: bench.Outcome{Uneven: 2}},
+		},
+	}
+}
+
+func TestOSU(t *testing.T) {
+	want := headerText + `
+# Aqueduct Latency Test: short AM round trip
+# op=pingpong category=short conduit=sci profile=live: medians; latency is half the round trip
+# placement from 0 on: near
+# placement from 4096 on: far
+# samples at 0: 2; dropped: 1 disturbed, 0 of another placement
+# Size            Latency (us)
+0                      0.06500
+4096                     13.00
+
+# Aqueduct Bandwidth / Message Rate Test: medium AM flood
+# op=flood: medians; MB is 10^6 bytes
+# placement from 512 on: mid
+# Size                    MB/s          Messages/s
+512                   10000.00         19531250.00
+
+# Aqueduct Time Test: empty poll
+# op=poll: medians
+# placement from 64 on: unknown
+# Ranks              Time (us)
+64                    0.003500
+
+# Aqueduct Operation Rate Test: many contexts
+# op=contexts: medians
+# placement from 4 on: near
+# samples at 16: 0; dropped: 2 disturbed, 0 of another placement
+# Contexts        Operations/s
+4           500000000000000.00
+`
+	got := encode(t, "osu", pingpong(), flood(), poll(), unmeasured())
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	tables := []osuTable{
+		{"Latency", []string{"Size", "Latency (us)"}, [][]float64{{0, 0.065}, {4096, 13}}},
+		{"Bandwidth / Message Rate", []string{"Size", "MB/s", "Messages/s"}, [][]float64{{512, 10000, 19531250}}},
+		{"Time", []string{"Ranks", "Time (us)"}, [][]float64{{64, 0.0035}}},
+		{"Operation Rate", []string{"Contexts", "Operations/s"}, [][]float64{{4, 5e14}}},
+	}
+	if diff := cmp.Diff(tables, readOSU(t, got), cmp.AllowUnexported(osuTable{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// osuTable is what a program has of a table of OSU's.
+type osuTable struct {
+	test   string
+	titles []string
+	rows   [][]float64
+}
+
+// What programs that read OSU's tables look for: the line that names the test, the line with the columns' titles, two spaces at
+// least between these, and rows of a whole number and decimal ones. All else is a comment or empty.
+var (
+	osuTest   = regexp.MustCompile(`^# Aqueduct (.*) Test: `)
+	osuTitles = regexp.MustCompile(`^# (Size|Ranks|Contexts)( {2,}\S+( \S+)*)+$`)
+	osuRow    = regexp.MustCompile(`^\d+( +\d+\.\d+)+$`)
+	gap       = regexp.MustCompile(` {2,}`)
+)
+
+// readOSU reads tables as such programs do. A row stands in a table, and has as many values as that has titles; nothing else
+// stands between the rows.
+func readOSU(t *testing.T, text string) (tables []osuTable) {
+	t.Helper()
+	test := ""
+	within := false
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		last := len(tables) - 1
+		switch f := strings.Fields(line); {
+		case osuRow.MatchString(line) && within && len(f) == len(tables[last].titles):
+			var row []float64
+			for _, cell := range f {
+				v, err := strconv.ParseFloat(cell, 64)
+				if err != nil {
+					t.Error(err)
+				}
+				row = append(row, v)
+			}
+			tables[last].rows = append(tables[last].rows, row)
+		case line == "":
+			within = false
+		case !strings.HasPrefix(line, "# ") || within:
+			t.Errorf("a line is out of place: %q", line)
+		case osuTitles.MatchString(line):
+			within = true
+			tables = append(tables, osuTable{test: test, titles: gap.Split(line[2:], -1)})
+		default:
+			if m := osuTest.FindStringSubmatch(line); m != nil {
+				test = m[1]
+			}
+		}
+	}
+	return tables
 }
 
 func TestGobench(t *testing.T) {
@@ -259,14 +367,14 @@ func TestCSV(t *testing.T) {
 		second  = machine + "gso=off,security=none" + job + "x-peer one"
 	)
 	want := []string{
-		"size np placement unit samples dropped min p25 median p75 p99 max against" +
+		"size np contexts placement unit samples dropped min p25 median p75 p99 max against" +
 			" date goos goarch cpu caches cores governor kernel go commit conduit profile settings threads mode ranks pinning oversubscribed method peers",
-		"0 2 near ns/op 2 1 120 125 130 135 139.8 140 " + first,
-		"0 2 near allocs/op 1 1 0 0 0 0 0 0 " + first,
-		"0 2 near x-floor 2 1 1.2 1.225 1.25 1.275 1.299 1.3 flag alone" + first,
-		"4096 2 far ns/op 1 0 26000 26000 26000 26000 26000 26000 " + first,
-		"512 2 mid ns/op 1 0 51.2 51.2 51.2 51.2 51.2 51.2 " + second,
-		"512 2 mid x-floor 1 0 2 2 2 2 2 2 " + second,
+		"0 2  near ns/op 2 1 120 125 130 135 139.8 140 " + first,
+		"0 2  near allocs/op 1 1 0 0 0 0 0 0 " + first,
+		"0 2  near x-floor 2 1 1.2 1.225 1.25 1.275 1.299 1.3 flag alone" + first,
+		"4096 2  far ns/op 1 0 26000 26000 26000 26000 26000 26000 " + first,
+		"512 2  mid ns/op 1 0 51.2 51.2 51.2 51.2 51.2 51.2 " + second,
+		"512 2  mid x-floor 1 0 2 2 2 2 2 2 " + second,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -274,7 +382,7 @@ func TestCSV(t *testing.T) {
 }
 
 func TestUnknownFormat(t *testing.T) {
-	if _, err := bench.NewEncoder("xml", nil); err == nil || !strings.Contains(err.Error(), "osu, gobench, json, csv") {
+	if _, err := bench.NewEncoder("xml", nil); err == nil || !strings.Contains(err.Error(), "table, osu, gobench, json, csv") {
 		t.Errorf("error %v", err)
 	}
 }

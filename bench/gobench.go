@@ -45,15 +45,15 @@ func (g *gobench) Series(s *Series) error {
 		units := r.Units()[1:]
 		for j := range r.Samples {
 			fmt.Fprintf(&b, "%s\t%d", name, max(r.Iters, 1))
-			values(&b, s.Quantity, r.Size, &r.Samples[j], units)
+			measured(&b, s.Quantity, r.Size, &r.Samples[j], units)
 		}
 	}
 	_, err := io.WriteString(g.w, b.String())
 	return err
 }
 
-// values writes the value and unit pairs of one sample.
-func values(b *strings.Builder, q Quantity, size int, s *Sample, units []string) {
+// measured writes the value and unit pairs of one sample.
+func measured(b *strings.Builder, q Quantity, size int, s *Sample, units []string) {
 	fmt.Fprintf(b, "\t%s %s", decimal(s.Ns), NsPerOp)
 	if q == Stream && size > 0 {
 		fmt.Fprintf(b, "\t%s MB/s", decimal(float64(size)*1e3/s.Ns))

@@ -3,32 +3,17 @@ package bench
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 )
 
-// osu writes tables in the form of the OSU micro-benchmarks: comment lines, then the size
-// at the left and values 20 wide. As there, latency is half the round trip and MB is 10^6
-// bytes. Unlike there, values are medians, and the ratios and the placement are further
-// columns.
+// osu writes what programs read that read the OSU micro-benchmarks: comment lines, then a line for each
+// size, which has that at the left and values 20 wide, all of them decimal numbers. How many there are depends on the
+// quantity alone. As there, latency is half the round trip and MB is 10^6 bytes. Unlike there, values are medians. What else is
+// known of the results is in comments above a table, or in other formats.
 type osu struct{ w io.Writer }
 
-func (o *osu) Header(h *Header) error {
-	var b strings.Builder
-	comment(&b, h.lines())
-	_, err := io.WriteString(o.w, b.String())
-	return err
-}
-
-// comment writes a line for each parameter that has a value.
-func comment(b *strings.Builder, params []Param) {
-	for _, p := range params {
-		if p.Value != "" {
-			fmt.Fprintf(b, "# %s: %s\n", p.Key, p.Value)
-		}
-	}
-}
+func (o *osu) Header(h *Header) error { return writeHeader(o.w, h) }
 
 // column is a value derived from a result for the table.
 type column struct {
@@ -51,65 +36,82 @@ var columns = map[Quantity][]column{
 }
 
 var notes = map[Quantity]string{
-	RoundTrip: "; latency is half the round trip, ratios compare whole round trips",
+	RoundTrip: "; latency is half the round trip",
 	Stream:    "; MB is 10^6 bytes",
 }
 
+// kinds are the tables' titles, where OSU has Latency, Bandwidth and the like.
+var kinds = map[Quantity]string{RoundTrip: "Latency", Stream: "Bandwidth / Message Rate", Rate: "Operation Rate", Duration: "Time"}
+
+// axes are the first columns.
+var axes = map[Axis]struct {
+	title string
+	value func(r *Result) int
+}{
+	Sizes:    {"# Size", func(r *Result) int { return r.Size }},
+	Ranks:    {"# Ranks", func(r *Result) int { return r.Ranks }},
+	Contexts: {"# Contexts", func(r *Result) int { return r.Contexts }},
+}
+
+// of returns where a result lies on an axis.
+func (a Axis) of(r *Result) string { return strconv.Itoa(axes[a].value(r)) }
+
 func (o *osu) Series(s *Series) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n# Aqueduct %s Test: %s\n", s.Family, s.Title)
+	fmt.Fprintf(&b, "\n# Aqueduct %s Test: %s\n", kinds[s.Quantity], s.Title)
 	fmt.Fprintf(&b, "# %s: medians%s\n", s.Label(), notes[s.Quantity])
-	comment(&b, s.against())
-	axis := map[Axis]string{Sizes: "# Size", Ranks: "# Ranks", Contexts: "# Contexts"}[s.Axis]
-	var titles []string
-	for _, c := range columns[s.Quantity] {
-		titles = append(titles, c.title)
-	}
-	others := otherUnits(s)
-	row(&b, axis, slices.Concat(titles, others, []string{"Placement"}))
+	placements(&b, s)
+	dropped(&b, s)
+	row(&b, axes[s.Axis].title, titles(s.Quantity))
 	for i := range s.Results {
-		r := &s.Results[i]
-		x := map[Axis]int{Sizes: r.Size, Ranks: r.Ranks, Contexts: r.Contexts}[s.Axis]
-		row(&b, strconv.Itoa(x), cells(s.Quantity, r, others))
-		if r.Uneven+r.Elsewhere > 0 {
-			fmt.Fprintf(&b, "# %d samples above; dropped: %d disturbed, %d of another placement\n", len(r.Samples), r.Uneven, r.Elsewhere)
+		if r := &s.Results[i]; len(r.Samples) > 0 {
+			row(&b, s.Axis.of(r), values(s.Quantity, r))
 		}
 	}
 	_, err := io.WriteString(o.w, b.String())
 	return err
 }
 
-// cells formats a result's values for the columns of its quantity, then for the other
-// units, then its placement.
-func cells(q Quantity, r *Result, others []string) []string {
-	var list []string
+// placements writes a comment for each run of results of one placement.
+func placements(b *strings.Builder, s *Series) {
+	var last Placement
+	for i := range s.Results {
+		if r := &s.Results[i]; len(r.Samples) > 0 && r.Placement != last {
+			fmt.Fprintf(b, "# placement from %s on: %s\n", s.Axis.of(r), r.Placement)
+			last = r.Placement
+		}
+	}
+}
+
+// dropped writes a comment for each result that lacks samples.
+func dropped(b *strings.Builder, s *Series) {
+	for i := range s.Results {
+		if r := &s.Results[i]; r.Uneven+r.Elsewhere > 0 {
+			fmt.Fprintf(b, "# samples at %s: %d; dropped: %d disturbed, %d of another placement\n", s.Axis.of(r), len(r.Samples), r.Uneven, r.Elsewhere)
+		}
+	}
+}
+
+// titles returns the columns' titles of a quantity.
+func titles(q Quantity) (list []string) {
+	for _, c := range columns[q] {
+		list = append(list, c.title)
+	}
+	return list
+}
+
+// values formats a result's values for the columns of its quantity.
+func values(q Quantity, r *Result) (list []string) {
 	for _, c := range columns[q] {
 		list = append(list, decimal(c.value(r)))
 	}
-	for _, unit := range others {
-		if values := r.Values(unit); len(values) > 0 {
-			list = append(list, decimal(Median(values)))
-		} else {
-			list = append(list, "-")
-		}
-	}
-	return append(list, string(r.Placement))
+	return list
 }
 
 func row(b *strings.Builder, first string, rest []string) {
 	fmt.Fprintf(b, "%-10s", first)
 	for _, cell := range rest {
-		fmt.Fprintf(b, "%20s", cell)
+		fmt.Fprintf(b, " %19s", cell)
 	}
 	b.WriteByte('\n')
-}
-
-// otherUnits returns the units besides NsPerOp that any result of a series has, in order.
-func otherUnits(s *Series) []string {
-	var all []string
-	for i := range s.Results {
-		all = append(all, s.Results[i].Units()[1:]...)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
 }

@@ -26,7 +26,7 @@ var about = map[string]string{
 	"contexts":   "`LIST` of numbers of contexts, each a goroutine's, for the operation contexts; without --op, that is all that is measured then, and with --threads many",
 	"cost":       "cost `MODEL`; see go doc ./extended/coll/cost ParseProfile",
 	"csv":        "also write numbers and points as CSV to this `FILE`; - is standard output, which has no report then",
-	"format":     "`FORMAT` of the report on standard output: " + strings.Join(bench.Formats(), ", ") + "; of paper: " + strings.Join(paperFormats, ", "),
+	"format":     "`FORMAT` of the report on standard output: " + strings.Join(bench.Formats(), ", ") + "; of paper: " + strings.Join(paperFormats, ", ") + "; of topology: " + strings.Join(topologyFormats, ", "),
 	"full":       "all sizes and repetitions; takes a while",
 	"goroutines": "ranks are goroutines of one process: no pinning, no floors",
 	"host":       "`LIST` of hosts among which ranks are divided in order, by agents as of aqrun; other implementations that can be are there too",
@@ -49,7 +49,7 @@ var about = map[string]string{
 	"set":        "further settings of the conduit, `KEY=VALUE`, as of aqrun; repeatable",
 	"sizes":      "`LIST` of sizes in bytes, or with a unit: 8,64K,1M",
 	"svg":        "draw as SVG to `PATH`",
-	"text":       "write the topology as text instead of drawing it",
+	"text":       "as --format text",
 	"threads":    "`MODE` of threads: single, many, or all",
 	"title":      "`TEXT` at the top of the page",
 	"traffic":    "payload in `BYTES`, or with a unit, of packets that all hosts send to random others as fast as they can (default no traffic)",
@@ -67,6 +67,17 @@ func checkEmpty(f *pflag.FlagSet) (err error) {
 	return err
 }
 
+// checkFormat refuses a format that a verb has not which has no results by size, as those that bench's formats are for.
+func checkFormat(cmd *cobra.Command, format string, known []string) error {
+	switch {
+	case slices.Contains(known, format):
+		return nil
+	case slices.Contains(bench.Formats(), format):
+		return fmt.Errorf("--format %s is of verbs that measure by size or number of ranks; %s has %s", format, cmd.Name(), strings.Join(known, ", "))
+	}
+	return fmt.Errorf("unknown format %q; known: %s", format, strings.Join(known, ", "))
+}
+
 // common are the options that every verb with a report has. Each means the same in all verbs.
 type common struct {
 	*pflag.FlagSet
@@ -81,7 +92,7 @@ type common struct {
 func newCommon(cmd *cobra.Command, known []string, ranks string) *common {
 	c := &common{FlagSet: cmd.Flags(), known: known}
 	c.SortFlags = false
-	c.StringVar(&c.format, "format", "osu", about["format"])
+	c.StringVar(&c.format, "format", bench.Formats()[0], about["format"])
 	c.StringSliceVar(&c.ops, "op", nil, about["op"])
 	c.IntSliceVarP(&c.np, "np", "n", nil, about["np"])
 	if cmd.Long == "" {

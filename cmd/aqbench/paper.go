@@ -34,8 +34,8 @@ type paperOptions struct {
 	list     bool
 }
 
-// paperFormats are those of the report: tables for people, and one line of JSON for each experiment and machine.
-var paperFormats = []string{"text", "json"}
+// paperFormats are those of the report: tables for people, one line of JSON for each experiment and machine, and what --csv - writes.
+var paperFormats = []string{"text", "json", "csv"}
 
 // A paperRun is an experiment on a machine.
 type paperRun struct {
@@ -111,6 +111,9 @@ func indent(lines string) string {
 // runPaper is the verb paper.
 func runPaper(ctx context.Context, o *paperOptions, args []string, cmd *cobra.Command) error {
 	stdout, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
+	if err := checkFormat(cmd, o.format, paperFormats); err != nil {
+		return cli.Misused(err)
+	}
 	if err := o.complete(cmd.Flags(), args); err != nil {
 		return cli.Misused(err)
 	}
@@ -144,8 +147,11 @@ func (o *paperOptions) complete(f *pflag.FlagSet, args []string) error {
 	if err := o.place(experiments, o.machine); err != nil {
 		return err
 	}
-	if !slices.Contains(paperFormats, o.format) {
-		return fmt.Errorf("unknown format %q; known: %s", o.format, strings.Join(paperFormats, ", "))
+	if o.format == "csv" {
+		if o.csv != "" && o.csv != standard {
+			return fmt.Errorf("--format csv writes to standard output what --csv %s would have; give one of them", o.csv)
+		}
+		o.csv = standard
 	}
 	if o.svg == standard {
 		return errors.New("--svg -: standard output has the report; give a file or a directory")

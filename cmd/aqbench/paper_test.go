@@ -204,6 +204,9 @@ func TestPaperMisuse(t *testing.T) {
 		{[]string{"sci-short", "--fly"}, "unknown flag"},
 		{[]string{"itb-cost", "gm-latency", "itb-cost"}, "itb-cost is named twice"},
 		{[]string{"itb-cost", "--machine", ""}, "--machine is empty"},
+		{[]string{"itb-cost", "--format", "osu"}, "--format osu is of verbs that measure by size or number of ranks; paper has text, json, csv"},
+		{[]string{"itb-cost", "--format", "fly"}, `unknown format "fly"; known: text, json, csv`},
+		{[]string{"itb-cost", "--format", "csv", "--csv", "points.csv"}, "give one of them"},
 		{[]string{"itb-cost", "--csv", ""}, "--csv is empty"},
 		{[]string{"itb-cost", "--svg", "-"}, "standard output has the report"},
 		{[]string{"itb-cost", "--seed", "-1"}, "want a whole number from 0 to 2^64-1"},
@@ -220,7 +223,7 @@ func TestPaperMisuse(t *testing.T) {
 // TestPaperCSV has the CSV on standard output, and nothing else there, with one spelling of each unit; a file - is not made.
 func TestPaperCSV(t *testing.T) {
 	t.Chdir(t.TempDir())
-	status, out, errs := aqbench(t, "paper", "gm-latency", "--machine", "gm-pci64c", "--csv", "-")
+	status, out, errs := aqbench(t, "paper", "gm-latency", "--machine", "gm-pci64c", "--format", "csv") // as --csv -
 	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
 	if status != 0 || err != nil || len(rows) < 10 {
 		t.Fatalf("status %d, %d rows, %v: %s", status, len(rows), err, errs)

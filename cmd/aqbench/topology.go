@@ -13,10 +13,13 @@ import (
 	"github.com/aqueduct-go/aqueduct/internal/cli"
 )
 
+// topologyFormats are a picture, and a text that the verb reads as a FILE.
+var topologyFormats = []string{"svg", "text"}
+
 // topologyCommand makes the command of the verb topology.
 func topologyCommand(cmd *cobra.Command) {
 	var p topology.Plan
-	var svg string
+	var svg, format string
 	cmd.Use = "topology SHAPE|FILE [option...]"
 	cmd.Long = "Draws a Myrinet as SVG on standard output, unless --svg names a file.\n\nShapes: " + strings.Join(topology.Shapes, ", ") + `. FILE has a topology as
 go doc ./conduits/myrinet/fabric Read describes it. --machine is a fabric, myrinet or myrinet-2000, or
@@ -31,15 +34,21 @@ a machine file that is based on one; machines with hosts, as of aqbench paper, a
 	f.StringVar(&p.Route, "route", "", about["route"])
 	f.Var((*size)(&p.Size), "traffic", about["traffic"])
 	f.StringVar(&p.Machine, "machine", "myrinet", about["machine"])
+	f.StringVar(&format, "format", topologyFormats[0], about["format"])
 	f.BoolVar(&p.Text, "text", false, about["text"])
 	f.StringVar(&svg, "svg", "", about["svg"])
 	cli.Values(cmd, "scheme", topology.Schemes)
+	cli.Values(cmd, "format", func() []string { return topologyFormats })
 	cli.Values(cmd, "machine", func() []string { return []string{"myrinet", "myrinet-2000"} })
 	cli.Unknown(cmd, "hosts", "seed", "root", "route", "traffic")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := checkEmpty(f); err != nil {
 			return cli.Misused(err)
 		}
+		if err := checkFormat(cmd, format, topologyFormats); err != nil {
+			return cli.Misused(err)
+		}
+		p.Text = p.Text || format == "text"
 		return runTopology(&p, svg, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 	}
 }
