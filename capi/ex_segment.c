@@ -136,6 +136,9 @@ int gex_EP_PublishBoundSegment(gex_TM_t tm, gex_EP_t *eps, size_t num_eps, gex_F
 	const char *call = "gex_EP_PublishBoundSegment";
 	(void)flags;
 	int mine = 0;
+	if (tm == GEX_TM_INVALID) {
+		return GASNET_ERR_BAD_ARG;
+	}
 	for (size_t i = 0; i < num_eps; i++) {
 		if (eps == NULL || eps[i] != &gasneti_ex_ep) {
 			return GASNET_ERR_BAD_ARG;
