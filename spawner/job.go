@@ -25,7 +25,7 @@ type Job struct {
 	seen  *viewpoint // nil: nobody can see the job
 	here  *local     // the only host, if the ranks are on this one
 	hub   *hub       // stands for all hosts, if the job is static
-	since time.Time  // when its start began
+	since time.Time  // when its start began, or was over; the loop's
 
 	// What follows belongs to the loop.
 	members []member
@@ -240,6 +240,7 @@ func (j *Job) awaitLaunch(started <-chan bool) bool {
 		case f := <-j.events:
 			f()
 		case alive := <-started:
+			j.since = time.Now()
 			if alive && j.spec.Timeout > 0 {
 				j.after(j.spec.Timeout, j.expire)
 			}

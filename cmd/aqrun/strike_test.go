@@ -85,8 +85,8 @@ var trees = []struct {
 // stages are what jobs do when they are struck, by role.
 var stages = []string{"start", "exchanges", "barriers", "messages", "ending"}
 
-// limit is how long after a strike there may be anything of a job: the 10 s that are promised, and what a busy machine adds.
-const limit = 12 * time.Second
+// limit is how long after a strike there may be anything of a job.
+const limit = 10 * time.Second
 
 // Whatever befalls a job, and whenever, it ends in time with the right status, says what is lost, and leaves nothing on any
 // host, also not on one that is cut off or comes back. Each strike falls on each tree in one stage, and in the others as
