@@ -277,6 +277,32 @@ func TestWatchAllocatesNothing(t *testing.T) {
 	}
 }
 
+// BenchmarkWatch is a round trip of a rank to itself, of two shorts and a wait, all by one thread: what figures cost shows in
+// full, and the machine's other CPUs do not matter.
+func BenchmarkWatch(b *testing.B) {
+	for _, stats := range []bool{false, true} {
+		b.Run(fmt.Sprintf("stats=%v", stats), func(b *testing.B) {
+			cfg := core.Config{Conduit: "sci", Threads: core.Single, Stats: stats, Records: func([][]byte) {}}
+			err := core.RunGoroutines(1, cfg, func(job *core.Job) error {
+				got := 0
+				ep, err := job.Attach(core.AttachSpec{Handlers: []core.HandlerEntry{
+					{Index: 200, Func: func(t *core.Token, _ []uint32, _ []byte) { t.ReplyShort(201) }},
+					{Index: 201, Func: func(*core.Token, []uint32, []byte) { got++ }},
+				}})
+				for i := 1; err == nil && b.Loop(); i++ {
+					if err = ep.RequestShort(0, 200); err == nil {
+						err = ep.WaitUntil(func() bool { return got >= i })
+					}
+				}
+				return err
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}
+
 // TestFailedJobHasStats: the records of a job that fails are there, of the rank that has failed too.
 func TestFailedJobHasStats(t *testing.T) {
 	for name, run := range map[string]func(cfg core.Config, body func(*core.Job) error) error{

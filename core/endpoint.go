@@ -3,6 +3,7 @@ package core
 import (
 	"sync/atomic"
 
+	"github.com/aqueduct-go/aqueduct/core/record"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/sparse"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
@@ -27,6 +28,7 @@ type Endpoint struct {
 	debug   bool
 	shared  bool               // other ranks live in this process
 	detour  bool               // a wait is more than one of a live rank: modelled, or watched
+	tallies *tallies           // nil: the job is not watched
 	peers   sparse.Table[peer] // by rank; what an injection touches
 	token   Token
 
@@ -60,7 +62,7 @@ type Endpoint struct {
 type peer struct {
 	requests uint64 // sent; written under sending; all are read atomically
 	replies  uint64 // sent; written while polling
-	received uint64 // written while polling
+	received uint64 // written while polling; 0 where tallies count
 }
 
 // Counts are the messages that passed between this endpoint and one peer.
@@ -156,6 +158,11 @@ func (ep *Endpoint) Counts(rank Rank) Counts {
 		n.Requests += atomic.LoadUint64(&p.requests)
 		n.Replies += atomic.LoadUint64(&p.replies)
 		n.Received += atomic.LoadUint64(&p.received)
+	}
+	if w := ep.watch; w != nil {
+		if t := w.peers.Find(int(rank)); t != nil {
+			t.all(func(_ *tally, c record.Count) { n.Received += c.N })
+		}
 	}
 	return n
 }

@@ -58,6 +58,15 @@ func (p *Port) Dispatch(src Rank, h Header, args *[MaxArgs]uint32, data []byte, 
 		ep.unfinished(t, c)
 	}
 	t.state = tokenDead
+	if l := ep.tallies; l != nil {
+		key := tallyOf(src, h)
+		n := l.latest[key.slot()]
+		if n.key != key {
+			n = l.find(key)
+		}
+		n.add(len(data))
+		return replied
+	}
 	shm.Add64(&ep.peers.At(int(src)).received, 1)
 	return replied
 }

@@ -20,10 +20,11 @@ import (
 // watched reports whether something is recorded of the job.
 func (c *Config) watched() bool { return c.Stats || c.Events > 0 }
 
-// watch is what is recorded of a rank. Nothing of it is on the way of a message where a job is not watched, and little where
-// it is: what a rank sends core counts anyway, by peer, as it does polls; what it receives is counted behind its handler, by functions that
-// stand in the handlers' table in place of those; and one-sided operations are seen between core and the conduit. Only
-// where events are kept there is somebody between core and the conduit for messages too (tracer). A counter has one writer at a
+// watch is what is recorded of a rank. A branch of it is on the way of a message where a job is not watched, and little more where
+// it is: what a rank sends core counts anyway, by peer, as it does polls; what it receives is counted behind its handler, by more than the
+// peer (tallies); and one-sided operations are seen between core and the conduit. Only
+// where events are kept there is somebody between core and the conduit for messages too (tracer), and functions that stand in
+// the handlers' table in place of those. A counter has one writer at a
 // time, and any goroutine may read it.
 type watch struct {
 	ep     *Endpoint
@@ -32,7 +33,6 @@ type watch struct {
 	base   int64  // live: what nanotime said when the watch began
 
 	peers        sparse.Table[traffic] // by rank
-	heard        [256]record.Count     // messages received, by handler; written while polling
 	polls, found atomic.Uint64         // as of the last look at the counters of core, which wrap round
 	looking      sync.Mutex            // while somebody looks
 	collectives  sync.Map              // by name: *record.Count, written atomically
@@ -44,8 +44,34 @@ type watch struct {
 
 // traffic is what passed between this rank and another, besides what peer has of it.
 type traffic struct {
-	received [record.MessageCategories]record.Count // written while polling
+	received atomic.Pointer[tally] // the latest that was made; it leads to the others
 	oneSided [record.OneSidedCategories]record.Count
+}
+
+// tally counts the messages received from one rank, of one handler and category. It is written while polling.
+type tally struct {
+	record.Count
+	key    tallyKey
+	before *tally // of the same rank; never changed
+}
+
+// tallyKey has a rank and what a header says of handler and category.
+type tallyKey uint64
+
+// tallyOf returns the key of a message.
+func tallyOf(src Rank, h Header) tallyKey { return tallyKey(uint32(src))<<16 | tallyKey(h>>5<<5) }
+
+func (k tallyKey) src() Rank      { return Rank(k >> 16) }
+func (k tallyKey) header() Header { return Header(k) }
+
+// slot returns where the latest tallies have that of the key, if at all.
+func (k tallyKey) slot() uint8 { return uint8(k>>5 ^ k>>13) }
+
+// all calls f with the tallies of a rank and what they have counted.
+func (t *traffic) all(f func(*tally, record.Count)) {
+	for n := t.received.Load(); n != nil; n = n.before {
+		f(n, readCount(&n.Count))
+	}
 }
 
 // add counts one more, of so many bytes. There is one writer at a time.
@@ -61,9 +87,10 @@ func (ep *Endpoint) beWatched() {
 	if n := ep.job.cfg.Events; n > 0 {
 		w.events = newEventRing(n, max(1, ep.job.cfg.EventSample))
 		ep.conduit = &tracer{Conduit: ep.conduit, w: w}
+		ep.table.wrap = w.traced
 	}
 	ep.watch, ep.detour = w, true
-	ep.table.wrap = w.handler
+	ep.tallies = w.newTallies()
 	w.enrol(&ep.Context)
 	ep.carrier.op.context = ep.carrier
 }
@@ -89,22 +116,43 @@ func (w *watch) open(boot Bootstrap) error {
 	return w.align(boot)
 }
 
-// handler returns a handler that counts what it handles, behind the one that it stands for: after that has replied.
-func (w *watch) handler(e *HandlerEntry) Handler {
-	f, c := e.Func, &w.heard[e.Index]
-	if w.events != nil {
-		return w.traced(e, c)
-	}
-	return func(t *Token, args []uint32, data []byte) {
-		f(t, args, data)
-		w.hear(t, c, len(data))
-	}
+// tallies find the tally of a message. They are used while polling.
+type tallies struct {
+	w      *watch
+	latest [256]*tally // those that were used last, by some bits of their keys
 }
 
-// hear counts a message that was handled.
-func (w *watch) hear(t *Token, c *record.Count, bytes int) {
-	add(c, bytes)
-	add(&w.peers.At(int(t.src)).received[categoryOf(t.hdr)], bytes)
+// newTallies returns none yet.
+func (w *watch) newTallies() *tallies {
+	l := &tallies{w: w}
+	for i := range l.latest {
+		l.latest[i] = &tally{key: ^tallyKey(0)} // which no message has
+	}
+	return l
+}
+
+// find returns the tally of messages of a key that is not among the latest.
+func (l *tallies) find(key tallyKey) *tally {
+	from := l.w.peers.At(int(key.src()))
+	first := from.received.Load()
+	n := first
+	for n != nil && n.key != key {
+		n = n.before
+	}
+	if n == nil {
+		n = &tally{key: key, before: first}
+		from.received.Store(n)
+	}
+	l.latest[key.slot()] = n
+	return n
+}
+
+// add counts a message.
+func (n *tally) add(bytes int) {
+	shm.Add64(&n.N, 1)
+	if bytes > 0 {
+		shm.Add64(&n.Bytes, uint64(bytes))
+	}
 }
 
 // categoryOf returns the category of a message, of a header that is well-formed.
@@ -219,15 +267,17 @@ func (w *watch) figures() *record.Figures {
 	w.lookAtPolls()
 	full := w.found.Load()
 	f := &record.Figures{Time: w.now() - w.started(), Full: full, Empty: max(full, w.polls.Load()) - full}
+	var heard [256]record.Count
 	for _, r := range w.ep.group {
 		p := record.Peer{Rank: int(r), Received: make([]record.Count, record.MessageCategories), OneSided: make([]record.Count, record.OneSidedCategories)}
 		if n := w.ep.peers.Find(int(r)); n != nil {
 			p.Requests, p.Replies = atomic.LoadUint64(&n.requests), atomic.LoadUint64(&n.replies)
 		}
 		if t := w.peers.Find(int(r)); t != nil {
-			for k := range t.received {
-				p.Received[k] = readCount(&t.received[k])
-			}
+			t.all(func(n *tally, c record.Count) {
+				p.Received[categoryOf(n.key.header())].Add(c)
+				heard[n.key.header().Handler()].Add(c)
+			})
 			for k := range t.oneSided {
 				p.OneSided[k] = readCount(&t.oneSided[k])
 			}
@@ -236,8 +286,8 @@ func (w *watch) figures() *record.Figures {
 			f.Peers = append(f.Peers, p)
 		}
 	}
-	for i := range w.heard {
-		if c := readCount(&w.heard[i]); c.N > 0 {
+	for i, c := range heard {
+		if c.N > 0 {
 			f.Handlers = append(f.Handlers, record.Named{Name: w.handlerName(HandlerIndex(i)), Count: c})
 		}
 	}
@@ -277,19 +327,22 @@ func (w *watch) record() *record.Record {
 	return r
 }
 
-// handlerName returns what to call a handler: the name that it was registered with, else that of its function.
+// handlerName returns what to call a handler: the name that it was registered with, else that of its function, or its index.
 func (w *watch) handlerName(x HandlerIndex) string {
 	e := w.ep.table.named(x)
 	if e.Func == nil {
 		return "handler " + itoa(int(x))
 	}
-	return nameOf(&e)
+	return w.nameOf(&e)
 }
 
-// nameOf returns what to call a handler that is registered.
-func nameOf(e *HandlerEntry) string {
-	if e.Name != "" {
+// nameOf returns what to call a handler that is registered. Behind those of another language is always the same function.
+func (w *watch) nameOf(e *HandlerEntry) string {
+	switch {
+	case e.Name != "":
 		return e.Name
+	case w.ep.job.cfg.Foreign:
+		return "handler " + itoa(int(e.Index))
 	}
 	name := runtime.FuncForPC(reflect.ValueOf(e.Func).Pointer()).Name()
 	return strings.TrimSuffix(name[strings.LastIndexByte(name, '/')+1:], "-fm")
@@ -320,6 +373,7 @@ type watchedWaits struct {
 type waitKind struct {
 	what  string
 	n     uint64
+	plain uint64 // below that n's next one is not timed
 	first uint64 // what the first waitsTimed took, idle times excepted
 	timed uint64 // of the others some are timed from beginning to end,
 	short uint64 // and took so long, idle times excepted
@@ -355,32 +409,49 @@ func (x *watchedWaits) kind(what string) *waitKind {
 	return k
 }
 
-// waitDetour is the wait of a rank that is modelled or watched.
-func (c *Context) waitDetour(what string, cond func() bool) error {
-	w := c.ep.watch
-	if w == nil {
-		return c.waitModelled(what, cond)
-	}
+// waitDetour is the wait of a rank that is modelled or watched. Most waits of the latter kind are live, of the same name as the one
+// before, and not timed.
+func (c *Context) waitDetour(what string, cond func() bool) (err error) {
 	k := c.watched.last
-	if k == nil || unsafe.StringData(k.what) != unsafe.StringData(what) || len(k.what) != len(what) {
-		k = c.watched.kind(what)
+	if k == nil || k.n >= k.plain || unsafe.StringData(k.what) != unsafe.StringData(what) || len(k.what) != len(what) || c.ep.joined() {
+		return c.waitWatched(what, cond)
 	}
 	shm.Add64(&k.n, 1)
-	if k.n&(waitSample-1) == 0 || k.n <= waitsTimed || w.events != nil || c.ep.proc != nil || c.ep.joined() {
-		return c.waitTimed(w, k, cond)
-	}
-	var err error
 	if c.ep.single {
 		_, err = c.waitSingle(what, cond)
 	} else {
 		err = c.waitLive(what, cond)
 	}
-	if d := c.watched.idled; d > 0 {
-		c.watched.idled = 0
-		atomic.StoreInt64(&c.watched.idleSince, 0)
-		shm.Add64(&k.idle, uint64(d))
+	if c.watched.idled > 0 {
+		c.idleTime(k)
 	}
 	return err
+}
+
+// waitWatched is waitDetour of any wait.
+func (c *Context) waitWatched(what string, cond func() bool) error {
+	w := c.ep.watch
+	if w == nil {
+		return c.waitModelled(what, cond)
+	}
+	k := c.watched.kind(what)
+	shm.Add64(&k.n, 1)
+	if k.n > waitsTimed && k.n%waitSample != 0 && w.events == nil && c.ep.proc == nil && !c.ep.joined() {
+		err := c.waitPlain(what, cond)
+		c.idleTime(k)
+		return err
+	}
+	if w.events == nil && c.ep.proc == nil && k.n >= waitsTimed {
+		k.plain = k.n | (waitSample - 1)
+	}
+	return c.waitTimed(w, k, cond)
+}
+
+// idleTime notes what the wait that has ended has yielded and slept.
+func (c *Context) idleTime(k *waitKind) {
+	shm.Add64(&k.idle, uint64(c.watched.idled))
+	c.watched.idled = 0
+	atomic.StoreInt64(&c.watched.idleSince, 0)
 }
 
 // waitTimed is a wait that is timed from beginning to end.

@@ -124,10 +124,10 @@ func (w *watch) lane(c *Context) int {
 	return c.watched.lane
 }
 
-// traced returns a handler that counts and keeps what it handles.
-func (w *watch) traced(entry *HandlerEntry, c *record.Count) Handler {
+// traced returns a handler that keeps what it handles.
+func (w *watch) traced(entry *HandlerEntry) Handler {
 	f, e := entry.Func, w.events
-	name := e.name(nameOf(entry))
+	name := e.name(w.nameOf(entry))
 	return func(t *Token, args []uint32, data []byte) {
 		flow, ok := e.count(e.heard, flowKey(t.src, w.ep.job.rank, t.hdr))
 		v := record.Event{
@@ -139,7 +139,6 @@ func (w *watch) traced(entry *HandlerEntry, c *record.Count) Handler {
 			v.Dur = w.now() - v.Start
 			e.add(v)
 		}
-		w.hear(t, c, len(data))
 	}
 }
 

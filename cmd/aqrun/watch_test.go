@@ -1,14 +1,20 @@
 package main
 
 import (
+	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/aqueduct-go/aqueduct"
+	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi/libmpitest"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/core/record/recordtest"
+	"github.com/aqueduct-go/aqueduct/spawner/spawntest"
 	"golang.org/x/sys/unix"
 )
 
@@ -101,4 +107,132 @@ func TestTop(t *testing.T) {
 		}
 	}
 	t.Error("top does not end with the job")
+}
+
+// TestStatsEverywhere: figures and traces are complete over conduits that the tests above leave out: an MPI library, whose
+// launcher starts the ranks, live Myrinet, and near and far ranks.
+func TestStatsEverywhere(t *testing.T) {
+	for name, args := range map[string][]string{
+		"mpi":     {"--mpi", "mpich", "-n", "4"},
+		"myrinet": {"--conduit", "myrinet", "-n", "4"},
+		"nbrhd":   {"--host", "a:2,b:2", "--launcher", "local"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name == "mpi" {
+				libmpitest.Launcher(t, "mpich")
+			}
+			trace := filepath.Join(t.TempDir(), "job.json")
+			status, _, errs := output(t, "watched", append(args, "--stats", "--trace", trace, self(t))...)
+			if status != 0 || !strings.Contains(errs, "stats of 4 ranks over "+name) || !strings.Contains(errs, "\nten                 40        0\n") {
+				t.Errorf("status %d\n%s", status, errs)
+			}
+			checkTens(t, trace, 40)
+		})
+	}
+}
+
+// checkTens wants a trace with so many messages of the role watched.
+func checkTens(t *testing.T, path string, n int) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	got, err := recordtest.CheckTrace(text)
+	if err != nil || got.Names["handler ten"] != n || got.Flows < n {
+		t.Errorf("%v, %+v; want %d times handler ten", err, got, n)
+	}
+}
+
+// TestStatsOfStaticJob: ranks that nothing has started together exchange their records, and rank 0 writes.
+func TestStatsOfStaticJob(t *testing.T) {
+	dir := t.TempDir()
+	stats, trace := filepath.Join(dir, "job.txt"), filepath.Join(dir, "job.json")
+	root, key := spawntest.Root(t), spawntest.KeyFile(t)
+	var ranks [2]*exec.Cmd
+	var errs [2]bytes.Buffer
+	for r := range ranks {
+		ranks[r] = exec.Command(self(t))
+		ranks[r].Env = slices.Concat(os.Environ(), []string{roleEnv + "=watched", "AQUEDUCT_STATS=" + stats, "AQUEDUCT_TRACE=" + trace},
+			spawntest.Environment(r, len(ranks), root, key))
+		ranks[r].Stderr = &errs[r]
+		if err := ranks[r].Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { ranks[r].Process.Kill(); ranks[r].Wait() })
+	}
+	for r, cmd := range ranks {
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("rank %d: %v\n%s", r, err, &errs[r])
+		}
+	}
+	text, err := os.ReadFile(stats)
+	if err != nil || !strings.Contains(string(text), "\nten                 20        0\n") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	checkTens(t, trace, 20)
+}
+
+// TestTopOnTerminal: on a terminal top draws over what it has drawn, until ^C, and leaves the terminal as it was.
+func TestTopOnTerminal(t *testing.T) {
+	job := start(t, command(t, "idle", "-n", "2", self(t)))
+	job.await(t, "ready", 2)
+	terminal, screen := pseudoTerminal(t)
+	cmd := command(t, "", "top", "--interval", "100ms", strconv.Itoa(job.Process.Pid))
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = screen, screen, screen
+	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	screen.Close()
+	var seen []byte
+	said := false
+	for b := make([]byte, 4096); ; {
+		n, err := terminal.Read(b)
+		seen = append(seen, b[:n]...)
+		if !said && bytes.Count(seen, []byte("\x1b[H")) >= 2 { // two tables
+			said = true
+			if _, err := terminal.Write([]byte{'C' - '@'}); err != nil {
+				t.Error(err)
+			}
+		}
+		if err != nil { // nobody has the other end open
+			break
+		}
+	}
+	err := cmd.Wait()
+	text := string(seen)
+	if err != nil || !said || !strings.HasPrefix(text, "\x1b[?1049h\x1b[?25l\x1b[H") || !strings.HasSuffix(text, "\x1b[?25h\x1b[?1049l") ||
+		!strings.Contains(text, "lines more") || strings.Count(text, "\x1b[J") != strings.Count(text, "\x1b[H") {
+		t.Errorf("%v: %q", err, text)
+	}
+}
+
+// pseudoTerminal returns both ends of a terminal of three lines.
+func pseudoTerminal(t *testing.T) (master, slave *os.File) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { master.Close() })
+	fd := int(master.Fd())
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 3, Col: 80})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	slave, err = os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { slave.Close() })
+	return master, slave
 }
