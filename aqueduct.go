@@ -148,7 +148,7 @@ func launch(body func(*core.Job) error, opts []Option) (told bool, exit func(int
 		return false, os.Exit, core.RunGoroutines(s.ranks, s.cfg, body, core.WithSurvey(func(f func() []core.Place) { places.Store(&f) }))
 	case model:
 		defer dumpOnQuit(&places)()
-		return false, os.Exit, s.runModel(body)
+		return false, os.Exit, s.runModel(func(cfg core.Config) error { return core.RunModel(s.ranks, cfg, body) })
 	}
 	boot, launched, err := s.connect()
 	if err != nil {
@@ -174,6 +174,9 @@ func Init(opts ...Option) (*core.Job, error) {
 	s, err := settle(opts)
 	if err != nil {
 		return nil, err
+	}
+	if s.mode == model && s.socket != nil {
+		return s.joinModel()
 	}
 	if s.mode != processes {
 		return nil, errors.New("aqueduct: Init is for ranks that are processes; goroutine ranks and the model need Run")

@@ -55,7 +55,7 @@ var rooms = []room{
 		[]string{"conduits/myrinet/fabric", "conduits/myrinet/routing", "internal/plural", "internal/vtime"}, nil},
 
 	{".", "the front door alone wires conduits, bootstrap and core together",
-		[]string{"core", "core/record", "spawner", "conduits/amfamily/conduit", "conduits/loopback", "conduits/mpi/libmpi", "conduits/mpi/scampi", "conduits/myrinet", "conduits/nbrhd", "conduits/sci", "conduits/udp", "internal/stacks", "internal/vtime", "spawner/pmi"}, []string{"core/record/recordtest", "extended"}},
+		[]string{"core", "core/record", "core/stepped", "spawner", "conduits/amfamily/conduit", "conduits/loopback", "conduits/mpi/libmpi", "conduits/mpi/scampi", "conduits/myrinet", "conduits/nbrhd", "conduits/sci", "conduits/udp", "internal/stacks", "internal/vtime", "spawner/pmi"}, []string{"core/record/recordtest", "extended"}},
 
 	// Nothing below the front door knows a conduit, and none another, as the conduit is chosen at run
 	// time. They carry active messages, whatever these are for, so they do not know extended; and they

@@ -21,7 +21,7 @@ var Stepped Launcher = steppedRanks{}
 
 type steppedRanks struct{}
 
-func (steppedRanks) Offers() Offer { return Modelled | Unwinding }
+func (steppedRanks) Offers() Offer { return Modelled }
 
 func (steppedRanks) Launch(t testing.TB, l *Launch) *Outcome {
 	var boards [2]board
@@ -94,7 +94,8 @@ func readable(socket *os.File) func() {
 
 // runSteppedRank is the life of one rank, at its end of the socket.
 func runSteppedRank(l *Launch, socket int, wait func(), cfg core.Config, b *board) {
-	r, err := stepped.Connect(socket, func(int) { runtime.Goexit() }, wait)
+	leave := func(int) { runtime.Goexit() }
+	r, err := stepped.Connect(socket, stepped.Ways{Over: leave, Exit: leave}, wait)
 	if err != nil {
 		return // the job is over
 	}

@@ -27,18 +27,15 @@ type Child struct {
 // processes have ended. One that does not end within cfg.Grace, when the job has failed, is killed.
 func Run(cfg core.Config, children []Child) error {
 	ranks := make([]*server, len(children))
-	err := core.RunSeats(len(children), cfg, func(s *core.Seat) {
-		i := s.Boot().Rank()
-		ranks[i] = newServer(s, &children[i])
-		ranks[i].run()
-	})
-	for i := range children {
-		c := &children[i]
-		if s := ranks[i]; s != nil {
-			err = errors.Join(err, s.close(err != nil))
+	for i := range ranks {
+		ranks[i] = newServer(&children[i])
+	}
+	err := core.RunSeats(len(children), cfg, func(s *core.Seat) { ranks[s.Boot().Rank()].run(s) })
+	for _, s := range ranks {
+		s.dismiss(cfg.Grace) // those whose turn has not come, or for whom no model could be made
+		if err != nil && s.conduit != nil {
+			_ = s.conduit.Close() // the job has an error already
 		}
-		c.kill() // one that the job has ended before, or without: the model cannot have been made
-		c.reap()
 	}
 	return err
 }
@@ -76,7 +73,7 @@ type server struct {
 	boot  core.Bootstrap
 	child *Child
 	link  *link
-	left  bool // the rank has finished
+	left  bool // the rank has finished, and needs nothing any more
 
 	conduits map[uint64]core.Conduit // by number
 	conduit  core.Conduit            // that has attached
@@ -87,13 +84,14 @@ type server struct {
 	holds    []*hold
 }
 
-func newServer(s *core.Seat, c *Child) *server {
-	return &server{seat: s, boot: s.Boot(), child: c, link: newLink(c.Socket, c.Wait), conduits: make(map[uint64]core.Conduit)}
+func newServer(c *Child) *server {
+	return &server{child: c, link: newLink(c.Socket, c.Wait), conduits: make(map[uint64]core.Conduit)}
 }
 
 // run serves the rank until it has finished, or the job has failed.
-func (s *server) run() {
-	defer s.dismiss()
+func (s *server) run(seat *core.Seat) {
+	s.seat, s.boot = seat, seat.Boot()
+	defer s.dismiss(seat.Config().Grace)
 	s.serve(0)
 	// The process is to have ended before another rank goes on: what it does last has its place, too.
 	s.drain()
@@ -102,14 +100,15 @@ func (s *server) run() {
 	}
 }
 
-// dismiss has the process end if the job has, which ends it with the rank unfinished.
-func (s *server) dismiss() {
+// dismiss has the process end unless it has finished: the job is over. It is killed after the grace period.
+func (s *server) dismiss(grace time.Duration) {
 	if s.left {
 		return
 	}
+	s.left = true
 	b := wire.AppendText(wire.AppendUint32([]byte{byte(over)}, 1), "the job is over")
 	_ = s.link.send(b, -1) // it may have ended
-	late := time.AfterFunc(s.seat.Config().Grace, func() {
+	late := time.AfterFunc(grace, func() {
 		s.child.kill()
 		_ = unix.Shutdown(s.link.fd, unix.SHUT_RDWR)
 	})
@@ -125,14 +124,6 @@ func (s *server) drain() {
 			return
 		}
 	}
-}
-
-// close releases what the rank had of the model, if the job has failed; else the rank has had that done.
-func (s *server) close(failed bool) (err error) {
-	if failed && s.conduit != nil {
-		err = s.conduit.Close()
-	}
-	return err
 }
 
 // serve does what the rank calls for until it says a word, of which it returns the rest; or until it has finished. The

@@ -11,10 +11,10 @@ import (
 
 // Rank is a rank's side: what core.JoinStepped wants. One goroutine at a time uses it, but for Abort and Exit, which any may call.
 type Rank struct {
-	link  *link
-	leave func(status int)
-	rank  core.Rank
-	all   []core.Rank
+	link *link
+	ways Ways
+	rank core.Rank
+	all  []core.Rank
 
 	now      core.Time // that the model has told last
 	charged  core.Time // since
@@ -30,11 +30,18 @@ type Rank struct {
 	flown    uint64
 }
 
+// Ways are how a rank leaves.
+type Ways struct {
+	// Over is called on the goroutine that waits for an answer, when the job is over in place of that. It does not return.
+	Over func(status int)
+	// Exit ends the rank's process. It does not return.
+	Exit func(status int)
+}
+
 // Connect joins the job whose model is at the other end of the socket, and returns when it is this rank's turn for the first time. The
-// socket stays the caller's, who closes it when the rank has left. leave ends the rank's part in the process and does not return; the job's end calls it on the goroutine that
-// waits for an answer, and so does Exit. wait, if not nil, waits until the socket is readable.
-func Connect(socket int, leave func(status int), wait func()) (*Rank, error) {
-	r := &Rank{link: newLink(socket, wait), leave: leave, flights: make(map[uint64]*flight)}
+// socket stays the caller's, who closes it when the rank has left. wait, if not nil, waits until the socket is readable.
+func Connect(socket int, ways Ways, wait func()) (*Rank, error) {
+	r := &Rank{link: newLink(socket, wait), ways: ways, flights: make(map[uint64]*flight)}
 	in, err := r.call(callJoin, nil)
 	if err != nil {
 		return nil, err
@@ -117,8 +124,8 @@ func (r *Rank) heed(in *wire.Reader) {
 // end has the rank leave, as the job is over.
 func (r *Rank) end(x *core.ExitError) {
 	r.over = x
-	r.leave(max(1, x.Status))
-	panic("stepped: the function that leaves has returned")
+	r.ways.Over(max(1, x.Status))
+	panic("stepped: Ways.Over has returned")
 }
 
 // Rank implements core.Bootstrap.
@@ -174,7 +181,7 @@ func (r *Rank) Record(b []byte) bool {
 }
 
 // Exit implements core.Exiter.
-func (r *Rank) Exit(status int) { r.leave(status) }
+func (r *Rank) Exit(status int) { r.ways.Exit(status) }
 
 // Now implements core.Process.
 func (r *Rank) Now() core.Time { return r.now + r.charged }
