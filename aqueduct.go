@@ -62,7 +62,8 @@
 //	AQUEDUCT_FREEZE_ON_ERROR  1: a rank that is about to end the job by an error, a panic or
 //	                   misuse waits for a debugger first
 //	AQUEDUCT_PPROF     directory that receives a CPU profile of each rank that Run or Launch has, as
-//	                   rank.N.pprof, or rank.all.pprof where the ranks share a process
+//	                   rank.N.pprof, or rank.all.pprof where the ranks share a process; of the model's process
+//	                   beside ranks in C, as rank.model.pprof
 //	AQUEDUCT_MODE      processes, goroutines or model
 //	AQUEDUCT_RANKS     with goroutines or model: how many ranks share the process
 //

@@ -144,7 +144,7 @@ var rooms = []room{
 	{"core/record", "what is recorded of jobs, and its forms, below what records", []string{"internal/plural", "internal/vtime"}, []string{"core/record/recordtest"}},
 	{"core/record/recordtest", "checks of what is recorded", nil, nil},
 	{"core/settings", "tables of settings, below the contract that states them", []string{"internal/size"}, nil},
-	{"core/stepped", "ranks of a modelled job in processes of their own: both ends of the contract, whatever carries it out", []string{"core", "internal/shm", "internal/wire"}, []string{"core/coretest", "conduits/loopback", "conduits/sci"}},
+	{"core/stepped", "ranks of a modelled job in processes of their own: both ends of the contract, whatever carries it out", []string{"core", "internal/shm", "internal/wire"}, []string{"core/coretest", "conduits/loopback"}},
 	{"core/coretest", "the conformance suite", []string{"core", "core/settings", "core/stepped", "internal/..."}, nil},
 	{"internal/cli/known", "names that a shell completes, for programs that have all conduits", []string{"core", "internal/cli"}, nil},
 	{"internal/hw", "hardware knows virtual time and machine files", []string{"internal/machine", "internal/vtime"}, nil},
