@@ -298,6 +298,7 @@ var forbidden = []arrow{
 	{"core", "conduits/loopback", false},              // upwards
 	{"core/settings", "core", false},                  // upwards
 	{"core", "core/coretest", false},                  // a suite
+	{"core/stepped", "conduits/loopback", false},      // what carries out the contract
 	{"spawner", "extended", true},                     // side by side
 	{"spawner", "conduits/udp", false},                //
 	{"spawner/spawntest/cluster", "spawner", false},   // whatever runs on the hosts

@@ -40,7 +40,6 @@ func step(sockets, pids []int, opts []Option) error {
 	if s.mode != model || s.ranks != len(sockets) || s.ranks != len(pids) {
 		return fmt.Errorf("aqueduct: %d processes for a job of %d ranks, which must be one under a model", len(pids), s.ranks)
 	}
-	s.freezeProcess()
 	done, err := profile(s.pprof, "model")
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package main
 
 // #include "internal.h"
 // #include "model.h"
-// void gasneti_model_clock(void);
 import "C"
 
 import (

@@ -19,4 +19,7 @@ struct gasneti_virtual {
 };
 extern const struct gasneti_virtual *gasneti_virtual;
 
+// Has the tools ask for that of the job, which is under a model and was joined.
+void gasneti_model_clock(void);
+
 #endif
