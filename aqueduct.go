@@ -62,7 +62,8 @@
 //	AQUEDUCT_FREEZE_ON_ERROR  1: a rank that is about to end the job by an error, a panic or
 //	                   misuse waits for a debugger first
 //	AQUEDUCT_PPROF     directory that receives a CPU profile of each rank that Run or Launch has, as
-//	                   rank.N.pprof, or rank.all.pprof where the ranks share a process
+//	                   rank.N.pprof, or rank.all.pprof where the ranks share a process; of the model's process
+//	                   beside ranks in C, as rank.model.pprof
 //	AQUEDUCT_MODE      processes, goroutines or model
 //	AQUEDUCT_RANKS     with goroutines or model: how many ranks share the process
 //
@@ -148,7 +149,7 @@ func launch(body func(*core.Job) error, opts []Option) (told bool, exit func(int
 		return false, os.Exit, core.RunGoroutines(s.ranks, s.cfg, body, core.WithSurvey(func(f func() []core.Place) { places.Store(&f) }))
 	case model:
 		defer dumpOnQuit(&places)()
-		return false, os.Exit, s.runModel(body)
+		return false, os.Exit, s.runModel(func(cfg core.Config) error { return core.RunModel(s.ranks, cfg, body) })
 	}
 	boot, launched, err := s.connect()
 	if err != nil {
@@ -174,6 +175,9 @@ func Init(opts ...Option) (*core.Job, error) {
 	s, err := settle(opts)
 	if err != nil {
 		return nil, err
+	}
+	if s.mode == model && s.socket != nil {
+		return s.joinModel()
 	}
 	if s.mode != processes {
 		return nil, errors.New("aqueduct: Init is for ranks that are processes; goroutine ranks and the model need Run")

@@ -55,7 +55,7 @@ var rooms = []room{
 		[]string{"conduits/myrinet/fabric", "conduits/myrinet/routing", "internal/plural", "internal/vtime"}, nil},
 
 	{".", "the front door alone wires conduits, bootstrap and core together",
-		[]string{"core", "core/record", "spawner", "conduits/amfamily/conduit", "conduits/loopback", "conduits/mpi/libmpi", "conduits/mpi/scampi", "conduits/myrinet", "conduits/nbrhd", "conduits/sci", "conduits/udp", "internal/stacks", "internal/vtime", "spawner/pmi"}, []string{"core/record/recordtest", "extended", "internal/porttest", "internal/programs"}},
+		[]string{"core", "core/record", "core/stepped", "spawner", "conduits/amfamily/conduit", "conduits/loopback", "conduits/mpi/libmpi", "conduits/mpi/scampi", "conduits/myrinet", "conduits/nbrhd", "conduits/sci", "conduits/udp", "internal/stacks", "internal/vtime", "spawner/pmi"}, []string{"core/record/recordtest", "extended", "internal/porttest", "internal/programs"}},
 
 	// Nothing below the front door knows a conduit, and none another, as the conduit is chosen at run
 	// time. They carry active messages, whatever these are for, so they do not know extended; and they
@@ -144,7 +144,8 @@ var rooms = []room{
 	{"core/record", "what is recorded of jobs, and its forms, below what records", []string{"internal/plural", "internal/vtime"}, []string{"core/record/recordtest"}},
 	{"core/record/recordtest", "checks of what is recorded", nil, nil},
 	{"core/settings", "tables of settings, below the contract that states them", []string{"internal/size"}, nil},
-	{"core/coretest", "the conformance suite", []string{"core", "core/settings", "internal/..."}, nil},
+	{"core/stepped", "ranks of a modelled job in processes of their own: both ends of the contract, whatever carries it out", []string{"core", "internal/shm", "internal/wire"}, []string{"core/coretest", "conduits/loopback"}},
+	{"core/coretest", "the conformance suite", []string{"core", "core/settings", "core/stepped", "internal/..."}, nil},
 	{"internal/cli/known", "names that a shell completes, for programs that have all conduits", []string{"core", "internal/cli"}, nil},
 	{"internal/hw", "hardware knows virtual time and machine files", []string{"internal/machine", "internal/vtime"}, nil},
 	{"internal/porttest", "ports for tests", nil, nil},
@@ -298,6 +299,7 @@ var forbidden = []arrow{
 	{"core", "conduits/loopback", false},              // upwards
 	{"core/settings", "core", false},                  // upwards
 	{"core", "core/coretest", false},                  // a suite
+	{"core/stepped", "conduits/loopback", false},      // what carries out the contract
 	{"spawner", "extended", true},                     // side by side
 	{"spawner", "conduits/udp", false},                //
 	{"spawner/spawntest/cluster", "spawner", false},   // whatever runs on the hosts

@@ -36,8 +36,8 @@ func ParseLoss(s string) (core.Loss, error) {
 	return core.Loss{Rank: core.Rank(r), At: vtime.FromDuration(d)}, nil
 }
 
-// runModel runs the job in virtual time, with its trace and its report.
-func (s *settings) runModel(body func(*core.Job) error) error {
+// runModel has run run the job in virtual time, with its trace and its report.
+func (s *settings) runModel(run func(core.Config) error) error {
 	cfg := s.cfg
 	cfg.Report = func(r core.ModelReport) {
 		if s.cfg.Report != nil {
@@ -46,14 +46,14 @@ func (s *settings) runModel(body func(*core.Job) error) error {
 		s.tell(&r)
 	}
 	if s.trace == "" {
-		return core.RunModel(s.ranks, cfg, body)
+		return run(cfg)
 	}
 	file, err := os.Create(s.trace)
 	if err != nil {
 		return fmt.Errorf("aqueduct: the trace of the model: %w", err)
 	}
 	cfg.Trace = file
-	return errors.Join(core.RunModel(s.ranks, cfg, body), file.Close())
+	return errors.Join(run(cfg), file.Close())
 }
 
 // tell prints the report if it is wanted. Else it logs what makes the run's figures differ from those of the

@@ -38,6 +38,7 @@ type settings struct {
 	pprof    string         // directory that receives profiles; "": none
 	freezing freezing       // who waits for a debugger
 	by       *core.Launcher // that has started this process, see outsider
+	socket   *int           // to the model's process, if this is a rank's; see Stepped
 }
 
 // Option chooses how a job runs when the environment does not say.
@@ -235,7 +236,7 @@ func (s *settings) warnOfUnknown() {
 	if s.by != nil {
 		r, _ = s.by.Rank()
 	}
-	if r != "" && r != "0" {
+	if r != "" && r != "0" || s.socket != nil {
 		return
 	}
 	known := slices.Clone(foreign)

@@ -2,6 +2,7 @@
 // of a signal: it only wakes a thread that was made for that, and stops the caller.
 
 #include "fast.h"
+#include "model.h"
 #include "_cgo_export.h"
 
 #include <errno.h>
@@ -140,6 +141,9 @@ static double seconds(const char *name, double otherwise) {
 }
 
 double gasneti_exit_timeout(void) {
+	if (gasneti_model_socket >= 0) {
+		return 1e6; // in virtual time nobody is late
+	}
 	double most = seconds("GASNET_EXITTIMEOUT_MAX", 20), least = seconds("GASNET_EXITTIMEOUT_MIN", 2);
 	double time = least + seconds("GASNET_EXITTIMEOUT_FACTOR", 0.25) * gasneti_job.size;
 	return seconds("GASNET_EXITTIMEOUT", time < most ? time : most);
@@ -182,6 +186,9 @@ static void note_exit(int status, void *arg) {
 // A child of a rank is none: it has no thread of the library's. It may execute another program, or end.
 static void in_child(void) {
 	gasneti_stage = GASNETI_FORKED;
+	if (gasneti_model_socket >= 0) {
+		close(gasneti_model_socket); // the rank's end is to be seen
+	}
 	gasneti_window_count = 0;
 	gasneti_fast_end();
 }

@@ -27,7 +27,7 @@ func end(call string, err error) {
 
 // report says why the job has ended, unless its launcher does.
 func report(err error) {
-	if !aqueduct.Launched() {
+	if !aqueduct.Launched() && (job == nil || !job.Modelled()) { // the model's process says it
 		fmt.Fprintln(os.Stderr, "aqueduct:", err)
 	}
 }

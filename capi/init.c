@@ -1,6 +1,7 @@
 // The life of a job, and what a program may ask of it.
 
 #include "internal.h"
+#include "model.h"
 #include "include/gasnet_tools.h"
 #include "_cgo_export.h"
 
@@ -26,13 +27,11 @@ int gasneti_init(int mode, int debug, int *argc, char ***argv) {
 	}
 	gasneti_mode = mode;
 	gasneti_freeze_if("GASNET_FREEZE");
+	if (gasneti_make_ranks(argc == NULL ? 0 : *argc, argv == NULL ? NULL : *argv) != 0) {
+		return GASNET_ERR_RESOURCE;
+	}
 	gasneti_make_signal_stack();
-	// Threads of the runtime's inherit that signals are blocked, and so leave them to the program's own.
-	sigset_t all, before;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	gasneti_start_runtime(argc == NULL ? 0 : *argc, argv == NULL ? NULL : *argv);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	gasneti_prepare_leave();
 	struct sigaction quit;
 	sigaction(SIGQUIT, NULL, &quit);

@@ -42,7 +42,7 @@ func aqInit(mode, debug C.int) C.int {
 	if debug != 0 {
 		opts = append(opts, aqueduct.Debug())
 	}
-	j, err := aqueduct.Init(opts...)
+	j, err := aqueduct.Init(append(opts, underModel()...)...)
 	if err == nil && mode == C.GASNETI_PAR && j.Config().Threads != core.Many {
 		err = errors.New("AQUEDUCT_THREADS=single contradicts GASNET_PAR; unset it, or link the library for GASNET_SEQ")
 	}
@@ -51,6 +51,7 @@ func aqInit(mode, debug C.int) C.int {
 		return C.GASNET_ERR_RESOURCE
 	}
 	job = j
+	startClock()
 	if endpoint, err = extended.Attach(j, core.AttachSpec{SegmentLater: true}); err == nil {
 		err = publishJob()
 	}

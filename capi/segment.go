@@ -100,7 +100,7 @@ func publishSegments(c *extended.Context, own unsafe.Pointer, size uint64) error
 	}
 	C.gasneti_job.segments = unsafe.SliceData(segments)
 	C.gasneti_job.nodes = unsafe.SliceData(nodes)
-	if cfg := job.Config(); cfg.Foreign && !cfg.Debug {
+	if cfg := job.Config(); cfg.Foreign && !cfg.Debug && !job.Modelled() {
 		C.gasneti_window_count = C.gasnet_node_t(n)
 	}
 	return nil

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +79,12 @@ void gasneti_start_runtime(int argc, char **argv) {
 	if (vars > 0) {
 		memcpy(v + argc + 1, environ, vars * sizeof *v);
 	}
+	// Threads of the runtime's inherit that signals are blocked, and so leave them to the program's own.
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (entry_fn *const *f = __start_aqueduct_runtime; f < __stop_aqueduct_runtime; f++) {
 		(*f)(argc, v, v + argc + 1);
 	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

@@ -42,6 +42,7 @@ func context(self C.int) *extended.Context { return of(self).Context }
 //
 //export aqThreadOpen
 func aqThreadOpen() C.int {
+	refuseThread()
 	threads.mu.Lock()
 	defer threads.mu.Unlock()
 	if n := len(threads.free); n > 0 {

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #endif
 #include "include/gasnet_tools.h"
+#include "model.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -15,7 +16,12 @@
 #include <time.h>
 #include <unistd.h>
 
+const struct gasneti_virtual *gasneti_virtual;
+
 gasnett_tick_t gasnett_ticks_now(void) {
+	if (gasneti_virtual != NULL) {
+		return gasneti_virtual->now();
+	}
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (gasnett_tick_t)t.tv_sec * 1000000000 + (gasnett_tick_t)t.tv_nsec;
@@ -24,6 +30,9 @@ gasnett_tick_t gasnett_ticks_now(void) {
 enum { SAMPLES = 1000 };
 
 double gasnett_tick_granularityus(void) {
+	if (gasneti_virtual != NULL) {
+		return 0.001; // and it does not pass by itself
+	}
 	gasnett_tick_t least = GASNETT_TICK_MAX, last = gasnett_ticks_now();
 	for (int i = 0; i < SAMPLES;) {
 		gasnett_tick_t now = gasnett_ticks_now();
@@ -45,12 +54,19 @@ double gasnett_tick_overheadus(void) {
 }
 
 uint64_t gasnett_gettimeofday_us(void) {
+	if (gasneti_virtual != NULL) {
+		return gasneti_virtual->now() / 1000; // a day that begins with the job
+	}
 	struct timeval t;
 	gettimeofday(&t, NULL);
 	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_usec;
 }
 
 int gasnett_nsleep(uint64_t ns) {
+	if (gasneti_virtual != NULL) {
+		gasneti_virtual->pass(ns);
+		return 0;
+	}
 	struct timespec left = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
 	while (nanosleep(&left, &left) != 0) {
 		if (errno != EINTR) {

@@ -106,7 +106,7 @@ func (j *Job) driver(ranks []Rank) (drv Driver, group []Rank, err error) {
 	if group, err = j.group(ranks); err != nil {
 		return drv, nil, err
 	}
-	if drv.Check != nil {
+	if drv.Check != nil && j.stepped == nil { // the model's process has what a model needs
 		if err := drv.Check(j.boot, group); err != nil {
 			return drv, nil, fmt.Errorf("core: rank %d: conduit %s cannot be used: %w", j.rank, drv.Name, err)
 		}
@@ -116,7 +116,7 @@ func (j *Job) driver(ranks []Rank) (drv Driver, group []Rank, err error) {
 
 func (j *Job) newEndpoint(drv Driver, group []Rank) *Endpoint {
 	ep := &Endpoint{
-		job: j, conduit: drv.New(j.profile), proc: j.proc, roster: &roster{group: group}, bell: -1,
+		job: j, conduit: j.newConduit(&drv), proc: j.proc, roster: &roster{group: group}, bell: -1,
 		single: j.cfg.Threads == Single || j.proc != nil,
 		debug:  j.cfg.Debug,
 		shared: j.local,
@@ -127,11 +127,7 @@ func (j *Job) newEndpoint(drv Driver, group []Rank) *Endpoint {
 	if j.proc == nil {
 		ep.turn = make(chan struct{}, 1)
 	} else {
-		j.proc.Explain(func(op string) string {
-			p := ep.place(ep.poller.waiting(op, 0)) // now, as the rank is unwound afterwards
-			j.stuck = &p
-			return p.Waits[0].For
-		})
+		j.proc.Explain(func(op string) Place { return ep.place(ep.poller.waiting(op, 0)) })
 	}
 	ep.poller, ep.carrier = &ep.Context, &Context{ep: ep}
 	ep.token.ep, ep.port.ep = ep, ep
@@ -195,9 +191,12 @@ func (ep *Endpoint) open() error {
 
 // attachment returns what the conduit is told before there are segments.
 func (j *Job) attachment(group []Rank) *Attachment {
-	a := &Attachment{Boot: j.boot, Group: group, Proc: j.proc, Settings: j.cfg.Settings, Threads: j.cfg.Threads, Foreign: j.foreign()}
+	a := &Attachment{Boot: j.boot, Group: group, Settings: j.cfg.Settings, Threads: j.cfg.Threads, Foreign: j.foreign()}
 	if j.proc != nil {
 		a.Threads = Single
+	}
+	if c, ok := j.proc.(*coroutine); ok {
+		a.Proc = c.Proc
 	}
 	return a
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/aqueduct-go/aqueduct/core/record"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
 	"github.com/aqueduct-go/aqueduct/internal/sparse"
-	"github.com/aqueduct-go/aqueduct/internal/vtime"
 )
 
 // Endpoint is a rank's place in the communication: handler table, segment, and the default
@@ -17,7 +16,7 @@ type Endpoint struct {
 	// What every poll and message touches comes first, close together.
 	job     *Job
 	conduit Conduit
-	proc    *vtime.Proc // nil live
+	proc    Process // nil live
 	poller  *Context
 	advance func(*Context) int
 	idler   Idler   // nil live, and if the conduit has none

@@ -80,8 +80,8 @@ type Job struct {
 	exit    func(status int)      // leaves the rank; does not return
 	freed   bool                  // release was called
 	failed  *Endpoint             // its conduit's Attach has returned an error
-	proc    *vtime.Proc           // nil live
-	stuck   *Place                // where it was when the kernel found that nothing is left to happen
+	proc    Process               // nil live
+	stepped Stepped               // nil unless the rank is a process that a model steps
 	local   bool                  // other ranks live in this process
 	placed  *placement            // where the ranks are; nil: the bootstrap says so
 
@@ -95,7 +95,7 @@ type Job struct {
 }
 
 // newJob joins the job that boot stands for; proc is nil live.
-func newJob(boot Bootstrap, cfg *Config, proc *vtime.Proc) *Job {
+func newJob(boot Bootstrap, cfg *Config, proc Process) *Job {
 	if proc == nil {
 		cfg = cfg.joined(boot)
 	}
@@ -171,7 +171,7 @@ func (j *Job) LastSetUp() Time {
 	if j.proc == nil {
 		return 0
 	}
-	return j.proc.Kernel().LastSetUp()
+	return j.proc.LastSetUp()
 }
 
 // Compute lets d pass for this rank in virtual time, for work that the program does not do,
@@ -209,7 +209,7 @@ func (j *Job) Measure(scale float64, f func()) {
 	if !(scale >= 0) {
 		panic(&UsageError{j.rank, "Measure", fmt.Sprintf("scale %v; want a number that is not negative", scale)})
 	}
-	p.Kernel().Disturb(fmt.Sprintf("rank %d has measured time on the host (job.Measure)", j.rank))
+	p.Disturb(fmt.Sprintf("rank %d has measured time on the host (job.Measure)", j.rank))
 	before, start := p.Now(), time.Now()
 	f()
 	took := time.Since(start)
@@ -388,16 +388,21 @@ func Main(boot Bootstrap, cfg Config, body func(*Job) error) error {
 func Join(boot Bootstrap, cfg Config) *Job {
 	cfg = cfg.withDefaults()
 	j := newJob(boot, &cfg, nil)
-	j.exit = ExitOf(boot)
-	if f := cfg.AtExit; f != nil {
-		leave := j.exit
-		j.exit = func(status int) {
-			f()
-			leave(status)
-		}
-	}
+	j.exit = cfg.exitOf(boot)
 	go j.watch(true)
 	return j
+}
+
+// exitOf returns how the process of a rank leaves, after what it does at the end.
+func (c *Config) exitOf(boot Bootstrap) func(status int) {
+	leave, atExit := ExitOf(boot), c.AtExit
+	if atExit == nil {
+		return leave
+	}
+	return func(status int) {
+		atExit()
+		leave(status)
+	}
 }
 
 // Alone returns the bootstrap of a job of one rank, the calling process.

@@ -23,9 +23,11 @@ const defaultBlock = 2 * time.Second
 // modelRun is a job in virtual time.
 type modelRun struct {
 	*inProcess
-	cfg  Config
-	jobs []*Job
-	lost string // which rank was lost first; "" if none
+	cfg   Config
+	jobs  []*Job       // nil where the rank is elsewhere, see Seat
+	seats []*Seat      // nil where it is not
+	procs []*coroutine // by rank
+	lost  string       // which rank was lost first; "" if none
 }
 
 // RunModel runs a job of n ranks in virtual time, as coroutines of this process, over a
@@ -34,15 +36,27 @@ type modelRun struct {
 // blocks in something else for cfg.Stall ends the job, with an error that names it; its
 // coroutines are then left behind, and the job's memory with them.
 func RunModel(n int, cfg Config, body func(*Job) error) error {
-	if n < 1 {
-		return fmt.Errorf("core: a job of %d ranks; need at least 1", n)
-	}
-	drv, err := DriverByName(cfg.Conduit)
+	m, err := newModelRun(n, cfg)
 	if err != nil {
 		return err
 	}
+	for r := range n {
+		m.spawn(m.ranks[r], body)
+	}
+	return m.run()
+}
+
+// newModelRun prepares a job of n ranks in virtual time, which has no coroutines yet.
+func newModelRun(n int, cfg Config) (*modelRun, error) {
+	if n < 1 {
+		return nil, fmt.Errorf("core: a job of %d ranks; need at least 1", n)
+	}
+	drv, err := DriverByName(cfg.Conduit)
+	if err != nil {
+		return nil, err
+	}
 	if cfg.Profile, err = drv.ModelProfile(cfg.Profile); err != nil {
-		return err
+		return nil, err
 	}
 	if cfg.Stall <= 0 {
 		cfg.Stall = defaultBlock
@@ -51,23 +65,29 @@ func RunModel(n int, cfg Config, body func(*Job) error) error {
 	k := vtime.New(cfg.Seed)
 	k.Trace(cfg.Trace)
 	k.Watchdog(cfg.Stall)
-	m := &modelRun{inProcess: newInProcess(n, k), cfg: cfg, jobs: make([]*Job, n)}
-	for r := range n {
-		m.spawn(m.ranks[r], body)
-	}
+	m := &modelRun{inProcess: newInProcess(n, k), cfg: cfg, jobs: make([]*Job, n), seats: make([]*Seat, n), procs: make([]*coroutine, n)}
 	for _, l := range cfg.Losses {
 		if l.Rank < 0 || int(l.Rank) >= n || l.At < 0 {
-			return fmt.Errorf("core: rank %d is to be lost at %v, in a job of %d ranks", l.Rank, l.At, n)
+			return nil, fmt.Errorf("core: rank %d is to be lost at %v, in a job of %d ranks", l.Rank, l.At, n)
 		}
 		k.At(l.At, (*losing)(m), uint64(l.Rank), 0)
 	}
-	return m.run()
+	return m, nil
+}
+
+// coroutine makes a rank's coroutine, which lives as life says.
+func (m *modelRun) coroutine(member *member, life func(*coroutine)) {
+	c := new(coroutine)
+	c.Proc = m.kernel.Spawn("rank "+itoa(int(member.rank)), func(*vtime.Proc) {
+		label(member.rank)
+		life(c)
+	})
+	member.proc, m.procs[member.rank] = c.Proc, c
 }
 
 // spawn makes a rank's coroutine.
 func (m *modelRun) spawn(member *member, body func(*Job) error) {
-	member.proc = m.kernel.Spawn("rank "+itoa(int(member.rank)), func(p *vtime.Proc) {
-		label(member.rank)
+	m.coroutine(member, func(p *coroutine) {
 		j := newJob(member, &m.cfg, p)
 		m.jobs[member.rank] = j
 		j.local = true
@@ -138,14 +158,13 @@ func (m *modelRun) deadlock(d *vtime.DeadlockError) error {
 	places := make([]Place, m.size)
 	for r := range places {
 		places[r] = Place{Rank: Rank(r), State: "has ended"}
-		switch j := m.jobs[r]; {
-		case m.ranks[r].proc.Lost():
+		switch p := m.procs[r]; {
+		case p.Lost():
 			places[r].State = "was lost"
-		case j == nil:
-		case j.stuck != nil:
-			places[r] = *j.stuck
+		case p.stuck != nil:
+			places[r] = *p.stuck
 		default:
-			places[r].Returned = j.returned.Load()
+			places[r].Returned = m.returned(r)
 		}
 	}
 	waits := 0
@@ -204,14 +223,32 @@ func (l *losing) Fire(rank, _ uint64) {
 		l.lost = reason
 	}
 	m.proc.Lose()
-	if j := l.jobs[rank]; j != nil && j.Endpoint() != nil {
-		if d := j.Endpoint().powers.LossDetector; d != nil {
-			d.Lost()
-			k.At(k.Now().Plus(LossBound), (*unnoticed)(l), rank, 0)
-			return
-		}
+	if d := (*modelRun)(l).detector(rank); d != nil {
+		d.Lost()
+		k.At(k.Now().Plus(LossBound), (*unnoticed)(l), rank, 0)
+		return
 	}
 	m.Abort(StatusLost, reason)
+}
+
+// detector is the hardware that notices the loss of the rank by itself; nil: none does.
+func (m *modelRun) detector(rank uint64) LossDetector {
+	if s := m.seats[rank]; s != nil {
+		return s.detector
+	}
+	if j := m.jobs[rank]; j != nil && j.Endpoint() != nil {
+		return j.Endpoint().powers.LossDetector
+	}
+	return nil
+}
+
+// returned reports whether the body of a rank has returned.
+func (m *modelRun) returned(rank int) bool {
+	if s := m.seats[rank]; s != nil {
+		return s.returned
+	}
+	j := m.jobs[rank]
+	return j != nil && j.returned.Load()
 }
 
 // unnoticed is the event of the end of the time in which peers should have noticed a loss.

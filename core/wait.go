@@ -227,7 +227,7 @@ func (c *Context) waitModelled(what string, cond func() bool) error {
 	ep, p := c.ep, c.ep.proc
 	ep.poller = c
 	for {
-		arrivals := p.Arrivals
+		arrivals := p.Arrived()
 		if cond() {
 			return nil
 		}
@@ -237,7 +237,7 @@ func (c *Context) waitModelled(what string, cond func() bool) error {
 		cost, idle := ep.idlePoll()
 		if !idle {
 			before := p.Now()
-			if ep.poll() > 0 || p.Arrivals != arrivals {
+			if ep.poll() > 0 || p.Arrived() != arrivals {
 				continue
 			}
 			cost = p.Now() - before

@@ -17,7 +17,7 @@ if ! command -v "$cc" >/dev/null 2>&1 || [ "$("$go" env CGO_ENABLED)" != 1 ]; th
 fi
 
 stamp=$out/.built
-sources="capi core extended conduits internal spawner aqueduct.go dump.go model.go options.go go.mod scripts/capi.sh"
+sources="capi core extended conduits internal spawner aqueduct.go dump.go model.go options.go stepped.go go.mod scripts/capi.sh"
 if [ -e "$stamp" ] && [ -z "$(find $sources -newer "$stamp" ! -name '*_test.go' ! -path '*/testdata/*' -print -quit)" ]; then
 	exit 0
 fi
@@ -31,13 +31,13 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/objects"
 (cd "$work/objects" && ar x ../go.a)
 ld -r -d -o "$work/all.o" "$work"/objects/*.o
-objcopy --wildcard --keep-global-symbol='gasnet*' --keep-global-symbol='gex_*' --rename-section .init_array=aqueduct_runtime --strip-debug "$work/all.o" "$work/aqueduct.o"
+objcopy --wildcard --keep-global-symbol='gasnet*' --keep-global-symbol='gex_*' --keep-global-symbol='aqueduct_*' --rename-section .init_array=aqueduct_runtime --strip-debug "$work/all.o" "$work/aqueduct.o"
 if ! nm "$work/aqueduct.o" | grep -q ' [Uw] __start_aqueduct_runtime' || ! objdump -h "$work/aqueduct.o" | grep -q ' aqueduct_runtime '; then
 	echo "$0: the Go runtime's entry is not where this Go has it: capi/start.c does not find it." >&2
 	exit 1
 fi
 
-echo '{ global: gasnet*; gex_*; local: *; };' >"$work/version"
+echo '{ global: gasnet*; gex_*; aqueduct_*; local: *; };' >"$work/version"
 shared() { # library, what it is made of
 	lib=$1
 	shift
