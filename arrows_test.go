@@ -25,7 +25,7 @@ type room struct {
 // rooms are listed from the top downwards. A package belongs to the one whose path is the longest.
 var rooms = []room{
 	{"cmd/aqrun", "the launcher of a job lists conduits, and starts ranks by itself or by one that registers",
-		[]string{".", "core", "core/record", "core/settings", "spawner", "spawner/binding", "spawner/hosts", "internal/cli", "internal/cli/known", "internal/plural", "internal/stdfd"}, []string{"conduits/mpi/libmpi/libmpitest", "core/coretest", "core/record/recordtest", "internal/programs", "spawner/spawntest", "spawner/spawntest/cluster"}},
+		[]string{".", "core", "core/record", "core/settings", "spawner", "spawner/binding", "spawner/hosts", "internal/cli", "internal/cli/known", "internal/plural", "internal/stdfd"}, []string{"conduits/mpi/libmpi/libmpitest", "core/coretest", "core/record/recordtest", "internal/porttest", "internal/programs", "spawner/spawntest", "spawner/spawntest/cluster"}},
 	{"cmd/aqbench", "it is the command line of bench",
 		[]string{".", "bench/...", "core", "spawner", "extended/coll/...", "internal/cli", "internal/cli/known", "internal/stdfd"}, []string{"spawner/spawntest/cluster"}},
 	{"cmd/aqimpair", "it puts links between programs, whatever they are, and streams of its own of udp and TCP",

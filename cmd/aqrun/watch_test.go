@@ -14,6 +14,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/conduits/mpi/libmpi/libmpitest"
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/core/record/recordtest"
+	"github.com/aqueduct-go/aqueduct/internal/porttest"
 	"github.com/aqueduct-go/aqueduct/spawner/spawntest"
 	"golang.org/x/sys/unix"
 )
@@ -149,7 +150,7 @@ func checkTens(t *testing.T, path string, n int) {
 func TestStatsOfStaticJob(t *testing.T) {
 	dir := t.TempDir()
 	stats, trace := filepath.Join(dir, "job.txt"), filepath.Join(dir, "job.json")
-	root, key := spawntest.Root(t), spawntest.KeyFile(t)
+	root, key := porttest.Reserve(t), spawntest.KeyFile(t)
 	var ranks [2]*exec.Cmd
 	var errs [2]bytes.Buffer
 	for r := range ranks {
