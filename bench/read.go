@@ -74,6 +74,16 @@ func Merge(lines []*Line) ([]*Line, error) {
 	return merged, nil
 }
 
+// Values returns the samples in a unit, of those that have it.
+func (l *Line) Values(unit string) (values []float64) {
+	for _, s := range l.Samples {
+		if x, ok := s[unit].(float64); ok {
+			values = append(values, x)
+		}
+	}
+	return values
+}
+
 // Series returns the line as a series of one result.
 func (l *Line) Series() (*Series, error) {
 	q, x := slices.Index(quantities, l.Quantity), slices.Index(axisNames, l.Axis)

@@ -64,7 +64,7 @@ func Changes(old, new []*bench.Line, unitsOf func(l *bench.Line) []string) (chan
 			continue
 		}
 		for _, unit := range unitsOf(o) {
-			before, after := values(o, unit), values(n, unit)
+			before, after := o.Values(unit), n.Values(unit)
 			if len(before) > 0 && len(after) > 0 {
 				changes = append(changes, changeOf(o, unit, before, after))
 			}
@@ -114,16 +114,6 @@ func discover(changes []Change) {
 	for _, c := range live[:last+1] {
 		c.Sure = c.Old != c.New && !c.TooFew
 	}
-}
-
-// values returns the samples of a line in a unit.
-func values(l *bench.Line, unit string) (v []float64) {
-	for _, s := range l.Samples {
-		if x, ok := s[unit].(float64); ok {
-			v = append(v, x)
-		}
-	}
-	return v
 }
 
 // Times has results compared by what they took, ratios not.
