@@ -18,7 +18,7 @@ import (
 // Lines are what JSON lines say, in their order.
 type Lines struct {
 	results  []*result
-	papers   []*experiment
+	papers   []*plot.Paper
 	matrices []*matrix
 	headers  []header // distinct conditions
 }
@@ -32,41 +32,6 @@ type header map[string]any
 type result struct {
 	bench.Line
 	header header
-}
-
-// experiment is what `aqbench paper --format json` says of one experiment on one machine. See paper.WriteJSON.
-type experiment struct {
-	Experiment string        `json:"experiment"`
-	About      string        `json:"about"`
-	Conduit    string        `json:"conduit"`
-	Machine    string        `json:"machine"`
-	Notes      []string      `json:"notes"`
-	Numbers    []paperNumber `json:"numbers"`
-	Claims     []paperClaim  `json:"claims"`
-	Figures    []paperFigure `json:"figures"`
-}
-
-type paperNumber struct {
-	Name      string  `json:"name"`
-	About     string  `json:"about"`
-	Value     float64 `json:"value"`
-	Unit      string  `json:"unit"`
-	Published string  `json:"published"`
-	Deviation float64 `json:"deviation"`
-	Standing  string  `json:"standing"`
-	Verdict   string  `json:"verdict"`
-}
-
-type paperClaim struct {
-	Text   string `json:"text"`
-	Source string `json:"source"`
-	Holds  bool   `json:"holds"`
-	Shown  string `json:"shown"`
-}
-
-type paperFigure struct {
-	Name string `json:"name"`
-	plot.Figure
 }
 
 // matrix says who sent how much to whom.
