@@ -32,7 +32,8 @@ uninstall:
 	@sh scripts/uninstall.sh $(PREFIX)
 
 # The main job: real SPMD jobs of several processes, one on a modelled machine and what its
-# model predicts, jobs over each MPI library that is installed, then the quick benchmark.
+# model predicts, jobs over each MPI library that is installed, then the quick comparison of all
+# conduits, live and modelled, which takes less than two minutes.
 run: build
 	$(BIN)/aqrun -n $(NP) $(BIN)/ring 1000
 	$(BIN)/aqrun -n $(NP) $(BIN)/wordcount --check core docs
@@ -44,7 +45,7 @@ run: build
 	$(BIN)/aqrun -n 16 --model sci/d339 $(BIN)/stencil
 	$(BIN)/aqbench paper sci-short
 	@sh scripts/mpi-run.sh $(BIN) $(NP)
-	$(BIN)/aqbench am --quick
+	$(BIN)/aqbench compare --quick
 
 # The limit for the tests of one package.
 TIMEOUT ?= 10m

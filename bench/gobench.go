@@ -55,7 +55,7 @@ func (g *gobench) Series(s *Series) error {
 // measured writes the value and unit pairs of one sample.
 func measured(b *strings.Builder, q Quantity, size int, s *Sample, units []string) {
 	fmt.Fprintf(b, "\t%s %s", decimal(s.Ns), NsPerOp)
-	if q == Stream && size > 0 {
+	if (q == Stream || q == Access) && size > 0 {
 		fmt.Fprintf(b, "\t%s MB/s", decimal(float64(size)*1e3/s.Ns))
 	}
 	for _, unit := range units {

@@ -12,11 +12,16 @@ type jsonLines struct {
 	header *Header
 }
 
-type jsonResult struct {
-	Name      string             `json:"name"`
+// A Line is a line of a report in JSON: one result, complete by itself. docs/benchmarks.md lists its fields for who reads them
+// without this package.
+type Line struct {
+	Name      string             `json:"name"` // of the result, see Series.Name
 	Title     string             `json:"title"`
 	Family    string             `json:"family"`
-	Params    map[string]string  `json:"params"`
+	Params    map[string]string  `json:"params"` // op, category, conduit, profile, threads, ...
+	Quantity  string             `json:"quantity"`
+	Axis      string             `json:"axis"`
+	Mode      string             `json:"mode,omitempty"` // "live" or "modelled"
 	Size      int                `json:"size"`
 	Ranks     int                `json:"np"`
 	Contexts  int                `json:"contexts,omitempty"`
@@ -24,9 +29,14 @@ type jsonResult struct {
 	Placement Placement          `json:"placement"`
 	Uneven    int                `json:"dropped_uneven"`
 	Elsewhere int                `json:"dropped_elsewhere"`
-	Summary   map[string]Summary `json:"summary"` // by unit
-	Samples   []map[string]any   `json:"samples"` // by unit
-	Against   map[string]string  `json:"against"` // what ratios are to, by unit
+	Figures   []Figure           `json:"figures"`              // what the result comes to, the main one first
+	FloorNs   float64            `json:"floor_ns,omitempty"`   // nanoseconds of an operation of the floor, median
+	Peer      string             `json:"peer,omitempty"`       // other implementation that was measured, with its setting; "": it is ours
+	Summary   map[string]Summary `json:"summary"`              // by unit
+	Samples   []map[string]any   `json:"samples"`              // by unit
+	Against   map[string]string  `json:"against"`              // what ratios are to, by unit
+	Task      string             `json:"task,omitempty"`       // the job of a comparison, and its round, that this is of
+	TaskLines int                `json:"task_lines,omitempty"` // lines of that job: fewer in a file mean that writing was interrupted
 	Header    *Header            `json:"header,omitempty"`
 }
 
@@ -38,25 +48,58 @@ func (j *jsonLines) Header(h *Header) error {
 
 func (j *jsonLines) Series(s *Series) error {
 	for i := range s.Results {
-		r := &s.Results[i]
-		name, err := s.Name(r)
+		line, err := NewLine(j.header, s, &s.Results[i])
 		if err != nil {
 			return err
 		}
-		line, err := json.Marshal(jsonResult{
-			Name: name, Title: s.Title, Family: s.Family, Params: paramMap(s.Params),
-			Size: r.Size, Ranks: r.Ranks, Contexts: r.Contexts, Iters: r.Iters,
-			Placement: r.Placement, Uneven: r.Uneven, Elsewhere: r.Elsewhere,
-			Summary: summaries(r), Samples: sampleMaps(r), Against: paramMap(s.against()), Header: j.header,
-		})
-		if err != nil {
-			return err
-		}
-		if _, err := j.w.Write(append(line, '\n')); err != nil {
+		if err := line.Write(j.w); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// NewLine returns the line of a result of the series, measured under the conditions of the header, which may be nil.
+func NewLine(h *Header, s *Series, r *Result) (*Line, error) {
+	name, err := s.Name(r)
+	if err != nil {
+		return nil, err
+	}
+	line := &Line{
+		Name: name, Title: s.Title, Family: s.Family, Params: paramMap(s.Params),
+		Quantity: quantities[s.Quantity], Axis: axisNames[s.Axis],
+		Size: r.Size, Ranks: r.Ranks, Contexts: r.Contexts, Iters: r.Iters,
+		Placement: r.Placement, Uneven: r.Uneven, Elsewhere: r.Elsewhere,
+		Figures: s.Figures(r), FloorNs: floorNs(r), Peer: s.Peer,
+		Summary: summaries(r), Samples: sampleMaps(r), Against: paramMap(s.against()), Header: h,
+	}
+	if h != nil {
+		line.Mode = h.Mode
+	}
+	return line, nil
+}
+
+// Write writes the line to w by one call.
+func (l *Line) Write(w io.Writer) error {
+	text, err := json.Marshal(l)
+	if err == nil {
+		_, err = w.Write(append(text, '\n'))
+	}
+	return err
+}
+
+// floorNs returns the median time of the floor, from the ratios to it; 0 if there are none.
+func floorNs(r *Result) float64 {
+	var floor []float64
+	for _, s := range r.Samples {
+		if x := s.Metrics["x-floor"]; x > 0 {
+			floor = append(floor, s.Ns/x)
+		}
+	}
+	if len(floor) == 0 {
+		return 0
+	}
+	return Median(floor)
 }
 
 func paramMap(params []Param) map[string]string {

@@ -31,13 +31,18 @@ var columns = map[Quantity][]column{
 		{"MB/s", func(r *Result) float64 { return float64(r.Size) * 1e3 / medianNs(r) }},
 		{"Messages/s", perSecond},
 	},
-	Rate:     {{"Operations/s", perSecond}},
+	Rate: {{"Operations/s", perSecond}},
+	Access: {
+		{"Latency (us)", func(r *Result) float64 { return medianNs(r) / 1e3 }},
+		{"MB/s", func(r *Result) float64 { return float64(r.Size) * 1e3 / medianNs(r) }},
+	},
 	Duration: {{"Time (us)", func(r *Result) float64 { return medianNs(r) / 1e3 }}},
 }
 
 var notes = map[Quantity]string{
 	RoundTrip: "; latency is half the round trip",
 	Stream:    "; MB is 10^6 bytes",
+	Access:    "; MB is 10^6 bytes",
 }
 
 // kinds are the tables' titles, where OSU has Latency, Bandwidth and the like.

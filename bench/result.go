@@ -17,6 +17,13 @@ const (
 	Stream                    // one message of many in one direction: rate and bandwidth
 	Rate                      // one of many that have no size: an event, a modelled message
 	Duration                  // anything else: a barrier, an empty poll, a start
+	Access                    // a blocking put or get, which is done when it returns: latency and bandwidth
+)
+
+// quantities and axisNames are names in JSON lines.
+var (
+	quantities = []string{"round-trip", "stream", "rate", "duration", "access"}
+	axisNames  = []string{"size", "np", "contexts"}
 )
 
 // Axis says what varies within a series.
@@ -44,6 +51,9 @@ type Series struct {
 	// Against says what each ratio is to, by unit: {"x-floor", "echo of the same size"}.
 	// Units without values do not count.
 	Against []Param
+
+	// Peer says which other implementation was measured, with its setting. "": it is ours.
+	Peer string `json:",omitempty"`
 }
 
 // A Result is one point of a series.

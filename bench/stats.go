@@ -20,9 +20,11 @@ func Median(values []float64) float64 { return Quantile(values, 0.5) }
 type Summary struct {
 	N      int     `json:"n"`
 	Min    float64 `json:"min"`
+	P5     float64 `json:"p5"`
 	P25    float64 `json:"p25"`
 	Median float64 `json:"median"`
 	P75    float64 `json:"p75"`
+	P95    float64 `json:"p95"`
 	P99    float64 `json:"p99"`
 	Max    float64 `json:"max"`
 }
@@ -33,9 +35,11 @@ func Summarize(values []float64) Summary {
 	return Summary{
 		N:      len(s),
 		Min:    sortedQuantile(s, 0),
+		P5:     sortedQuantile(s, 0.05),
 		P25:    sortedQuantile(s, 0.25),
 		Median: sortedQuantile(s, 0.5),
 		P75:    sortedQuantile(s, 0.75),
+		P95:    sortedQuantile(s, 0.95),
 		P99:    sortedQuantile(s, 0.99),
 		Max:    sortedQuantile(s, 1),
 	}

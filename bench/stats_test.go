@@ -67,7 +67,7 @@ func TestSummarize(t *testing.T) {
 	for i := range values {
 		values[i] = float64(100 - i)
 	}
-	want := bench.Summary{N: 101, Min: 0, P25: 25, Median: 50, P75: 75, P99: 99, Max: 100}
+	want := bench.Summary{N: 101, Min: 0, P5: 5, P25: 25, Median: 50, P75: 75, P95: 95, P99: 99, Max: 100}
 	if got := bench.Summarize(values); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

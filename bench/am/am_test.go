@@ -2,6 +2,7 @@ package am_test
 
 import (
 	"errors"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -40,7 +41,7 @@ func TestRun(t *testing.T) {
 				p.Ops = slices.DeleteFunc(p.Ops, func(op string) bool { return op == am.Startup || op == am.Contexts })
 			}
 			all := collect(t, p)
-			for op, want := range map[string]int{am.PingPong: 3, am.Flood: 1, am.Stream: 2, am.Bandwidth: 1, am.Poll: 1, am.Startup: 1, am.Exchange: 1, am.Contexts: 1} {
+			for op, want := range map[string]int{am.PingPong: 3, am.Flood: 1, am.Stream: 2, am.Bandwidth: 1, am.LogGP: 1, am.Poll: 1, am.Startup: 1, am.Exchange: 1, am.Contexts: 1} {
 				if !slices.Contains(p.Ops, op) {
 					want = 0
 				}
@@ -199,6 +200,23 @@ func TestRefused(t *testing.T) {
 		err := am.Run(t.Context(), p, func(*bench.Series) error { return nil })
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want %q", err, c.want)
+		}
+	}
+}
+
+// TestLogGP compares what is measured with the parameters of modelled loopback, which has a latency, a time for each byte, and processors that take
+// no time but for polls.
+func TestLogGP(t *testing.T) {
+	for _, c := range []struct {
+		latency, rate string
+		l, g          float64
+	}{{"1us", "1e9", 1000, 1}, {"20us", "4e9", 20000, 0.25}} {
+		p := am.Plan{Plan: runnertest.Plans()["model"]}
+		p.Ops, p.Weight, p.Samples = []string{am.LogGP}, 0.1, 1
+		p.Settings = map[string]string{"latency": c.latency, "rate": c.rate}
+		got := collect(t, p)[am.LogGP][0].Results[0].Samples[0].Metrics
+		if l, g := got["L-ns"], got["G-ns/B"]; math.Abs(l-c.l) > 0.05*c.l || math.Abs(g-c.g) > 0.05*c.g {
+			t.Errorf("latency %s, rate %s: %v", c.latency, c.rate, got)
 		}
 	}
 }

@@ -43,9 +43,13 @@ func (r *rank) pingPongs() error {
 			Params: r.Params(PingPong, category(k)),
 		}
 		for _, size := range r.sizes(k) {
-			n := max(10, r.Count(pingPongs)/(1+size>>14))
+			work := func(n int) error { return r.bounce(k, size, n) }
+			n, err := r.Iters(max(10, r.Count(pingPongs)/(1+size>>14)), work)
+			if err != nil {
+				return err
+			}
 			point := bench.Result{Size: size, Ranks: 2, Iters: n}
-			if err := r.Point(s, point, against.For(r.Plan).RoundTrip(size, n), func(n int) error { return r.bounce(k, size, n) }); err != nil {
+			if err := r.Point(s, point, against.For(r.Plan).RoundTrip(size, n), work); err != nil {
 				return err
 			}
 		}
@@ -115,13 +119,16 @@ func (r *rank) oneWay(n int, send func(i int) error) error {
 }
 
 func (r *rank) flood() error {
-	n := r.Count(floods)
+	work := func(n int) error { return r.pour(core.Short, 0, n) }
+	n, err := r.Iters(r.Count(floods), work)
+	if err != nil {
+		return err
+	}
 	s := &bench.Series{
 		Family: "AM", Title: "flood of short AMs", Quantity: bench.Stream,
 		Params: r.Params(Flood, category(core.Short)),
 	}
-	err := r.Point(s, bench.Result{Ranks: 2, Iters: n}, against.For(r.Plan).Flood(n), func(n int) error { return r.pour(core.Short, 0, n) })
-	if err != nil {
+	if err := r.Point(s, bench.Result{Ranks: 2, Iters: n}, against.For(r.Plan).Flood(n), work); err != nil {
 		return err
 	}
 	return runner.Emit(s)
@@ -134,9 +141,13 @@ func (r *rank) streams() error {
 			Params: r.Params(Stream, category(k)),
 		}
 		for _, size := range r.sizes(k) {
-			n := max(16, min(r.Count(floods), r.Count(streamBytes)/size))
+			work := func(n int) error { return r.pour(k, size, n) }
+			n, err := r.Iters(max(16, min(r.Count(floods), r.Count(streamBytes)/size)), work)
+			if err != nil {
+				return err
+			}
 			point := bench.Result{Size: size, Ranks: 2, Iters: n}
-			if err := r.Point(s, point, against.For(r.Plan).Stream(size, n), func(n int) error { return r.pour(k, size, n) }); err != nil {
+			if err := r.Point(s, point, against.For(r.Plan).Stream(size, n), work); err != nil {
 				return err
 			}
 		}
@@ -158,9 +169,13 @@ func (r *rank) bandwidth() error {
 		Params: r.Params(Bandwidth, category(core.Long)),
 	}
 	for _, size := range r.sizes(core.Long) {
-		n := max(2*window, min(r.Count(floods), r.Count(bandwidthBytes)/size))
+		work := func(n int) error { return r.lend(size, n) }
+		n, err := r.Iters(max(2*window, min(r.Count(floods), r.Count(bandwidthBytes)/size)), work)
+		if err != nil {
+			return err
+		}
 		point := bench.Result{Size: size, Ranks: 2, Iters: n}
-		if err := r.Point(s, point, against.For(r.Plan).Bandwidth(size, n), func(n int) error { return r.lend(size, n) }); err != nil {
+		if err := r.Point(s, point, against.For(r.Plan).Bandwidth(size, n), work); err != nil {
 			return err
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/aqueduct-go/aqueduct/bench"
 	"github.com/aqueduct-go/aqueduct/bench/runner"
 	"github.com/aqueduct-go/aqueduct/core"
 )
@@ -40,7 +39,7 @@ func RankMain() { runner.RankMain(verb, runRank) }
 
 func runRank(p *runner.Plan, job *core.Job) error {
 	r := &rank{Rank: runner.Rank{Plan: p, Job: job}}
-	if slices.ContainsFunc(p.Ops, func(op string) bool { return op == PingPong || op == Stream || op == Bandwidth }) {
+	if slices.ContainsFunc(p.Ops, func(op string) bool { return slices.Contains([]string{PingPong, Stream, Bandwidth, LogGP}, op) }) {
 		r.payload, r.private = runner.Buffer(runner.MaxSize), runner.Buffer(runner.MaxSize)
 	}
 	r.Do = r.exchanges
@@ -80,10 +79,12 @@ func (r *rank) measure() error {
 			err = r.streams()
 		case Bandwidth:
 			err = r.bandwidth()
+		case LogGP:
+			err = r.logGP()
 		case Poll:
 			err = r.polls()
 		case Startup:
-			err = runner.Emit(new(bench.Series))
+			err = r.started()
 		case Exchange:
 			err = r.measureExchange()
 		case Contexts:

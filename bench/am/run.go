@@ -26,16 +26,17 @@ const (
 	Poll      = "poll"     // polls that find nothing, by number of ranks
 	Startup   = "startup"  // from the launch of a job until all its ranks are attached
 	Exchange  = "exchange" // a Short from rank 0 to all, and from all to rank 0
+	LogGP     = "loggp"    // the parameters of LogGP
 	Contexts  = "contexts" // round trips of many goroutines of rank 0, by their number
 )
 
 // Ops lists the operations in the order of a report.
 func Ops() []string {
-	return []string{PingPong, Flood, Stream, Bandwidth, Poll, Startup, Exchange, Contexts}
+	return []string{PingPong, Flood, Stream, Bandwidth, LogGP, Poll, Startup, Exchange, Contexts}
 }
 
 // ofPair are the operations of two ranks.
-var ofPair = []string{PingPong, Flood, Stream, Bandwidth}
+var ofPair = []string{PingPong, Flood, Stream, Bandwidth, LogGP}
 
 // OfPair reports whether an operation is always of two ranks.
 func OfPair(op string) bool { return slices.Contains(ofPair, op) || op == Contexts }
@@ -71,7 +72,7 @@ func Run(ctx context.Context, p Plan, report func(*bench.Series) error) error {
 			err = p.exchange(ctx, report)
 		case Contexts:
 			err = p.contexts(ctx, report)
-		case PingPong, Flood, Stream, Bandwidth:
+		case PingPong, Flood, Stream, Bandwidth, LogGP:
 			if p.Beside != "" {
 				if err := p.beside(ctx, report); err != nil {
 					return err
@@ -149,12 +150,13 @@ func (p *Plan) startJob(ctx context.Context, q runner.Plan, n int) (r bench.Resu
 		against = append(against, bench.Param{Key: "x-ssh", Value: "ssh HOST true, for all hosts at once"})
 	}
 	r = bench.Result{Ranks: n, Iters: 1}
-	var whole []float64
+	var whole, memory []float64
 	r.Outcome, err = bench.Interleave(ctx, p.Samples, refs, func() (float64, error) {
 		start := time.Now()
 		var attached time.Duration
-		err := runner.Launch(ctx, verb, q, n, func(*bench.Series) error {
+		err := runner.Launch(ctx, verb, q, n, func(s *bench.Series) error {
 			attached = time.Since(start)
+			memory = append(memory, s.Results[0].Values(memoryUnit)...)
 			return nil
 		})
 		if err == nil && attached == 0 {
@@ -165,6 +167,9 @@ func (p *Plan) startJob(ctx context.Context, q runner.Plan, n int) (r bench.Resu
 	})
 	for i := range r.Samples { // peers have no sample dropped
 		r.Samples[i].Metrics[endUnit] = whole[i]
+		if len(memory) == len(whole) {
+			r.Samples[i].Metrics[memoryUnit] = memory[i]
+		}
 	}
 	return r, against, err
 }

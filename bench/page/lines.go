@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -17,7 +18,7 @@ import (
 // Lines are what JSON lines say, in their order.
 type Lines struct {
 	results  []*result
-	papers   []*experiment
+	papers   []*plot.Paper
 	matrices []*matrix
 	headers  []header // distinct conditions
 }
@@ -26,64 +27,11 @@ type Lines struct {
 // may have added.
 type header map[string]any
 
-// result is one point that was measured: what a line of `aqbench … --format json` says. See bench.Result.
+// result is one point that was measured: what a line of `aqbench … --format json` says. Its conditions are those of header, as Line has only the
+// fields that are known here.
 type result struct {
-	Name      string               `json:"name"`
-	Title     string               `json:"title"`
-	Family    string               `json:"family"`
-	Params    map[string]string    `json:"params"`
-	Size      int                  `json:"size"`
-	Ranks     int                  `json:"np"`
-	Contexts  int                  `json:"contexts"`
-	Mode      string               `json:"mode"`
-	Peer      string               `json:"peer"` // other implementation that was measured; "": it is ours
-	Placement string               `json:"placement"`
-	Summary   map[string]summary   `json:"summary"`
-	Samples   []map[string]float64 `json:"samples"`
-	Against   map[string]string    `json:"against"`
-	Header    header               `json:"header"`
-}
-
-// summary is the distribution of the samples in one unit. P5 and P95 are nil where the program did not write them.
-type summary struct {
-	Median float64  `json:"median"`
-	P5     *float64 `json:"p5"`
-	P95    *float64 `json:"p95"`
-}
-
-// experiment is what `aqbench paper --format json` says of one experiment on one machine. See paper.WriteJSON.
-type experiment struct {
-	Experiment string        `json:"experiment"`
-	About      string        `json:"about"`
-	Conduit    string        `json:"conduit"`
-	Machine    string        `json:"machine"`
-	Notes      []string      `json:"notes"`
-	Numbers    []paperNumber `json:"numbers"`
-	Claims     []paperClaim  `json:"claims"`
-	Figures    []paperFigure `json:"figures"`
-}
-
-type paperNumber struct {
-	Name      string  `json:"name"`
-	About     string  `json:"about"`
-	Value     float64 `json:"value"`
-	Unit      string  `json:"unit"`
-	Published string  `json:"published"`
-	Deviation float64 `json:"deviation"`
-	Standing  string  `json:"standing"`
-	Verdict   string  `json:"verdict"`
-}
-
-type paperClaim struct {
-	Text   string `json:"text"`
-	Source string `json:"source"`
-	Holds  bool   `json:"holds"`
-	Shown  string `json:"shown"`
-}
-
-type paperFigure struct {
-	Name string `json:"name"`
-	plot.Figure
+	bench.Line
+	header header
 }
 
 // matrix says who sent how much to whom.
@@ -135,14 +83,29 @@ func (l *Lines) line(text []byte) error {
 	case kind.Kind == "matrix":
 		return l.matrix(text)
 	case kind.Name != "": // a result, whatever its quantity
-		if err := add(text, &l.results); err != nil {
+		r, err := resultOf(text)
+		if err != nil {
 			return err
 		}
-		l.header(l.results[len(l.results)-1].Header)
+		l.results = append(l.results, r)
+		l.header(r.header)
 		l.merge()
 		return nil
 	}
 	return fmt.Errorf("kind %q is not known, and there is no name", kind.Kind)
+}
+
+// resultOf reads the line of a result. It need not have all that bench.ReadLines wants: it is shown as far as it goes.
+func resultOf(text []byte) (*result, error) {
+	r := new(result)
+	var conditions struct {
+		Header header `json:"header"`
+	}
+	if err := errors.Join(json.Unmarshal(text, &r.Line), json.Unmarshal(text, &conditions)); err != nil {
+		return nil, err
+	}
+	r.header = conditions.Header
+	return r, nil
 }
 
 // merge joins the last result with an earlier one of the same name that was measured under the same conditions, as those of
@@ -150,7 +113,7 @@ func (l *Lines) line(text []byte) error {
 func (l *Lines) merge() {
 	last := l.results[len(l.results)-1]
 	for _, r := range l.results[:len(l.results)-1] {
-		if r.Name == last.Name && r.Peer == last.Peer && r.mode() == last.mode() && r.Header.same(last.Header) && len(r.Samples) > 0 && len(last.Samples) > 0 {
+		if r.Name == last.Name && r.Peer == last.Peer && r.mode() == last.mode() && r.header.same(last.header) && len(r.Samples) > 0 && len(last.Samples) > 0 {
 			r.Samples = append(r.Samples, last.Samples...)
 			r.Summary = nil // of some of the samples
 			l.results = l.results[:len(l.results)-1]
@@ -221,7 +184,7 @@ func (r *result) mode() string {
 	if r.Mode != "" {
 		return r.Mode
 	}
-	if m, ok := r.Header["mode"].(string); ok {
+	if m, ok := r.header["mode"].(string); ok {
 		return m
 	}
 	return ""
@@ -243,12 +206,7 @@ func (r *result) units() []string {
 // line has no percentiles they come from its samples.
 func (r *result) value(unit string) (v spread, ok bool) {
 	s, ok := r.Summary[unit]
-	var values []float64
-	for _, sample := range r.Samples {
-		if x, there := sample[unit]; there {
-			values = append(values, x)
-		}
-	}
+	values := r.Line.Values(unit)
 	switch {
 	case !ok && len(values) == 0:
 		return v, false
@@ -257,8 +215,8 @@ func (r *result) value(unit string) (v spread, ok bool) {
 	}
 	v = spread{s.Median, s.Median, s.Median}
 	switch {
-	case s.P5 != nil && s.P95 != nil:
-		v.low, v.high = *s.P5, *s.P95
+	case ok && s.P5 > 0 && s.P95 > 0:
+		v.low, v.high = s.P5, s.P95
 	case len(values) > 0:
 		v.low, v.high = bench.Quantile(values, 0.05), bench.Quantile(values, 0.95)
 	}

@@ -114,12 +114,12 @@ func (l *Lines) Empty() bool { return len(l.results)+len(l.papers)+len(l.matrice
 
 // A paperPart is an experiment with its charts.
 type paperPart struct {
-	*experiment
+	*plot.Paper
 	Figures []*chart
 }
 
-func (p *document) paper(e *experiment) *paperPart {
-	part := &paperPart{experiment: e}
+func (p *document) paper(e *plot.Paper) *paperPart {
+	part := &paperPart{Paper: e}
 	for _, f := range e.Figures {
 		c := &chart{ID: identifier("paper", e.Experiment, e.Machine, f.Name), Figure: f.Figure}
 		part.Figures = append(part.Figures, c)

@@ -52,7 +52,7 @@ func rows(results []*result) (list []row) {
 		}
 		v = v.times(1e-3)
 		x := row{What: cmp.Or(r.Title, r.op(), r.Name), Conduit: cmp.Or(r.Peer, r.Params["conduit"]), Profile: r.Params["profile"], Mode: cmp.Or(r.mode(), "not said"),
-			Placement: r.Placement, Size: r.Size, Ranks: r.Ranks, Median: v.median, P5: v.low, P95: v.high, Rate: math.NaN(), Floor: math.NaN()}
+			Placement: string(r.Placement), Size: r.Size, Ranks: r.Ranks, Median: v.median, P5: v.low, P95: v.high, Rate: math.NaN(), Floor: math.NaN()}
 		if slices.Contains(streams, r.op()) && r.Size > 0 {
 			x.Rate = float64(r.Size) / v.median
 		}

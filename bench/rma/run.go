@@ -21,10 +21,10 @@ var operations = []struct {
 	name    string
 	measure func(r *rank, name string) error
 }{
-	{"put", transfer("blocking put", (*rank).put, against.References.Put, (*rank).storeLoops)},
-	{"put-nb", transfer(fmt.Sprintf("puts with events, %d under way", window), (*rank).putNB, against.References.PutNB, (*rank).storeLoops)},
-	{"get", transfer("blocking get", (*rank).get, against.References.Get, (*rank).loadLoops)},
-	{"get-nb", transfer(fmt.Sprintf("gets with events, %d under way", window), (*rank).getNB, against.References.GetNB, (*rank).loadLoops)},
+	{"put", transfer("blocking put", bench.Access, (*rank).put, against.References.Put, (*rank).storeLoops)},
+	{"put-nb", transfer(fmt.Sprintf("puts with events, %d under way", window), bench.Stream, (*rank).putNB, against.References.PutNB, (*rank).storeLoops)},
+	{"get", transfer("blocking get", bench.Access, (*rank).get, against.References.Get, (*rank).loadLoops)},
+	{"get-nb", transfer(fmt.Sprintf("gets with events, %d under way", window), bench.Stream, (*rank).getNB, against.References.GetNB, (*rank).loadLoops)},
 	{"putval", onWord("blocking put of a value", (*rank).putValue, (*rank).putValueRefs)},
 	{"getval", onWord("blocking get of a value", (*rank).getValue, (*rank).getValueRefs)},
 	{"fetchadd", onWord("fetch-and-add of int64", (*rank).fetchAdd, (*rank).fetchAddRefs)},

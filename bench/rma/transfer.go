@@ -21,9 +21,9 @@ const word = 8
 
 // transfer returns what measures an operation at every size. run performs n operations; refs
 // and, where the peer's memory is in reach, loops are what they are compared with, n at a time.
-func transfer(title string, run func(r *rank, size, n int) error, refs func(to against.References, size, n int) []runner.Ref, loops func(r *rank, size, n int) []runner.Ref) func(*rank, string) error {
+func transfer(title string, quantity bench.Quantity, run func(r *rank, size, n int) error, refs func(to against.References, size, n int) []runner.Ref, loops func(r *rank, size, n int) []runner.Ref) func(*rank, string) error {
 	return func(r *rank, name string) error {
-		s := &bench.Series{Family: "RMA", Title: title, Quantity: bench.Stream, Params: r.Params(name)}
+		s := &bench.Series{Family: "RMA", Title: title, Quantity: quantity, Params: r.Params(name)}
 		for _, size := range r.Sizes {
 			if size > min(len(r.private), r.ep.SegmentSize(peer)) {
 				continue

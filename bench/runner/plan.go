@@ -44,6 +44,7 @@ type Plan struct {
 	Weight   float64      // operations per sample, relative to the usual number
 	Hosts    []string     // among which ranks are divided in order, by agents as aqrun has them; nil: this host, without an agent
 	Launcher string       // of the agents; "": ssh
+	Alone    bool         // nothing is measured beside it, and samples of all operations are of the same length, see Rank.Iters
 
 	Idle time.Duration // how soon a waiting rank goes to sleep; 0: the library's default
 }

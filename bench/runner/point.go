@@ -20,6 +20,9 @@ func (r *Rank) Point(s *bench.Series, point bench.Result, refs []Ref, work Work)
 	if len(r.Hosts) > 0 {
 		refs = slices.DeleteFunc(refs, func(ref Ref) bool { return !ref.Far })
 	}
+	if r.Alone {
+		refs = nil
+	}
 	started, what, close, err := open(ctx, refs)
 	if err != nil {
 		return err
@@ -68,6 +71,21 @@ const (
 	modelledOps = 8
 	leastOps    = 20
 )
+
+// modelledMost bounds the operations of a sample of a model whose plan is alone: a stream of so many is steady.
+const modelledMost = 256
+
+// Iters returns how many operations make a sample: the usual number, or, of a plan that is alone, as many as Calibrate finds live. On a
+// machine that does other things an operation may take a thousand times as long as usual.
+func (r *Rank) Iters(usual int, work Work) (int, error) {
+	switch {
+	case r.Alone && r.Modelled():
+		return min(usual, modelledMost), nil
+	case r.Alone:
+		return r.Calibrate(work)
+	}
+	return usual, nil
+}
 
 // Calibrate returns how many operations make a sample of the usual length.
 func (r *Rank) Calibrate(work Work) (int, error) {

@@ -23,6 +23,7 @@ var about = map[string]string{
 	"algorithm":  "`NAME` of the algorithm, with :parameter if it has one (default a logarithmic one)",
 	"beside":     "the operation pingpong measures Shorts beside those of another conduit, `CONDUIT` or CONDUIT/PROFILE, by jobs in turn",
 	"conduit":    "`NAME` of the conduit to measure",
+	"conduits":   "`LIST` of what to compare, each a conduit, CONDUIT:PROFILE, or with live: or modelled: before it (default all that can be used here)",
 	"contexts":   "`LIST` of numbers of contexts, each a goroutine's, for the operation contexts; without --op, that is all that is measured then, and with --threads many",
 	"cost":       "cost `MODEL`; see go doc ./extended/coll/cost ParseProfile",
 	"csv":        "also write numbers and points as CSV to this `FILE`; - is standard output, which has no report then",
@@ -41,6 +42,7 @@ var about = map[string]string{
 	"output":     "write the page to this `FILE`; - is standard output",
 	"profile":    "`NAME` of a profile of the conduit, default, or all",
 	"quick":      "a few samples of a few points, where no other option says how many",
+	"resume":     "continue the comparison that was written to this `FILE`, with the same other options",
 	"root":       "`NAME` of the switch at the root of the tree (default the one in the middle)",
 	"route":      "two `HOSTS`, joined by a comma, the route between which is drawn",
 	"samples":    "`NUMBER` of samples of each point",
@@ -53,7 +55,8 @@ var about = map[string]string{
 	"threads":    "`MODE` of threads: single, many, or all",
 	"title":      "`TEXT` at the top of the page",
 	"traffic":    "payload in `BYTES`, or with a unit, of packets that all hosts send to random others as fast as they can (default no traffic)",
-	"write":      "write the table to this `FILE` instead of standard output; one that exists is where the choices come from that are not measured",
+	"tolerance":  "a ratio may grow by so many `PERCENT`",
+	"write":      "write to this `FILE`: tune the table, instead of to standard output, and one that exists is where the choices come from that are not measured; compare lines of JSON as they are measured, to a new file",
 }
 
 // checkEmpty refuses options that take a text and have an empty one: such comes from a variable of a script that is not set, and is no

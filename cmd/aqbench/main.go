@@ -5,7 +5,8 @@
 // aqbench --help lists the verbs, aqbench VERB --help the options of one; docs/benchmarks.md says how to read the
 // figures. The report goes to standard output, what is being measured to standard error. Exit
 // status: 0 when everything was measured, 1 when something failed, 2 for misuse, which is found
-// before anything is measured, 3 when a model is not within the tolerance of what was published, 128 + n when signal n
+// before anything is measured, 3 when a model is not within the tolerance of what was published, or ratios are
+// worse than those of a baseline, 128 + n when signal n
 // (SIGINT, SIGTERM or SIGHUP) has ended it, with all processes that it has started.
 package main
 
@@ -149,6 +150,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	switch {
 	case errors.As(err, new(cli.Misuse)):
 		return 2
+	case errors.Is(err, errRegressed):
+		return deviates
 	case errors.As(err, &i):
 		return 128 + int(i.Signal)
 	}

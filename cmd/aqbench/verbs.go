@@ -93,6 +93,9 @@ var verbs = []verb{
 	{name: "schedule", about: "a collective of up to millions of ranks by its schedule, on a cost model", own: scheduleCommand},
 	{name: "topology", about: "a picture of a Myrinet: tree, a route with its in-transit hosts, load of the channels", own: topologyCommand},
 	{name: "paper", about: "published experiments, repeated on models of their machines", own: paperCommand},
+	{name: "compare", about: "every conduit that can be used here, live and on models, beside floors and peers", own: compareCommand},
+	{name: "diff", about: "what has changed beyond noise between two files of results", own: diffCommand},
+	{name: "check", about: "regressions of the ratios of a baseline", own: checkCommand},
 	{name: "report", about: "one HTML file of what other verbs have written with --format json", own: reportCommand},
 }
 
