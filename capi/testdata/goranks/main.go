@@ -117,7 +117,10 @@ func join(job *core.Job, ep *extended.Endpoint) error {
 		return err
 	}
 	base := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(ep.Segment()))))
-	card := binary.NativeEndian.AppendUint64(binary.NativeEndian.AppendUint64(nil, base), uint64(ep.Neighborhood()[0]))
+	var card []byte
+	for _, word := range []uint64{base, uint64(ep.Neighborhood()[0]), 0, uint64(len(ep.Segment()))} { // see publishSegments of the library
+		card = binary.NativeEndian.AppendUint64(card, word)
+	}
 	if err := ep.World().AllGather(&ep.Context, make([]byte, len(card)*job.Size()), card); err != nil {
 		return err
 	}
