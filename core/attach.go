@@ -94,8 +94,8 @@ func (j *Job) Attach(spec AttachSpec) (*Endpoint, error) {
 
 // driver returns the driver of the job's conduit, which can connect the ranks, and the ranks as a group.
 // From then on the job's profile is known.
-func (j *Job) driver(ranks []Rank) (drv Driver, group []Rank, err error) {
-	if drv, err = DriverByName(j.cfg.Conduit); err != nil {
+func (j *Job) driver(ranks []Rank) (drv *Driver, group []Rank, err error) {
+	if drv, err = driverOf(j.cfg.Conduit); err != nil {
 		return drv, nil, err
 	}
 	if j.proc == nil { // a model's profile was found when the job started
@@ -114,9 +114,9 @@ func (j *Job) driver(ranks []Rank) (drv Driver, group []Rank, err error) {
 	return drv, group, nil
 }
 
-func (j *Job) newEndpoint(drv Driver, group []Rank) *Endpoint {
+func (j *Job) newEndpoint(drv *Driver, group []Rank) *Endpoint {
 	ep := &Endpoint{
-		job: j, conduit: j.newConduit(&drv), proc: j.proc, roster: &roster{group: group}, bell: -1,
+		job: j, conduit: j.newConduit(drv), proc: j.proc, roster: &roster{group: group}, bell: -1,
 		single: j.cfg.Threads == Single || j.proc != nil,
 		debug:  j.cfg.Debug,
 		shared: j.local,

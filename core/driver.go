@@ -130,8 +130,8 @@ func modelled() string {
 // known is what init functions have made known.
 var known struct {
 	sync.Mutex
-	drivers   map[string]Driver
-	launchers []*Launcher // replaced, never changed
+	drivers   map[string]*Driver // never changed once they are here
+	launchers []*Launcher        // replaced, never changed
 }
 
 // Register makes a conduit available under d.Name. It is meant for init functions and
@@ -146,9 +146,9 @@ func Register(d Driver) {
 		panic("core: conduit " + d.Name + " registered twice")
 	}
 	if known.drivers == nil {
-		known.drivers = make(map[string]Driver)
+		known.drivers = make(map[string]*Driver)
 	}
-	known.drivers[d.Name] = d
+	known.drivers[d.Name] = &d
 }
 
 // Drivers returns the registered conduits in order of name.
@@ -157,7 +157,7 @@ func Drivers() []Driver {
 	defer known.Unlock()
 	var ds []Driver
 	for _, d := range known.drivers {
-		ds = append(ds, d.complete())
+		ds = append(ds, *d.complete())
 	}
 	slices.SortFunc(ds, func(a, b Driver) int {
 		if a.Name < b.Name {
@@ -171,23 +171,41 @@ func Drivers() []Driver {
 // DriverByName returns the conduit registered under name, or an error that lists the
 // names there are.
 func DriverByName(name string) (Driver, error) {
+	d, err := driverOf(name)
+	if err != nil {
+		return Driver{}, err
+	}
+	return *d, nil
+}
+
+// driverOf is DriverByName without a copy for each frame of those that ask.
+func driverOf(name string) (*Driver, error) {
 	known.Lock()
-	d, ok := known.drivers[name]
-	names := slices.Sorted(maps.Keys(known.drivers))
+	d := known.drivers[name]
 	known.Unlock()
-	switch {
-	case !ok && strings.Contains(name, "/"):
-		return Driver{}, fmt.Errorf("core: %q is no conduit; a model is CONDUIT, CONDUIT/MODEL or CONDUIT/PATH, with a conduit of %v", name, names)
-	case !ok:
-		return Driver{}, fmt.Errorf("core: unknown conduit %q; known: %v", name, names)
+	if d == nil {
+		return nil, noConduit(name)
 	}
 	return d.complete(), nil
 }
 
-// complete asks for the variants.
-func (d Driver) complete() Driver {
-	if d.Variants != nil {
-		d.Profiles, d.Models = d.Variants()
+// noConduit says that there is none of the name.
+func noConduit(name string) error {
+	known.Lock()
+	names := slices.Sorted(maps.Keys(known.drivers))
+	known.Unlock()
+	if strings.Contains(name, "/") {
+		return fmt.Errorf("core: %q is no conduit; a model is CONDUIT, CONDUIT/MODEL or CONDUIT/PATH, with a conduit of %v", name, names)
 	}
-	return d
+	return fmt.Errorf("core: unknown conduit %q; known: %v", name, names)
+}
+
+// complete returns the driver with its variants, for which it asks.
+func (d *Driver) complete() *Driver {
+	if d.Variants == nil {
+		return d
+	}
+	whole := *d
+	whole.Profiles, whole.Models = d.Variants()
+	return &whole
 }

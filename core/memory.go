@@ -76,7 +76,7 @@ func (j *Job) MaxSegment(spec AttachSpec) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	plan, err := j.plan(j.newConduit(&drv), group)
+	plan, err := j.plan(j.newConduit(drv), group)
 	if err != nil {
 		return 0, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strconv"
 
 	"github.com/aqueduct-go/aqueduct/core/settings"
 )
@@ -85,7 +86,7 @@ func (j *Job) group(ranks []Rank) ([]Rank, error) {
 // segment is made. given is what settings.Table.Shared returned, of the table stated.
 func (ep *Endpoint) meet(need memory, given string, stated func() settings.Table) error {
 	j := ep.job
-	mine := card{need, j.Config().digest(), groupDigest(ep.group, j.size), given}
+	mine := card{need, j.digest(), groupDigest(ep.group, j.size), given}
 	b := mine.encode()
 	if j.proc == nil {
 		b = cpuMask(b)
@@ -162,9 +163,17 @@ func Shared[T any](j *Job, key string, make func() T) T {
 }
 
 // digest stands for what, besides settings, must be the same on all ranks.
-func (c Config) digest() uint64 {
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%#v", []any{c.Conduit, c.Profile, c.NoReach, c.NoNative, c.Collectives, c.Threads, c.Debug, c.Stats, c.Events > 0, c.EventSample})
+func (j *Job) digest() uint64 {
+	h, c := fnv.New64a(), j.cfg
+	b := append(make([]byte, 0, 128), c.Conduit...)
+	b = append(append(b, 0), j.profile...)
+	b = append(append(b, 0), c.Collectives...)
+	b = append(b, 0, byte(c.Threads))
+	b = binary.LittleEndian.AppendUint64(b, uint64(c.EventSample))
+	for _, on := range [...]bool{c.NoReach, c.NoNative, c.Debug, c.Stats, c.Events > 0} {
+		b = strconv.AppendBool(b, on)
+	}
+	h.Write(b)
 	return h.Sum64()
 }
 

@@ -412,6 +412,9 @@ func (x *watchedWaits) kind(what string) *waitKind {
 // waitDetour is the wait of a rank that is modelled or watched. Most waits of the latter kind are live, of the same name as the one
 // before, and not timed.
 func (c *Context) waitDetour(what string, cond func() bool) (err error) {
+	if c.ep.watch == nil {
+		return c.waitModelled(what, cond)
+	}
 	k := c.watched.last
 	if k == nil || k.n >= k.plain || unsafe.StringData(k.what) != unsafe.StringData(what) || len(k.what) != len(what) || c.ep.joined() {
 		return c.waitWatched(what, cond)
@@ -428,12 +431,9 @@ func (c *Context) waitDetour(what string, cond func() bool) (err error) {
 	return err
 }
 
-// waitWatched is waitDetour of any wait.
+// waitWatched is waitDetour of any wait of a rank that is watched.
 func (c *Context) waitWatched(what string, cond func() bool) error {
 	w := c.ep.watch
-	if w == nil {
-		return c.waitModelled(what, cond)
-	}
 	k := c.watched.kind(what)
 	shm.Add64(&k.n, 1)
 	if k.n > waitsTimed && k.n%waitSample != 0 && w.events == nil && c.ep.proc == nil && !c.ep.joined() {

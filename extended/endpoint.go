@@ -91,24 +91,16 @@ func Attach(job *core.Job, spec core.AttachSpec) (*Endpoint, error) {
 	if spec.Extra != 0 {
 		return nil, &core.UsageError{Rank: job.Rank(), Op: "extended.Attach", Msg: "AttachSpec.Extra belongs to this package"}
 	}
-	forced, err := coll.ParseForced(job.Config().Collectives)
+	forced, err := forcedOf(job)
 	if err != nil {
-		return nil, &core.UsageError{Rank: job.Rank(), Op: "extended.Attach", Msg: "collectives: " + err.Error()}
+		return nil, err
 	}
 	spec.Extra = auxiliary // or as much of it as the conduit has room for
 	c, err := job.Attach(spec)
 	if err != nil {
 		return nil, err
 	}
-	ep := &Endpoint{core: c, forced: forced, later: spec.SegmentLater, single: job.Config().Threads == core.Single || job.Modelled()}
-	ep.Context.init(&c.Context, ep)
-	l := c.Limits()
-	ep.piece = pieces{put: min(smallPut, l.MaxMediumRequest), get: l.MaxMediumReply, long: l.MaxLongRequest, longReply: l.MaxLongReply}
-	ep.ops.single = ep.single
-	ep.debug = job.Config().Debug
-	ep.piece.coll = min(l.MaxMediumRequest, l.MaxMediumReply, engine.MaxPart)
-	ep.native = natives{put: c.MaxNativePut(), get: c.MaxNativeGet(), collective: c.MaxNativeCollective()}
-	ep.teams = make(map[uint64]*Team)
+	ep := newEndpoint(job, c, forced, spec.SegmentLater)
 	if err := ep.reachPeers(); err != nil {
 		return nil, err
 	}
@@ -120,6 +112,32 @@ func Attach(job *core.Job, spec core.AttachSpec) (*Endpoint, error) {
 	// Peers may have sent something by now, but the first poll comes after all that.
 	ep.world, err = ep.newTeam(worldID, group.Ascending(c.Group()))
 	return ep, err
+}
+
+// forcedOf returns the algorithms that the job's configuration names. What it needs of a modelled rank's stack is given back.
+//
+//go:noinline
+func forcedOf(job *core.Job) (coll.Forced, error) {
+	forced, err := coll.ParseForced(job.Config().Collectives)
+	if err != nil {
+		return forced, &core.UsageError{Rank: job.Rank(), Op: "extended.Attach", Msg: "collectives: " + err.Error()}
+	}
+	return forced, nil
+}
+
+// newEndpoint puts an endpoint on one of core.
+func newEndpoint(job *core.Job, c *core.Endpoint, forced coll.Forced, later bool) *Endpoint {
+	cfg := job.Config()
+	ep := &Endpoint{core: c, forced: forced, later: later, single: cfg.Threads == core.Single || job.Modelled()}
+	ep.Context.init(&c.Context, ep)
+	l := c.Limits()
+	ep.piece = pieces{put: min(smallPut, l.MaxMediumRequest), get: l.MaxMediumReply, long: l.MaxLongRequest, longReply: l.MaxLongReply}
+	ep.ops.single = ep.single
+	ep.debug = cfg.Debug
+	ep.piece.coll = min(l.MaxMediumRequest, l.MaxMediumReply, engine.MaxPart)
+	ep.native = natives{put: c.MaxNativePut(), get: c.MaxNativeGet(), collective: c.MaxNativeCollective()}
+	ep.teams = make(map[uint64]*Team)
+	return ep
 }
 
 // AttachSegment makes the rank's segment after an Attach with core.AttachSpec.SegmentLater; see

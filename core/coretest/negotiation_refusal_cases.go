@@ -56,7 +56,7 @@ func negotiationRefused(t *T) error {
 		return err
 	}
 	refused(t, "Commit of nothing", ep.Commit(request, 0))
-	for _, o := range badOffers(ep.Limits().MaxMediumRequest) {
+	for _, o := range badOffers(ep.MaxPayload(t.Next(), core.Medium, false)) {
 		_, err := ep.Prepare(t.Next(), o)
 		refused(t, fmt.Sprintf("%+v", o), err)
 	}

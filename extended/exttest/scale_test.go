@@ -29,8 +29,8 @@ func scaleRanks(t *testing.T) int {
 }
 
 // maxBytesPerRank bounds what a modelled rank of TestScale may take of this process: its heap
-// and its stack, without the pages of segments.
-const maxBytesPerRank = 32 << 10
+// and its stack, which has a power of two of bytes, without the pages of segments.
+const maxBytesPerRank = 35 << 10
 
 // TestScale runs a modelled job of thousands of ranks through attach, barrier, broadcast,
 // reduction and puts, and measures its memory when all ranks have done so.
