@@ -45,6 +45,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// aqbench runs a command line.
+func aqbench(t *testing.T, args ...string) (status int, out, errs string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	status = run(t.Context(), args, &stdout, &stderr)
+	return status, stdout.String(), stderr.String()
+}
+
 // TestVerbs runs a small measurement of every operation of every verb and reads the result
 // back.
 func TestVerbs(t *testing.T) {

@@ -1,3 +1,5 @@
+//go:build !race
+
 package main
 
 import (
@@ -15,14 +17,6 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/bench/paper"
 )
-
-// aqbench runs a command line.
-func aqbench(t *testing.T, args ...string) (status int, out, errs string) {
-	t.Helper()
-	var stdout, stderr bytes.Buffer
-	status = run(t.Context(), args, &stdout, &stderr)
-	return status, stdout.String(), stderr.String()
-}
 
 // TestPaper repeats two experiments, with figures and points in files.
 func TestPaper(t *testing.T) {
