@@ -4,19 +4,24 @@ package clients_test
 
 import (
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 )
 
-// TestValgrind has valgrind find a read beyond a block of one rank's, and nothing in the other, which does not do that: docs/debugging.md.
+// inClient is a line of valgrind's about what the client's own code does.
+var inClient = regexp.MustCompile(`at 0x[0-9A-F]+: \w+ \(overrun\.c:`)
+
+// TestValgrind has valgrind find a read beyond a block in the code of one rank, and nothing in that of the other, which does not do that:
+// docs/debugging.md.
 func TestValgrind(t *testing.T) {
 	if _, err := exec.LookPath("valgrind"); err != nil {
 		t.Skipf("needs valgrind: %v", err)
 	}
 	prog := client{source: "overrun", mode: "seq"}.build(t)
 	out, status := launch(t, 1, []string{"--launch-prefix", "valgrind -q --suppressions=../../docs/valgrind.supp"}, prog, ":", "-n", "1", prog, "beyond")
-	if status != 0 || strings.Count(out, "Invalid read of") != 1 || !strings.Contains(out, "Invalid read of size 4") || !strings.Contains(out, "overrun.c:") {
-		t.Errorf("status %d; want valgrind to find one read beyond a block, and nothing besides:\n%s", status, out)
+	if status != 0 || len(inClient.FindAllString(out, -1)) != 1 || !strings.Contains(out, "Invalid read of size 4") {
+		t.Errorf("status %d; want valgrind to find one read beyond a block, and nothing besides in its code:\n%s", status, out)
 	}
 }
 

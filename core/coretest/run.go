@@ -40,8 +40,8 @@ type Launch struct {
 	Once    bool          // of a job in virtual time: not a second time, to be compared with the first
 }
 
-// timeout is the watchdog's: far more than any case takes.
-const timeout = time.Minute
+// timeout is the watchdog's: far more than any case takes, also where the machine does much else.
+const timeout = 3 * time.Minute
 
 // Kind is a kind of job that a suite runs in.
 type Kind struct {
