@@ -65,8 +65,8 @@ func readSummon(args []string) (*summon, error) {
 	return s, nil
 }
 
-// callTime is how long an agent tries to reach who is to be there already, at all addresses: as long as one waits that hears nothing.
-const callTime = patience
+// callTime is how long an agent tries to reach who is to be there already, at all addresses: as long as it waits there for the first word.
+const callTime = agentPatience
 
 // enter goes from door to door until it is where the agent's place is. It returns the stream to there, and the agent's own door.
 func (s *summon) enter(name string) (net.Conn, *door, error) {
