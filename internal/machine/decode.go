@@ -26,19 +26,6 @@ func (f *File) Decode(into any) error {
 	return errors.Join(d.errs...)
 }
 
-// Checked decodes a file into a new T, and has check refuse values for which the model has no meaning, by errors of
-// File.Errorf.
-func Checked[T any](f *File, check func(*T) error) (*T, error) {
-	v := new(T)
-	if err := f.Decode(v); err != nil {
-		return nil, err
-	}
-	if err := check(v); err != nil {
-		return nil, err
-	}
-	return v, nil
-}
-
 type decoder struct {
 	file    *File
 	names   []string // of the constants that there must be

@@ -2,7 +2,6 @@ package am
 
 import (
 	"embed"
-	"errors"
 
 	"github.com/aqueduct-go/aqueduct/internal/machine"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
@@ -54,28 +53,19 @@ func Load(name string) (*Profile, error) { return machine.Load(Machines(), name,
 
 // NewProfile returns the profile of a machine file that has been read.
 func NewProfile(f *machine.File) (*Profile, error) {
-	return machine.Checked(f, func(p *Profile) error {
+	return machine.Checked(f, func(p *Profile, c *machine.Checks) {
 		p.File = f
-		return p.check()
+		p.check(c)
 	})
 }
 
 // check refuses values for which the model has no meaning.
-func (p *Profile) check() error {
-	var errs []error
-	in := func(name string, n, least, most int) {
-		if n < least || n > most {
-			errs = append(errs, p.File.Errorf("%s is %d, but must be from %d to %d", name, n, least, most))
-		}
-	}
-	in("net.networks", p.Net.Networks, 1, 2)
-	in("am.message", int(p.AM.Message), 0, 1<<24)
-	in("am.replies", p.AM.Replies, 1, 1<<16)
-	in("library.buffers", p.Library.Buffers, 1, 1<<16)
-	for name, t := range map[string]vtime.Time{"net.latency": p.Net.Latency, "am.receive": p.AM.Receive, "am.poll": p.AM.Poll} {
-		if t < 1 {
-			errs = append(errs, p.File.Errorf("%s must take time", name))
-		}
-	}
-	return errors.Join(errs...)
+func (p *Profile) check(c *machine.Checks) {
+	c.In("net.networks", p.Net.Networks, 1, 2)
+	c.In("am.message", int(p.AM.Message), 0, 1<<24)
+	c.In("am.replies", p.AM.Replies, 1, 1<<16)
+	c.In("library.buffers", p.Library.Buffers, 1, 1<<16)
+	c.Takes("net.latency", p.Net.Latency)
+	c.Takes("am.receive", p.AM.Receive)
+	c.Takes("am.poll", p.AM.Poll)
 }

@@ -2,7 +2,6 @@ package amii
 
 import (
 	"embed"
-	"errors"
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
@@ -86,37 +85,31 @@ func Load(name string) (*Profile, error) { return machine.Load(Library(), name, 
 
 // NewProfile returns the profile of a machine file that has been read.
 func NewProfile(f *machine.File) (*Profile, error) {
-	return machine.Checked(f, func(p *Profile) error {
+	return machine.Checked(f, func(p *Profile, c *machine.Checks) {
 		p.File = f
-		return errors.Join(p.Profile.Check(f), p.Fabric.Check(f, "fabric."), p.check())
+		p.Profile.Check(c)
+		p.Fabric.Check(c, "fabric.")
+		p.check(c)
 	})
 }
 
 // check refuses values for which the firmware has no meaning.
-func (p *Profile) check() error {
-	var errs []error
-	bad := func(when bool, format string, args ...any) {
-		if when {
-			errs = append(errs, p.File.Errorf(format, args...))
-		}
-	}
+func (p *Profile) check(c *machine.Checks) {
 	a := &p.AM2
-	bad(a.Frames < 1 || a.Frames > 1<<12, "am2.frames is %d, but must be from 1 to %d", a.Frames, 1<<12)
-	bad(a.Buffers < 1 || a.Buffers > 1<<10, "am2.buffers is %d, but must be from 1 to %d", a.Buffers, 1<<10)
-	bad(a.Weight < 1, "am2.weight is %d, but must be 1 at least", a.Weight)
-	bad(a.Route < 1 || a.Route > 4096, "am2.route is %d, but must be from 1 to 4096", a.Route)
-	bad(a.Descriptor < descriptorHeader, "am2.descriptor is %d B, but must be %d at least", a.Descriptor, descriptorHeader)
+	c.In("am2.frames", a.Frames, 1, 1<<12)
+	c.In("am2.buffers", a.Buffers, 1, 1<<10)
+	c.Bad(a.Weight < 1, "am2.weight is %d, but must be 1 at least", a.Weight)
+	c.In("am2.route", int(a.Route), 1, 4096)
+	c.Bad(a.Descriptor < descriptorHeader, "am2.descriptor is %d B, but must be %d at least", a.Descriptor, descriptorHeader)
 	need := machine.Bytes(2*(a.Sends+a.Receives)) * a.Descriptor
-	bad(a.Frame < need, "am2.frame is %d B, but %d sends and %d receives, of requests and of replies, need %d", a.Frame, a.Sends, a.Receives, need)
-	bad(a.Fragment < a.Medium || a.Fragment > 1<<15, "am2.fragment is %d B, but must be from am2.medium to %d", a.Fragment, 1<<15)
-	bad(a.Bulk < a.Fragment, "am2.bulk is %d B, but must be am2.fragment at least", a.Bulk)
-	bad(p.Host.Poll < 1, "host.poll must take time")
-	if len(errs) == 0 {
-		if _, err := am2.NewBundle(p.config(), (*wire)(nil)); err != nil {
-			errs = append(errs, p.File.Errorf("am2: %v", err))
-		}
+	c.Bad(a.Frame < need, "am2.frame is %d B, but %d sends and %d receives, of requests and of replies, need %d", a.Frame, a.Sends, a.Receives, need)
+	c.Bad(a.Fragment < a.Medium || a.Fragment > 1<<15, "am2.fragment is %d B, but must be from am2.medium to %d", a.Fragment, 1<<15)
+	c.Bad(a.Bulk < a.Fragment, "am2.bulk is %d B, but must be am2.fragment at least", a.Bulk)
+	c.Takes("host.poll", p.Host.Poll)
+	if c.Err() == nil {
+		_, err := am2.NewBundle(p.config(), (*wire)(nil))
+		c.Bad(err != nil, "am2: %v", err)
 	}
-	return errors.Join(errs...)
 }
 
 // forever is longer than any run: the number of retries alone decides who is unreachable.

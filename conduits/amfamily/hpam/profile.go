@@ -2,7 +2,6 @@ package hpam
 
 import (
 	"embed"
-	"errors"
 
 	"github.com/aqueduct-go/aqueduct/internal/hw"
 	"github.com/aqueduct-go/aqueduct/internal/machine"
@@ -72,35 +71,26 @@ func Load(name string) (*Profile, error) { return machine.Load(Library(), name, 
 
 // NewProfile returns the profile of a machine file that has been read.
 func NewProfile(f *machine.File) (*Profile, error) {
-	return machine.Checked(f, func(p *Profile) error {
+	return machine.Checked(f, func(p *Profile, c *machine.Checks) {
 		p.File = f
-		return p.check()
+		p.check(c)
 	})
 }
 
 // check refuses values for which the model has no meaning.
-func (p *Profile) check() error {
-	var errs []error
-	in := func(name string, n, least, most int) {
-		if n < least || n > most {
-			errs = append(errs, p.File.Errorf("%s is %d, but must be from %d to %d", name, n, least, most))
-		}
-	}
-	in("bus.width", int(p.Bus.Width), 1, 64)
-	in("bus.burst", int(p.Bus.Burst), 1, 4096)
-	in("hpam.buffers", p.HPAM.Buffers, 1, maxBuffers)
-	in("hpam.pool", p.HPAM.Pool, 1, 1<<16)
-	in("hpam.tries", p.HPAM.Tries, 1, 1<<20)
-	in("ring.stations", p.Ring.Stations, 2, 1000)
-	in("ring.frame", int(p.Ring.Frame), int(p.Ring.Overhead)+max(headerBytes, int(p.TCP.Header))+1, 1<<20)
-	in("hpam.payload", int(p.HPAM.Payload), argBytes, p.frameData()-headerBytes+argBytes)
-	in("tcp.window", int(p.TCP.Window), int(p.HPAM.Payload)+int(p.TCP.Header)+headerBytes, 1<<24)
-	for name, t := range map[string]vtime.Time{"ring.hop": p.Ring.Hop, "hpam.timeout": p.HPAM.Timeout, "hpam.switch": p.HPAM.Switch} {
-		if t < 1 {
-			errs = append(errs, p.File.Errorf("%s must take time", name))
-		}
-	}
-	return errors.Join(errs...)
+func (p *Profile) check(c *machine.Checks) {
+	c.In("bus.width", int(p.Bus.Width), 1, 64)
+	c.In("bus.burst", int(p.Bus.Burst), 1, 4096)
+	c.In("hpam.buffers", p.HPAM.Buffers, 1, maxBuffers)
+	c.In("hpam.pool", p.HPAM.Pool, 1, 1<<16)
+	c.In("hpam.tries", p.HPAM.Tries, 1, 1<<20)
+	c.In("ring.stations", p.Ring.Stations, 2, 1000)
+	c.In("ring.frame", int(p.Ring.Frame), int(p.Ring.Overhead)+max(headerBytes, int(p.TCP.Header))+1, 1<<20)
+	c.In("hpam.payload", int(p.HPAM.Payload), argBytes, p.frameData()-headerBytes+argBytes)
+	c.In("tcp.window", int(p.TCP.Window), int(p.HPAM.Payload)+int(p.TCP.Header)+headerBytes, 1<<24)
+	c.Takes("ring.hop", p.Ring.Hop)
+	c.Takes("hpam.timeout", p.HPAM.Timeout)
+	c.Takes("hpam.switch", p.HPAM.Switch)
 }
 
 // frameData returns how many bytes a frame carries at most.

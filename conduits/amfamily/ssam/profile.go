@@ -2,7 +2,6 @@ package ssam
 
 import (
 	"embed"
-	"errors"
 
 	"github.com/aqueduct-go/aqueduct/internal/machine"
 	"github.com/aqueduct-go/aqueduct/internal/vtime"
@@ -70,34 +69,24 @@ func Load(name string) (*Profile, error) { return machine.Load(Library(), name, 
 
 // NewProfile returns the profile of a machine file that has been read.
 func NewProfile(f *machine.File) (*Profile, error) {
-	return machine.Checked(f, func(p *Profile) error {
+	return machine.Checked(f, func(p *Profile, c *machine.Checks) {
 		p.File = f
-		return p.check()
+		p.check(c)
 	})
 }
 
 // check refuses values for which the model has no meaning.
-func (p *Profile) check() error {
-	var errs []error
-	in := func(name string, n, least, most int) {
-		if n < least || n > most {
-			errs = append(errs, p.File.Errorf("%s is %d, but must be from %d to %d", name, n, least, most))
-		}
-	}
-	in("link.cell", int(p.Link.Cell), 1, 4096)
-	in("card.words", p.Card.Words, 1, 1024)
-	in("card.data", int(p.Card.Data), headerBytes, 4096)
-	in("card.output", p.Card.Output, 1, 1<<16)
-	in("card.input", p.Card.Input, 8, 1<<16)
-	in("ssam.buffers", p.SSAM.Buffers, 1, 1<<16)
-	in("ssam.depth", p.SSAM.Depth, 1, 1<<16)
-	in("ssam.message", int(p.SSAM.Message), 0, 1<<15)
-	for name, t := range map[string]vtime.Time{"bus.read": p.read(1), "trap.time": p.Trap.Time} {
-		if t < 1 {
-			errs = append(errs, p.File.Errorf("%s must take time", name))
-		}
-	}
-	return errors.Join(errs...)
+func (p *Profile) check(c *machine.Checks) {
+	c.In("link.cell", int(p.Link.Cell), 1, 4096)
+	c.In("card.words", p.Card.Words, 1, 1024)
+	c.In("card.data", int(p.Card.Data), headerBytes, 4096)
+	c.In("card.output", p.Card.Output, 1, 1<<16)
+	c.In("card.input", p.Card.Input, 8, 1<<16)
+	c.In("ssam.buffers", p.SSAM.Buffers, 1, 1<<16)
+	c.In("ssam.depth", p.SSAM.Depth, 1, 1<<16)
+	c.In("ssam.message", int(p.SSAM.Message), 0, 1<<15)
+	c.Takes("bus.read", p.read(1))
+	c.Takes("trap.time", p.Trap.Time)
 }
 
 // write and read return how long the processor takes for so many words of the card.

@@ -2,7 +2,6 @@ package component
 
 import (
 	"embed"
-	"errors"
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
@@ -69,20 +68,16 @@ func Load(name string) (*Profile, error) { return machine.Load(Library(), name, 
 
 // NewProfile returns the profile of a machine file that has been read.
 func NewProfile(f *machine.File) (*Profile, error) {
-	return machine.Checked(f, func(p *Profile) error {
+	return machine.Checked(f, func(p *Profile, c *machine.Checks) {
 		p.File = f
-		return errors.Join(p.Profile.Check(f), p.Fabric.Check(f, "fabric."), p.check())
+		p.Profile.Check(c)
+		p.Fabric.Check(c, "fabric.")
+		p.check(c)
 	})
 }
 
 // check refuses values for which the program has no meaning.
-func (p *Profile) check() error {
-	var errs []error
-	if p.NIC.Route < 1 || p.NIC.Route > 4096 {
-		errs = append(errs, p.File.Errorf("nic.route is %d B, but must be from 1 to 4096", p.NIC.Route))
-	}
-	if p.Host.Visible < 1 {
-		errs = append(errs, p.File.Errorf("host.visible must take time"))
-	}
-	return errors.Join(errs...)
+func (p *Profile) check(c *machine.Checks) {
+	c.In("nic.route", int(p.NIC.Route), 1, 4096)
+	c.Takes("host.visible", p.Host.Visible)
 }

@@ -2,7 +2,6 @@ package fabric
 
 import (
 	"embed"
-	"errors"
 	"fmt"
 
 	"github.com/aqueduct-go/aqueduct/internal/machine"
@@ -47,7 +46,7 @@ func Load(name string) (*Constants, error) { return machine.Load(Machines, name,
 
 // Decode takes the constants from a machine file, and checks them.
 func Decode(f *machine.File) (*Constants, error) {
-	return machine.Checked(f, func(c *Constants) error { return c.Check(f, "") })
+	return machine.Checked(f, func(c *Constants, checks *machine.Checks) { c.Check(checks, "") })
 }
 
 // CheckFor returns an error if a fabric of the topology cannot have these constants, as New does.
@@ -55,8 +54,9 @@ func (c *Constants) CheckFor(t *Topology) error {
 	if err := t.Check(); err != nil {
 		return fmt.Errorf("fabric: %w", err)
 	}
-	bad := func(format string, args ...any) error { return fmt.Errorf("fabric: "+format, args...) }
-	if err := c.check("", bad); err != nil {
+	checks := machine.NewChecks(func(format string, args ...any) error { return fmt.Errorf("fabric: "+format, args...) })
+	c.Check(checks, "")
+	if err := checks.Err(); err != nil {
 		return err
 	}
 	for i := range t.Links {
@@ -68,18 +68,9 @@ func (c *Constants) CheckFor(t *Topology) error {
 	return nil
 }
 
-// Check refuses values for which the fabric has no meaning, by errors of File.Errorf. The names of the constants in the file
-// begin with prefix.
-func (c *Constants) Check(f *machine.File, prefix string) error { return c.check(prefix, f.Errorf) }
-
-// check is Check, with errors by errorf, whose text begins with the name of a constant.
-func (c *Constants) check(prefix string, errorf func(format string, args ...any) error) error {
-	var errs []error
-	bad := func(when bool, format string, args ...any) {
-		if when {
-			errs = append(errs, errorf("%s"+format, append([]any{prefix}, args...)...))
-		}
-	}
+// Check refuses values for which the fabric has no meaning. The names of the constants begin with prefix.
+func (c *Constants) Check(checks *machine.Checks, prefix string) {
+	bad := func(when bool, format string, args ...any) { checks.Bad(when, prefix+format, args...) }
 	bad(c.Link.Rate.Time(1) < 1, "link.rate is more than a byte in a picosecond")
 	bad(c.Link.Rate.Time(1) > maxPeriod, "link.rate is less than a byte in %v", maxPeriod)
 	bad(c.Link.Metre > vtime.Second, "link.metre is more than a second") // the delay of the longest cable must be a time
@@ -90,7 +81,6 @@ func (c *Constants) check(prefix string, errorf func(format string, args ...any)
 	bad(s.Size < s.Stop, "slack.size is %d, but must not be less than %sslack.stop, which is %d", s.Size, prefix, s.Stop)
 	bad(s.Stop <= s.Go, "slack.stop is %d, but must be more than %sslack.go, which is %d", s.Stop, prefix, s.Go)
 	bad(s.Go < 0, "slack.go is %d, but must not be negative", s.Go)
-	return errors.Join(errs...)
 }
 
 // rate returns the rate of a link.

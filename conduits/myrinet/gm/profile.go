@@ -2,7 +2,6 @@ package gm
 
 import (
 	"embed"
-	"errors"
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
@@ -79,38 +78,29 @@ func Load(name string) (*Profile, error) { return machine.Load(Library(), name, 
 
 // NewProfile returns the profile of a machine file that has been read.
 func NewProfile(f *machine.File) (*Profile, error) {
-	return machine.Checked(f, func(p *Profile) error {
+	return machine.Checked(f, func(p *Profile, c *machine.Checks) {
 		p.File = f
-		return errors.Join(p.Profile.Check(f), p.Fabric.Check(f, "fabric."), p.check())
+		p.Profile.Check(c)
+		p.Fabric.Check(c, "fabric.")
+		p.check(c)
 	})
 }
 
 // check refuses values for which the program has no meaning.
-func (p *Profile) check() error {
-	var errs []error
-	in := func(name string, n, least, most int) {
-		if n < least || n > most {
-			errs = append(errs, p.File.Errorf("%s is %d, but must be from %d to %d", name, n, least, most))
-		}
-	}
+func (p *Profile) check(c *machine.Checks) {
 	g := &p.GM
-	in("gm.mtu", int(g.MTU), 64, 32<<10)
-	in("gm.fast", int(g.Fast), 0, int(g.MTU))
-	in("gm.ports", g.Ports, 1, 128)
-	in("gm.send-tokens", g.Sends, 1, 4096)
-	in("gm.receive-tokens", g.Accepts, 1, 4096)
-	in("gm.queue", g.Queue, 1, 1024)
-	in("gm.window", g.Window, 1, 1<<14)
-	in("gm.tries", g.Tries, 1, 1<<20)
-	in("gm.route", int(g.Route), 1, 4096)
-	if longest := 24 * 3600 * vtime.Second; g.Resend > longest/vtime.Time(max(1, g.Tries)) {
-		errs = append(errs, p.File.Errorf("gm.resend times gm.tries must not be more than a day"))
-	}
-	if g.Resend < 1 || g.Wait < 1 {
-		errs = append(errs, p.File.Errorf("gm.resend and gm.wait must take time"))
-	}
-	if p.Host.Visible < 1 {
-		errs = append(errs, p.File.Errorf("host.visible must take time"))
-	}
-	return errors.Join(errs...)
+	c.In("gm.mtu", int(g.MTU), 64, 32<<10)
+	c.In("gm.fast", int(g.Fast), 0, int(g.MTU))
+	c.In("gm.ports", g.Ports, 1, 128)
+	c.In("gm.send-tokens", g.Sends, 1, 4096)
+	c.In("gm.receive-tokens", g.Accepts, 1, 4096)
+	c.In("gm.queue", g.Queue, 1, 1024)
+	c.In("gm.window", g.Window, 1, 1<<14)
+	c.In("gm.tries", g.Tries, 1, 1<<20)
+	c.In("gm.route", int(g.Route), 1, 4096)
+	const longest = 24 * 3600 * vtime.Second
+	c.Bad(g.Resend > longest/vtime.Time(max(1, g.Tries)), "gm.resend times gm.tries must not be more than a day")
+	c.Takes("gm.resend", g.Resend)
+	c.Takes("gm.wait", g.Wait)
+	c.Takes("host.visible", p.Host.Visible)
 }

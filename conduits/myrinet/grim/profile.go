@@ -2,7 +2,6 @@ package grim
 
 import (
 	"embed"
-	"errors"
 
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/fabric"
 	"github.com/aqueduct-go/aqueduct/conduits/myrinet/lanai"
@@ -101,9 +100,11 @@ func Load(name string) (*Profile, error) { return machine.Load(Library(), name, 
 
 // NewProfile returns the profile of a machine file that has been read.
 func NewProfile(f *machine.File) (*Profile, error) {
-	return machine.Checked(f, func(p *Profile) error {
+	return machine.Checked(f, func(p *Profile, c *machine.Checks) {
 		p.File = f
-		return errors.Join(p.Profile.Check(f), p.Fabric.Check(f, "fabric."), p.check())
+		p.Profile.Check(c)
+		p.Fabric.Check(c, "fabric.")
+		p.check(c)
 	})
 }
 
@@ -136,41 +137,28 @@ const (
 const MaxChannels = tokens
 
 // check refuses values for which the firmware has no meaning.
-func (p *Profile) check() error {
-	var errs []error
-	in := func(name string, n, least, most int) {
-		if n < least || n > most {
-			errs = append(errs, p.File.Errorf("%s is %d, but must be from %d to %d", name, n, least, most))
-		}
-	}
+func (p *Profile) check(c *machine.Checks) {
 	const mega = 1 << 20
 	g := &p.GRIM
-	in("grim.channels", g.Channels, 1, MaxChannels)
-	in("grim.queue", int(g.Queue), HeaderSize, 64*mega)
-	in("grim.slot", int(g.Slot), stateSize+HeaderSize, 64*mega)
-	in("grim.headers", int(g.Headers), stateSize+HeaderSize, 64*mega)
-	in("grim.receive", int(g.Receive), HeaderSize, 64*mega)
-	in("grim.buffers", g.Buffers, 1, 1024)
-	in("grim.controls", g.Controls, 1, mega)
-	if page := int(g.Page); page < 64 || page&(page-1) != 0 {
-		errs = append(errs, p.File.Errorf("grim.page is %d, but must be a power of two from 64 on", page))
-	}
-	in("grim.block", int(g.Block), 1, 1024*mega)
-	in("grim.blocks", g.Blocks, 0, mega)
-	in("grim.static", g.Static, 0, mega)
-	in("grim.runtime", g.Runtime, 1, mega)
-	in("grim.pages", g.Pages, 1, mega)
-	in("grim.route", int(g.Route), 1, 4096)
-	in("grim.growth", g.Growth, 0, 16)
-	in("grim.tries", g.Tries, 1, 255)
-	if g.Pause < 1 {
-		errs = append(errs, p.File.Errorf("grim.pause must take time"))
-	}
-	if g.Resend < 1 || g.Resend > vtime.Second {
-		errs = append(errs, p.File.Errorf("grim.resend must be a time of up to a second"))
-	}
-	if p.Host.Visible < 1 || p.Host.Look < 1 || p.Host.Poll < 1 {
-		errs = append(errs, p.File.Errorf("host.visible, host.look and host.poll must take time"))
-	}
-	return errors.Join(errs...)
+	c.In("grim.channels", g.Channels, 1, MaxChannels)
+	c.In("grim.queue", int(g.Queue), HeaderSize, 64*mega)
+	c.In("grim.slot", int(g.Slot), stateSize+HeaderSize, 64*mega)
+	c.In("grim.headers", int(g.Headers), stateSize+HeaderSize, 64*mega)
+	c.In("grim.receive", int(g.Receive), HeaderSize, 64*mega)
+	c.In("grim.buffers", g.Buffers, 1, 1024)
+	c.In("grim.controls", g.Controls, 1, mega)
+	c.Bad(g.Page < 64 || g.Page&(g.Page-1) != 0, "grim.page is %d, but must be a power of two from 64 on", g.Page)
+	c.In("grim.block", int(g.Block), 1, 1024*mega)
+	c.In("grim.blocks", g.Blocks, 0, mega)
+	c.In("grim.static", g.Static, 0, mega)
+	c.In("grim.runtime", g.Runtime, 1, mega)
+	c.In("grim.pages", g.Pages, 1, mega)
+	c.In("grim.route", int(g.Route), 1, 4096)
+	c.In("grim.growth", g.Growth, 0, 16)
+	c.In("grim.tries", g.Tries, 1, 255)
+	c.Bad(g.Resend < 1 || g.Resend > vtime.Second, "grim.resend must be a time of up to a second")
+	c.Takes("grim.pause", g.Pause)
+	c.Takes("host.visible", p.Host.Visible)
+	c.Takes("host.look", p.Host.Look)
+	c.Takes("host.poll", p.Host.Poll)
 }

@@ -407,7 +407,9 @@ func TestProfileErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		change(p)
-		if err := p.Check(new(machine.File)); err == nil || !strings.Contains(err.Error(), want) {
+		checks := machine.NewChecks(fmt.Errorf)
+		p.Check(checks)
+		if err := checks.Err(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

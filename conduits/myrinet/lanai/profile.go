@@ -2,7 +2,6 @@ package lanai
 
 import (
 	"embed"
-	"errors"
 	"math/bits"
 
 	"github.com/aqueduct-go/aqueduct/internal/hw"
@@ -46,7 +45,7 @@ func Library() *machine.Library { return machine.Built(files, "machines", nil) }
 // Load reads a NIC: a built-in one by name, or a user's own by path.
 func Load(name string) (*Profile, error) {
 	return machine.Load(Library(), name, func(f *machine.File) (*Profile, error) {
-		return machine.Checked(f, func(p *Profile) error { return p.Check(f) })
+		return machine.Checked(f, (*Profile).Check)
 	})
 }
 
@@ -64,23 +63,16 @@ const freeBurst = 1 << 30
 // maxCount bounds counts in machine files.
 const maxCount = 1 << 20
 
-// Check refuses values, of the file from which they were read, for which the model has no meaning.
-func (p *Profile) Check(f *machine.File) error {
-	var errs []error
-	bad := func(when bool, format string, args ...any) {
-		if when {
-			errs = append(errs, f.Errorf(format, args...))
-		}
-	}
-	bad(p.SRAM.Size < 1024 || p.SRAM.Size > 1<<30, "sram.size is %d B, but must be from 1 KB to 1024 MB", p.SRAM.Size)
-	bad(p.SRAM.Width < 1 || p.SRAM.Width > 64, "sram.width is %d, but must be from 1 to 64 bytes", p.SRAM.Width)
-	bad(p.CPU.Data > machine.Certain, "cpu.data is more than certain")
-	bad(p.CPU.Instruction < p.SRAM.Clock, "cpu.instruction is faster than sram.clock: an instruction takes an access of its own")
-	bad(p.Code.Poll < 1 || p.Code.Poll > maxCount, "dispatcher.poll is %d, but must be from 1 to %d", p.Code.Poll, maxCount)
-	bad(p.Code.Dispatch > maxCount, "dispatcher.dispatch is more than %d", maxCount)
-	bad(p.Bus.Width < 1 || p.Bus.Width > 64, "bus.width is %d, but must be from 1 to 64 bytes", p.Bus.Width)
-	bad(p.Bus.Write > maxCount || p.Bus.Read > maxCount, "bus.write and bus.read must not be more than %d cycles", maxCount)
-	bad(bits.OnesCount64(uint64(p.DMA.Burst)) != 1 || p.DMA.Burst > 64<<10, "dma.burst is %d B, but must be a power of two up to 64 KB", p.DMA.Burst)
-	bad(p.DMA.Outstanding != 1, "dma.outstanding is %d, but the engine waits for each burst: 1", p.DMA.Outstanding)
-	return errors.Join(errs...)
+// Check refuses values for which the model has no meaning.
+func (p *Profile) Check(c *machine.Checks) {
+	c.Bad(p.SRAM.Size < 1024 || p.SRAM.Size > 1<<30, "sram.size is %d B, but must be from 1 KB to 1024 MB", p.SRAM.Size)
+	c.Bad(p.SRAM.Width < 1 || p.SRAM.Width > 64, "sram.width is %d, but must be from 1 to 64 bytes", p.SRAM.Width)
+	c.Bad(p.CPU.Data > machine.Certain, "cpu.data is more than certain")
+	c.Bad(p.CPU.Instruction < p.SRAM.Clock, "cpu.instruction is faster than sram.clock: an instruction takes an access of its own")
+	c.In("dispatcher.poll", p.Code.Poll, 1, maxCount)
+	c.Bad(p.Code.Dispatch > maxCount, "dispatcher.dispatch is more than %d", maxCount)
+	c.Bad(p.Bus.Width < 1 || p.Bus.Width > 64, "bus.width is %d, but must be from 1 to 64 bytes", p.Bus.Width)
+	c.Bad(p.Bus.Write > maxCount || p.Bus.Read > maxCount, "bus.write and bus.read must not be more than %d cycles", maxCount)
+	c.Bad(bits.OnesCount64(uint64(p.DMA.Burst)) != 1 || p.DMA.Burst > 64<<10, "dma.burst is %d B, but must be a power of two up to 64 KB", p.DMA.Burst)
+	c.Bad(p.DMA.Outstanding != 1, "dma.outstanding is %d, but the engine waits for each burst: 1", p.DMA.Outstanding)
 }

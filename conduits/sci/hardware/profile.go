@@ -2,7 +2,6 @@ package hardware
 
 import (
 	"embed"
-	"errors"
 	"math/bits"
 
 	"github.com/aqueduct-go/aqueduct/internal/hw"
@@ -148,47 +147,39 @@ func Load(name string) (*Profile, error) { return machine.Load(Library(), name, 
 
 // NewProfile returns the profile of a machine file that has been read.
 func NewProfile(f *machine.File) (*Profile, error) {
-	return machine.Checked(f, func(p *Profile) error {
+	return machine.Checked(f, func(p *Profile, c *machine.Checks) {
 		p.File = f
-		return p.check()
+		p.check(c)
 	})
 }
 
 // check refuses values for which the model has no meaning.
-func (p *Profile) check() error {
-	var errs []error
-	bad := func(when bool, format string, args ...any) {
-		if when {
-			errs = append(errs, p.File.Errorf(format, args...))
-		}
-	}
+func (p *Profile) check(c *machine.Checks) {
 	word := func(name, value string, known ...string) {
 		for _, k := range known {
 			if value == k {
 				return
 			}
 		}
-		bad(true, "%s is %q; known are %q", name, value, known)
+		c.Bad(true, "%s is %q; known are %q", name, value, known)
 	}
 	power := func(name string, n machine.Bytes, most machine.Bytes) {
-		bad(bits.OnesCount64(uint64(n)) != 1 || n > most, "%s is %d B, but must be a power of two up to %d B", name, n, most)
+		c.Bad(bits.OnesCount64(uint64(n)) != 1 || n > most, "%s is %d B, but must be a power of two up to %d B", name, n, most)
 	}
-	positive := func(name string, n int) {
-		bad(n < 1 || n > maxCount, "%s is %d, but must be from 1 to %d", name, n, maxCount)
-	}
+	positive := func(name string, n int) { c.In(name, n, 1, maxCount) }
 	for i := range p.File.Constants {
-		c := &p.File.Constants[i]
-		bad(c.Time() > longest, "%s is %s %s, but must not be more than %v: programs poll meanwhile, so that an experiment would take hours", c.Name, c.Value, c.Unit, longest)
+		k := &p.File.Constants[i]
+		c.Bad(k.Time() > longest, "%s is %s %s, but must not be more than %v: programs poll meanwhile, so that an experiment would take hours", k.Name, k.Value, k.Unit, longest)
 	}
-	bad(p.Link.Rate > slowest, "link.rate must be at least 1 MB/s, or an experiment would take hours")
-	bad(p.Host.CopyRate > slowest, "host.copy-rate must be at least 1 MB/s, or an experiment would take hours")
-	bad(p.Bus.Clock > slowestClock, "bus.clock must be at least 0.1 MHz, or an experiment would take hours")
+	c.Bad(p.Link.Rate > slowest, "link.rate must be at least 1 MB/s, or an experiment would take hours")
+	c.Bad(p.Host.CopyRate > slowest, "host.copy-rate must be at least 1 MB/s, or an experiment would take hours")
+	c.Bad(p.Bus.Clock > slowestClock, "bus.clock must be at least 0.1 MHz, or an experiment would take hours")
 	word("topology.shape", p.Topology.Shape, "torus", "ring", "switch")
 	word("layout.connect", p.Layout.Connect, "start", "first-use")
 	word("layout.flags", p.Layout.Flags, "single", "summary")
-	bad(p.Topology.Width < 0 || p.Topology.Width > maxCount, "topology.width is %d, but must be from 0 to %d", p.Topology.Width, maxCount)
-	bad(p.Topology.Shape == "switch" && p.Topology.Width == 0, "topology.width must say how many hosts share a port of the switch")
-	bad(p.Topology.Radix < 2 || p.Topology.Radix > maxCount, "topology.radix is %d, but must be from 2 to %d", p.Topology.Radix, maxCount)
+	c.In("topology.width", p.Topology.Width, 0, maxCount)
+	c.Bad(p.Topology.Shape == "switch" && p.Topology.Width == 0, "topology.width must say how many hosts share a port of the switch")
+	c.In("topology.radix", p.Topology.Radix, 2, maxCount)
 	power("pio.block", p.PIO.Block, 4096)
 	power("packet.small", p.Packet.Small, 4096)
 	power("packet.medium", p.Packet.Medium, 4096)
@@ -196,26 +187,25 @@ func (p *Profile) check() error {
 	power("dma.burst", p.Engine.Burst, 64<<10)
 	power("dma.align", p.DMA.Align, 4096)
 	power("limit.map", p.Limit.Map, 1<<30)
-	bad(p.PIO.Block < wordSize, "pio.block must hold a word, %d B", wordSize)
-	bad(p.Packet.Small > p.Packet.Medium || p.Packet.Medium > p.Packet.Large, "packet.medium must not be less than packet.small, nor more than packet.large")
-	bad(p.PIO.Block > p.Packet.Large, "pio.block must fit into a large packet")
-	bad(p.Engine.Burst < p.Packet.Large, "dma.burst must hold a large packet")
-	bad(p.Packet.Header+p.Packet.CRC < 1, "packet.header and packet.crc must not both be 0: a packet must have a header")
-	bad(p.Bus.Write > maxCount || p.Bus.Read > maxCount, "bus.write and bus.read must not be more than %d cycles", maxCount)
+	c.Bad(p.PIO.Block < wordSize, "pio.block must hold a word, %d B", wordSize)
+	c.Bad(p.Packet.Small > p.Packet.Medium || p.Packet.Medium > p.Packet.Large, "packet.medium must not be less than packet.small, nor more than packet.large")
+	c.Bad(p.PIO.Block > p.Packet.Large, "pio.block must fit into a large packet")
+	c.Bad(p.Engine.Burst < p.Packet.Large, "dma.burst must hold a large packet")
+	c.Bad(p.Packet.Header+p.Packet.CRC < 1, "packet.header and packet.crc must not both be 0: a packet must have a header")
+	c.Bad(p.Bus.Write > maxCount || p.Bus.Read > maxCount, "bus.write and bus.read must not be more than %d cycles", maxCount)
 	positive("bus.width", p.Bus.Width)
 	positive("pio.outstanding", p.PIO.Outstanding)
 	positive("adapter.buffers", p.Adapter.Buffers)
 	positive("dma.channels", p.DMA.Channels)
 	positive("dma.outstanding", p.Engine.Outstanding)
-	bad(p.Limit.Maps < 1 || p.Limit.Maps > maxMaps, "limit.maps is %d, but must be from 1 to %d", p.Limit.Maps, maxMaps)
+	c.In("limit.maps", p.Limit.Maps, 1, maxMaps)
 	positive("limit.dma-queue", p.Limit.DMAQueue)
 	positive("layout.bank", p.Layout.Bank)
-	bad(p.DMA.Most < p.DMA.Align || p.DMA.Align > 0 && p.DMA.Most%p.DMA.Align != 0, "dma.most must be a multiple of dma.align, and not 0")
-	bad(p.Limit.Segment < 4096, "limit.segment must be at least 4 KB")
-	bad(p.PIO.Word == 0 || p.Host.Test == 0, "pio.word and host.test must take time, or a program that polls would stop the clock")
-	bad(p.Error.Timeout == 0, "error.timeout must take time, or an error would be known before the store")
-	bad(p.Error.Busy+p.Error.Lost > machine.Certain/2, "error.busy and error.lost together must not be more than half of all bursts")
-	return errors.Join(errs...)
+	c.Bad(p.DMA.Most < p.DMA.Align || p.DMA.Align > 0 && p.DMA.Most%p.DMA.Align != 0, "dma.most must be a multiple of dma.align, and not 0")
+	c.Bad(p.Limit.Segment < 4096, "limit.segment must be at least 4 KB")
+	c.Bad(p.PIO.Word == 0 || p.Host.Test == 0, "pio.word and host.test must take time, or a program that polls would stop the clock")
+	c.Bad(p.Error.Timeout == 0, "error.timeout must take time, or an error would be known before the store")
+	c.Bad(p.Error.Busy+p.Error.Lost > machine.Certain/2, "error.busy and error.lost together must not be more than half of all bursts")
 }
 
 // Bounds within which an experiment takes seconds: what waits for hardware polls, and each poll is simulated.
