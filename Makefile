@@ -56,8 +56,8 @@ LONG := ./spawner ./conduits/sci ./conduits/mpi/libmpi ./extended/exttest/... ./
 # Lint vets. Tests find the programs that they run in bin, as make build has linked them.
 TESTSUM = $(GO) run ./scripts/testsum -vet=off
 
-# Unprivileged tests; what was skipped is listed at the end. Suites run all pairs of a case and of what
-# a job may be like; AQ_TEST_PART=K/M adds the K-th of M parts of the other combinations.
+# Unprivileged tests; what was skipped is listed at the end. Suites run each case once; with AQ_TEST_PART=K/M all
+# pairs of a case and of what a job may be like, and the K-th of M parts of the other combinations.
 test: build
 	@$(TESTSUM) -timeout=$(TIMEOUT) $(LONG) ./...
 

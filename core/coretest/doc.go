@@ -20,13 +20,14 @@
 //
 // # Which combinations run
 //
-// Cases, kinds and numbers of ranks are independent, so not every combination of them is run. Those
-// are run that cover all pairs: every case is run with each value of each factor that kinds differ in;
+// Cases, kinds and numbers of ranks are independent, so not every combination of them is run. By itself a suite runs each
+// case in one combination, such that every group of cases is run in each kind. If the variable AQ_TEST_PART says so it runs more. At least those
+// are run then that cover all pairs: every case is run with each value of each factor that kinds differ in;
 // every group of cases is run in each kind, and with each of its numbers of ranks; and every two
 // values of factors that a kind combines are met. Where the layer of the cases itself is at test, every case is run with each of its
 // numbers of ranks: see [Kind.AllSizes]; where that is tested elsewhere, some cases of each group are: see [Kind.Share]. The elements of a kind's name are its values, unless
-// [Kind.Factors] says otherwise. What is chosen depends on the cases and kinds alone. The variable
-// AQ_TEST_PART adds a part of the other combinations, or all: see [Part].
+// [Kind.Factors] says otherwise. What is chosen depends on the cases and kinds alone. To the pairs the variable
+// adds a part of the other combinations, or all: see [Part].
 //
 // Of a group of cases in virtual time one combination in each kind runs twice, and both runs must be the same to the
 // last event of their traces. That the others run twice too belongs to what the variable adds.
@@ -53,7 +54,7 @@
 //
 // # Extent
 //
-// AQ_TEST_PART=K/M adds to the pairs the K-th of M parts of the other combinations; 1/1 is all.
+// AQ_TEST_PART=K/M has suites run the pairs and the K-th of M parts of the other combinations; 1/1 is all.
 // AQ_TEST_SCALE, a whole number, multiplies how often the cases repeat what they do; 1 is
 // for every day.
 package coretest

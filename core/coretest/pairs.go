@@ -11,14 +11,14 @@ import (
 	"testing"
 )
 
-// envPart is the variable that adds to the pairs, see [Part].
+// envPart is the variable that says how much is tested, see [Part].
 const envPart = "AQ_TEST_PART"
 
-// Part says how many of the combinations that the pairs leave out are tested besides: the K-th of
-// every M of them. The zero Part is none; 1 of 1 is all.
+// Part says how many of the combinations that the pairs leave out are tested besides the pairs: the K-th of
+// every M of them; 1 of 1 is all. The zero Part is less than the pairs: each case in one combination, and each group of cases in each kind.
 type Part struct{ K, M int }
 
-// ParsePart reads a Part: "K/M" with 1 ≤ K ≤ M, or "" for none.
+// ParsePart reads a Part: "K/M" with 1 ≤ K ≤ M, or "" for the zero Part.
 func ParsePart(text string) (Part, error) {
 	if text == "" {
 		return Part{}, nil
@@ -46,6 +46,17 @@ func InPart(t testing.TB, name string) bool {
 		t.Fatal(err)
 	}
 	return p.has(name)
+}
+
+// Few reports whether the environment asks for the zero [Part]: a test of a package's own does then each thing in one way, where it does it in
+// several ways beside the pairs.
+func Few(t testing.TB) bool {
+	t.Helper()
+	p, err := part()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p == Part{}
 }
 
 // InTurn reports whether a test of a package's own does what the name stands for in this one of so many ways: in one, which the name
@@ -87,8 +98,8 @@ func (k *Kind) factors() []string {
 }
 
 // pairs are what a combination covers: first those that are the case's own, of it with each value of the kind, and with
-// the size if the kind has [Kind.AllSizes]; then those of its group with the kind and with the size, and of values of two factors.
-func (x *combination) pairs() (own, common []string) {
+// the size if the kind has [Kind.AllSizes], or nothing but the case itself if there are to be few; then those of its group with the kind and with the size, and of values of two factors.
+func (x *combination) pairs(few bool) (own, common []string) {
 	size := fmt.Sprint("n=", x.n)
 	values := []string{size}
 	for i, v := range x.kind.factors() {
@@ -102,6 +113,9 @@ func (x *combination) pairs() (own, common []string) {
 			common = append(common, v+" "+w)
 		}
 	}
+	if few {
+		own = []string{x.c.Name}
+	}
 	return own, append(common, x.groupAndKind(), x.c.group()+" "+size)
 }
 
@@ -110,13 +124,14 @@ func (x *combination) groupAndKind() string {
 	return x.c.group() + " " + x.kind.Name
 }
 
-// choose returns the combinations that are run, in their order: a few that cover all pairs, and the
-// part of the rest. In the few, every case is run with every value of every factor, every group of cases in every kind and
+// choose returns the combinations that are run, in their order: those that cover all pairs, and the
+// part of the rest. In the pairs, every case is run with every value of every factor, every group of cases in every kind and
 // at every size, and every two values of different factors that a kind has are met
 // somewhere (pairwise testing: Cohen et al., The AETG System, IEEE TSE 23(7), 1997, whose greedy choice this is). Kinds with [Kind.AllSizes]
 // have every case at every size. Of a group's chosen combinations in virtual time the first of several ranks in each kind
-// runs twice, unless the kind is [Kind.Once]. That others do belongs to the rest, as do combinations that [Kind.Rest] names. The choice depends on nothing but the cases, the kinds and the part.
+// runs twice, unless the kind is [Kind.Once]. That others do belongs to the rest, as do combinations that [Kind.Rest] names. The choice depends on nothing but the cases, the kinds and the part. By the zero part a case is run in any kind, instead of with every value of every factor.
 func choose(all []combination, p Part) []combination {
+	few := p == Part{}
 	met := map[string]bool{}
 	used := map[*Kind]int{}
 	repeated := map[string]bool{} // groups and kinds, by several ranks
@@ -138,7 +153,7 @@ func choose(all []combination, p Part) []combination {
 			type merit struct{ own, common, unused, lot int }
 			best, at := merit{}, -1
 			for i := first; i < end; i++ {
-				own, common := all[i].pairs()
+				own, common := all[i].pairs(few)
 				m := merit{fresh(own), fresh(common), -used[all[i].kind], all[i].lot()}
 				if m.own == 0 && m.common == 0 || chosen[i] || all[i].spare() {
 					continue
@@ -151,7 +166,7 @@ func choose(all []combination, p Part) []combination {
 			if at < 0 {
 				break
 			}
-			own, common := all[at].pairs()
+			own, common := all[at].pairs(few)
 			for _, s := range slices.Concat(own, common) {
 				met[s] = true
 			}

@@ -39,6 +39,36 @@ func plain(some []combination) []combination {
 	return some
 }
 
+// alone is the part that has nothing but the pairs, while less than that is left out.
+var alone = Part{1 << 30, 1 << 30}
+
+// TestFew has the zero part run each case, each group of cases in each kind and at each size, and less than the pairs.
+func TestFew(t *testing.T) {
+	all := suite()
+	met := func(some []combination) map[string]bool {
+		met := map[string]bool{}
+		for _, x := range some {
+			met[x.c.Name], met[x.groupAndKind()], met[fmt.Sprint(x.c.group(), x.n)] = true, true, true
+		}
+		return met
+	}
+	few, pairs := choose(all, Part{}), choose(all, alone)
+	if got, want := met(few), met(all); !maps.Equal(got, want) {
+		t.Errorf("%d of %d are met", len(got), len(want))
+	}
+	if len(few) >= len(pairs) {
+		t.Errorf("%d combinations, where the pairs are %d", len(few), len(pairs))
+	}
+	t.Setenv(envPart, "")
+	if !Few(t) {
+		t.Errorf("there are more than few without %s", envPart)
+	}
+	t.Setenv(envPart, "3/8")
+	if Few(t) {
+		t.Errorf("there are few with %s", envPart)
+	}
+}
+
 func TestPairs(t *testing.T) {
 	testPairs(t, suite(), false)
 }
@@ -50,7 +80,7 @@ func TestAllSizes(t *testing.T) {
 		all[i].kind.AllSizes = true
 	}
 	testPairs(t, all, true)
-	if sized, few := len(choose(all, Part{})), len(choose(suite(), Part{})); sized <= few {
+	if sized, few := len(choose(all, alone)), len(choose(suite(), alone)); sized <= few {
 		t.Errorf("%d combinations are chosen; %d of kinds without all sizes", sized, few)
 	}
 }
@@ -58,7 +88,7 @@ func TestAllSizes(t *testing.T) {
 // testPairs wants the chosen combinations to cover all pairs, of each case with every size too if it is sized.
 func testPairs(t *testing.T, all []combination, sized bool) {
 	t.Helper()
-	chosen := choose(all, Part{})
+	chosen := choose(all, alone)
 	want, got := map[string]bool{}, map[string]bool{}
 	note := func(met map[string]bool, x combination) {
 		size := fmt.Sprint(x.n)
@@ -87,7 +117,7 @@ func testPairs(t *testing.T, all []combination, sized bool) {
 	if len(chosen) > len(all)/5 {
 		t.Errorf("%d of %d combinations are chosen", len(chosen), len(all))
 	}
-	if again := choose(all, Part{}); !slices.Equal(again, chosen) {
+	if again := choose(all, alone); !slices.Equal(again, chosen) {
 		t.Errorf("%d combinations, then %d", len(chosen), len(again))
 	}
 }
@@ -105,7 +135,7 @@ func TestParts(t *testing.T) {
 			times[x]++
 		}
 	}
-	pairs := plain(choose(all, Part{}))
+	pairs := plain(choose(all, alone))
 	for _, x := range pairs {
 		if times[x] != 3 {
 			t.Errorf("%s is in %d parts, and one of the pairs", x.c.Name, times[x])
@@ -126,7 +156,7 @@ func TestParts(t *testing.T) {
 func TestRepeats(t *testing.T) {
 	all := suite()
 	group := map[string]bool{}
-	for _, x := range choose(all, Part{}) {
+	for _, x := range choose(all, alone) {
 		if x.repeats() && x.n > 1 {
 			if group[x.groupAndKind()] && !x.once {
 				t.Errorf("%s is repeated with %d ranks, and another of its group", x.c.Name, x.n)
@@ -164,7 +194,7 @@ func TestRest(t *testing.T) {
 	modelled.Once = true
 	modelled.Rest = func(c *Case) bool { return strings.HasPrefix(c.Name, "group1/") }
 	met := 0
-	for _, x := range choose(all, Part{}) {
+	for _, x := range choose(all, alone) {
 		if x.kind != modelled {
 			continue
 		}
@@ -193,7 +223,7 @@ func TestShare(t *testing.T) {
 		{Name: "live", Launcher: Goroutines}, {Name: "shared", Launcher: Goroutines, Share: 3}, {Name: "modelled", Launcher: Model},
 	})
 	got := map[string]int{}
-	for _, x := range choose(all, Part{}) {
+	for _, x := range choose(all, alone) {
 		got[x.kind.Name+" "+x.c.group()]++
 	}
 	want := map[string]int{"live a": 6, "live b": 6, "live c": 1, "shared a": 2, "shared b": 2, "shared c": 1, "modelled a": 6, "modelled b": 6, "modelled c": 1}

@@ -195,7 +195,7 @@ func (r *report) summary() bool {
 		if part := os.Getenv("AQ_TEST_PART"); part != "" {
 			fmt.Printf(", all pairs and with AQ_TEST_PART=%s a part of the rest", part)
 		} else if r.ran < r.all {
-			fmt.Print(", all pairs; AQ_TEST_PART=K/M adds the K-th of M parts of the rest, make test-full all")
+			fmt.Print(", each case once; with AQ_TEST_PART=K/M all pairs and the K-th of M parts of the rest, by make test-full all")
 		}
 		fmt.Println()
 	}
