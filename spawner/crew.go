@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/internal/mtls"
+	"github.com/aqueduct-go/aqueduct/internal/plural"
 	"golang.org/x/sys/unix"
 )
 
@@ -80,7 +81,7 @@ func (j *Job) launchFar(ctx context.Context) error {
 	settle := func(all report) error { // which says less of hosts that nobody waits for any more
 		err := all.sorted(names)
 		if err != nil && ctx.Err() != nil {
-			err = failure(statusSelf, "%v, with no answer yet from %s", context.Cause(ctx), listed(all.failing(names), "host", "hosts"))
+			err = failure(statusSelf, "%v, with no answer yet from %s", context.Cause(ctx), plural.List(all.failing(names), "host", "hosts"))
 		}
 		return err
 	}

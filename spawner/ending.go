@@ -3,8 +3,6 @@ package spawner
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -267,7 +265,7 @@ func (j *Job) kill(given time.Duration) {
 			return m.exited && (!m.ws.Signaled() || m.ws.Signal() != unix.SIGKILL)
 		})
 		if given > 0 && len(ranks) > 0 {
-			j.out.report("killing what did not end within %v: %s", given, rankList(ranks))
+			j.out.report("killing what did not end within %v: %s", given, plural.List(ranks, "rank", "ranks"))
 		}
 	})
 	j.signalFollowed(unix.SIGKILL)
@@ -293,23 +291,4 @@ func (j *Job) living() (ranks []int) {
 		}
 	}
 	return ranks
-}
-
-// rankList names ranks, a few of many.
-func rankList(ranks []int) string {
-	names := make([]string, len(ranks))
-	for i, r := range ranks {
-		names[i] = strconv.Itoa(r)
-	}
-	return listed(names, "rank", "ranks")
-}
-
-// listed puts the names of things behind the word for them, a few of many.
-func listed(names []string, one, many string) string {
-	const most = 8
-	s := plural.Word(len(names), one, many) + " " + strings.Join(names[:min(len(names), most)], ", ")
-	if more := len(names) - most; more > 0 {
-		s += fmt.Sprintf(" and %d more", more)
-	}
-	return s
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aqueduct-go/aqueduct/internal/plural"
 	"github.com/aqueduct-go/aqueduct/internal/wire"
 )
 
@@ -155,14 +156,14 @@ func (h *hub) overdue() {
 		turned = "; turned away last: " + h.turned
 	}
 	h.fail(fmt.Sprintf("%s did not come to rank 0 at %s (%s) within %v (%s)%s",
-		rankList(h.missing()), h.spec.root, EnvRoot, h.spec.limit, EnvStartTimeout, turned))
+		plural.List(h.missing(), "rank", "ranks"), h.spec.root, EnvRoot, h.spec.limit, EnvStartTimeout, turned))
 }
 
 // remind says for whom the job waits, if it does.
 func (h *hub) remind() {
 	if !h.started {
 		missing := h.missing()
-		h.job.out.report("rank 0 waits at %s for %d of %d ranks, for %v at most: %s", h.listener.Addr(), len(missing), len(h.spokes), h.spec.limit, rankList(missing))
+		h.job.out.report("rank 0 waits at %s for %d of %d ranks, for %v at most: %s", h.listener.Addr(), len(missing), len(h.spokes), h.spec.limit, plural.List(missing, "rank", "ranks"))
 	}
 }
 

@@ -171,15 +171,6 @@ func TestQuote(t *testing.T) {
 	}
 }
 
-func TestRankList(t *testing.T) {
-	if got := rankList([]int{4}); got != "rank 4" {
-		t.Error(got)
-	}
-	if got := rankList([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}); got != "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 2 more" {
-		t.Error(got)
-	}
-}
-
 // A pipe that somebody else still holds open gives all that is in it, then ends.
 func TestPipeIsEmptiedAtItsDeadline(t *testing.T) {
 	r, w, err := os.Pipe()

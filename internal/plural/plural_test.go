@@ -13,3 +13,15 @@ func TestCount(t *testing.T) {
 		}
 	}
 }
+
+func TestList(t *testing.T) {
+	if s := plural.List([]int{4}, "rank", "ranks"); s != "rank 4" {
+		t.Error(s)
+	}
+	if s := plural.List([]string{"a", "b"}, "host", "hosts"); s != "hosts a, b" {
+		t.Error(s)
+	}
+	if s := plural.List([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, "rank", "ranks"); s != "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 2 more" {
+		t.Error(s)
+	}
+}
