@@ -66,9 +66,10 @@
 //	                   beside ranks in C, as rank.model.pprof
 //	AQUEDUCT_MODE      processes, goroutines or model
 //	AQUEDUCT_RANKS     with goroutines or model: how many ranks share the process
+//	AQUEDUCT_START_TIMEOUT  how long ranks wait for each other to join, if aqrun has not started them, by default 5m
 //
 // What starts the ranks of a static job sets AQUEDUCT_RANK, AQUEDUCT_SIZE, AQUEDUCT_ROOT and
-// AQUEDUCT_KEY_FILE, and AQUEDUCT_START_TIMEOUT and AQUEDUCT_HOST_TIMEOUT if it likes; see docs/static-jobs.md.
+// AQUEDUCT_KEY_FILE, and AQUEDUCT_HOST_TIMEOUT if it likes; see docs/static-jobs.md.
 //
 // The launcher sets further ones for itself. An empty value counts as none. A variable
 // that begins with AQUEDUCT_ and means nothing is probably misspelt: rank 0 warns of it.

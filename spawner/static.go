@@ -18,8 +18,21 @@ import (
 	"github.com/aqueduct-go/aqueduct/internal/wire"
 )
 
-// DefaultStartTimeout is how long the ranks of a static job wait for each other, if EnvStartTimeout does not say.
+// DefaultStartTimeout is how long ranks wait for each other where no launcher of this package starts them, if EnvStartTimeout does not say.
 const DefaultStartTimeout = 5 * time.Minute
+
+// StartTimeout returns how long ranks wait for each other, as EnvStartTimeout says.
+func StartTimeout() (time.Duration, error) {
+	text := os.Getenv(EnvStartTimeout)
+	if text == "" {
+		return DefaultStartTimeout, nil
+	}
+	limit, err := time.ParseDuration(text)
+	if err != nil || limit <= 0 {
+		return 0, fmt.Errorf("%s=%q is not a time such as 90s or 10m", EnvStartTimeout, text)
+	}
+	return limit, nil
+}
 
 // envIndex is the variable in which a pod of a Kubernetes Indexed Job finds its number. It counts where EnvRank is not set.
 const envIndex = "JOB_COMPLETION_INDEX"
@@ -50,7 +63,7 @@ func readStatic() (*staticSpec, error) {
 	bad := func(name, value, want string) error {
 		return fmt.Errorf("spawner: a static job (%s=%s): %s=%q is not %s", EnvRoot, os.Getenv(EnvRoot), name, value, want)
 	}
-	s := &staticSpec{root: os.Getenv(EnvRoot), limit: DefaultStartTimeout, verbose: os.Getenv("AQUEDUCT_VERBOSE") == "1"}
+	s := &staticSpec{root: os.Getenv(EnvRoot), verbose: os.Getenv("AQUEDUCT_VERBOSE") == "1"}
 	var err error
 	if s.size, err = strconv.Atoi(os.Getenv(EnvSize)); err != nil || s.size < 1 || s.size > MaxRanks {
 		return nil, bad(EnvSize, os.Getenv(EnvSize), fmt.Sprintf("a number of ranks from 1 to %d", MaxRanks))
@@ -65,10 +78,8 @@ func readStatic() (*staticSpec, error) {
 	if host, port, err := net.SplitHostPort(s.root); err != nil || host == "" || port == "" || port == "0" {
 		return nil, bad(EnvRoot, s.root, "the host:port at which rank 0 is reached")
 	}
-	if text := os.Getenv(EnvStartTimeout); text != "" {
-		if s.limit, err = time.ParseDuration(text); err != nil || s.limit <= 0 {
-			return nil, bad(EnvStartTimeout, text, "a time such as 90s or 10m")
-		}
+	if s.limit, err = StartTimeout(); err != nil {
+		return nil, fmt.Errorf("spawner: a static job (%s=%s): %w", EnvRoot, s.root, err)
 	}
 	s.silence = DefaultSilence
 	if text := os.Getenv(EnvHostTimeout); text != "" {

@@ -463,3 +463,29 @@ func testInput(t *testing.T, l *launcher) {
 		}
 	}
 }
+
+// A rank that ends before it joins, of which launchers tell nothing, is named by those that wait for it, and the job fails.
+func TestRankThatNeverJoins(t *testing.T) {
+	for _, of := range launchers {
+		t.Run(of.name, func(t *testing.T) { testNeverJoins(t, of.find(t)) })
+	}
+}
+
+func testNeverJoins(t *testing.T, l *launcher) {
+	meet := filepath.Join(t.TempDir(), "meet") // the other two begin at once
+	if err := unix.Mkfifo(meet, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l.wrap = `case $` + l.rank + ` in 0) exec 3>"` + meet + `";; 1) exit 0;; 2) exec 3<"` + meet + `";; esac; exec "$0"`
+	var out bytes.Buffer
+	status := l.run(t, 3, &out, time.Minute, roleEnv+"=good", spawner.EnvStartTimeout+"=2s")
+	const absent = "on this host nothing is seen of rank 1\n"
+	for _, say := range []string{
+		"aqueduct: rank 0 waits for all 3 ranks to join, for 2s at most (AQUEDUCT_START_TIMEOUT); " + absent,
+		": not all 3 ranks have joined the job within 2s (AQUEDUCT_START_TIMEOUT); " + absent,
+	} {
+		if status == 0 || !strings.Contains(out.String(), say) {
+			t.Errorf("status %d, want another than 0, and %q:\n%s", status, say, &out)
+		}
+	}
+}

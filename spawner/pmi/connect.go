@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/internal/shm"
@@ -60,34 +61,46 @@ func Usable() error {
 // core.DescriptorSharer and a core.Exiter. It may be called once. It removes PMI_FD or PMIX_NAMESPACE from the environment, so
 // that nothing else, such as a program that a rank starts, takes the connection for its own.
 //
-// It is collective, and blocks until all ranks have called it.
+// It is collective, and blocks until all ranks have called it, for as long as spawner.EnvStartTimeout says at most: then the error is a
+// *core.ExitError that names those who have not, as far as this host can see.
 func Connect() (core.Bootstrap, error) {
 	if joined.Swap(true) {
 		return nil, errors.New("pmi: this process has joined its job already")
+	}
+	limit, err := spawner.StartTimeout()
+	if err != nil {
+		return nil, fmt.Errorf("pmi: %w", err)
 	}
 	connect := connectPMI
 	if byPMIx() {
 		connect = connectPMIx
 	}
-	st, rank, size, kills, err := connect()
+	m, err := connect()
 	if err != nil {
 		return nil, fmt.Errorf("pmi: %w", err)
 	}
 	var b *bootstrap
 	host, err := shm.HostIdentity()
 	if err == nil {
-		b, err = join(st, rank, size, host)
+		b, err = m.joinWithin(limit, host)
 	}
 	if err != nil {
-		st.drop()
-		return nil, fmt.Errorf("pmi: rank %d: %w", rank, err)
+		m.drop()
+		return nil, fmt.Errorf("pmi: rank %d: %w", m.rank, err)
 	}
-	b.kills = kills
 	return b, nil
 }
 
-// connectPMI connects to a launcher that speaks PMI. kills is that of bootstrap.
-func connectPMI() (st store, rank, size int, kills bool, err error) {
+// membership is what a process knows of its job by its launcher.
+type membership struct {
+	store
+	job        string // its name, which no other of the host has
+	rank, size int
+	kills      bool // as bootstrap has it
+}
+
+// connectPMI connects to a launcher that speaks PMI.
+func connectPMI() (m *membership, err error) {
 	number := func(name string, low, high int) (n int) {
 		if err == nil {
 			if n, err = strconv.Atoi(os.Getenv(name)); err != nil || n < low || n > high {
@@ -97,20 +110,20 @@ func connectPMI() (st store, rank, size int, kills bool, err error) {
 		}
 		return n
 	}
-	size = number(envSize, 1, spawner.MaxRanks)
-	rank = number(envRank, 0, size-1)
+	size := number(envSize, 1, spawner.MaxRanks)
+	rank := number(envRank, 0, size-1)
 	fd := number(envFD, 0, 1<<30)
 	if err != nil {
-		return nil, 0, 0, false, err
+		return nil, err
 	}
 	os.Unsetenv(envFD)
 	unix.CloseOnExec(fd)
 	s, err := open(fd)
 	if err != nil {
-		return nil, 0, 0, false, fmt.Errorf("rank %d: the launcher's socket, %s=%d: %w", rank, envFD, fd, err)
+		return nil, fmt.Errorf("rank %d: the launcher's socket, %s=%d: %w", rank, envFD, fd, err)
 	}
 	hydra := os.Getenv("HYDI_CONTROL_FD") != "" // also in an allocation of Slurm's
-	st, err = openKVS(s)
+	st, err := openKVS(s)
 	if err == nil && rank != 0 && hydra { // which gives it a standard input that never ends
 		if err = spawner.EndInput(); err != nil {
 			err = fmt.Errorf("standard input: %w", err)
@@ -118,38 +131,75 @@ func connectPMI() (st store, rank, size int, kills bool, err error) {
 	}
 	if err != nil {
 		s.conn.Close()
-		return nil, 0, 0, false, fmt.Errorf("rank %d: %w", rank, err)
+		return nil, fmt.Errorf("rank %d: %w", rank, err)
 	}
-	kills = !hydra && os.Getenv("SLURM_STEP_ID") != "" // srun takes the highest status of a rank, which is 137 where it has killed one
-	return st, rank, size, kills, nil
+	kills := !hydra && os.Getenv("SLURM_STEP_ID") != "" // srun takes the highest status of a rank, which is 137 where it has killed one
+	return &membership{st, st.name, rank, size, kills}, nil
 }
 
 // connectPMIx is connectPMI for a launcher that speaks PMIx.
-func connectPMIx() (st store, rank, size int, kills bool, err error) {
-	kills = strings.HasPrefix(os.Getenv(envSpace), "slurm.")
+func connectPMIx() (*membership, error) {
+	space := os.Getenv(envSpace)
 	c, err := libpmix.Open()
 	if err != nil {
-		return nil, 0, 0, false, fmt.Errorf("rank %s: a launcher that speaks PMIx has started this process, but: %w", os.Getenv(envXRank), err)
+		return nil, fmt.Errorf("rank %s: a launcher that speaks PMIx has started this process, but: %w", os.Getenv(envXRank), err)
 	}
 	os.Unsetenv(envSpace)
 	if c.Size > spawner.MaxRanks {
-		return nil, 0, 0, false, fmt.Errorf("rank %d: a job of %d ranks; the most is %d", c.Rank, c.Size, spawner.MaxRanks)
+		return nil, fmt.Errorf("rank %d: a job of %d ranks; the most is %d", c.Rank, c.Size, spawner.MaxRanks)
 	}
-	return &pmix{Client: c}, c.Rank, c.Size, kills, nil
+	return &membership{&pmix{Client: c}, space, c.Rank, c.Size, strings.HasPrefix(space, "slurm.")}, nil
 }
 
-// join makes a rank of the job of a launcher, on a host of that identity.
-func join(st store, rank, size int, identity string) (*bootstrap, error) {
-	b := &bootstrap{rank: rank, size: size, store: st, failed: make(chan struct{}), done: make(chan error, 1)}
-	hosts, err := spawner.TellHosts(rank, size, identity, b.tell)
+// remindTime is how long the others may take to come before a rank says who has not.
+const remindTime = 10 * time.Second
+
+// statusNoStart is that of a job that does not start, as of spawner's.
+const statusNoStart = 125
+
+// joinWithin is join for a limited time. Who has not come by then is named.
+func (m *membership) joinWithin(limit time.Duration, identity string) (*bootstrap, error) {
+	here := show(m.job, m.rank, m.size)
+	defer here.hide()
+	var b *bootstrap
+	joined := make(chan error, 1)
+	go func() {
+		var err error
+		b, err = m.join(identity)
+		joined <- err
+	}()
+	remind, late := time.NewTimer(min(remindTime, limit/2)), time.NewTimer(limit)
+	defer remind.Stop()
+	defer late.Stop()
+	for {
+		select {
+		case err := <-joined:
+			return b, err
+		case <-remind.C:
+			absent := here.absent()
+			if m.rank == 0 || m.rank == 1 && !here.seen[0] { // one or two say it
+				fmt.Fprintf(os.Stderr, "aqueduct: rank %d waits for all %d ranks to join, for %v at most (%s); %s\n",
+					m.rank, m.size, limit, spawner.EnvStartTimeout, absent)
+			}
+		case <-late.C:
+			return nil, &core.ExitError{Status: statusNoStart, Reason: fmt.Sprintf("not all %d ranks have joined the job within %v (%s); %s",
+				m.size, limit, spawner.EnvStartTimeout, here.absent())}
+		}
+	}
+}
+
+// join makes a rank of the job, on a host of that identity.
+func (m *membership) join(identity string) (*bootstrap, error) {
+	b := &bootstrap{rank: m.rank, size: m.size, store: m.store, kills: m.kills, failed: make(chan struct{}), done: make(chan error, 1)}
+	hosts, err := spawner.TellHosts(m.rank, m.size, identity, b.tell)
 	if err != nil {
 		return nil, err
 	}
-	if b.host, err = spawner.NewNeighbours(rank, size, hosts, b.failed, b.heard); err != nil {
+	if b.host, err = spawner.NewNeighbours(m.rank, m.size, hosts, b.failed, b.heard); err != nil {
 		return nil, err
 	}
 	if err = b.host.Meet(b.tell); err == nil {
-		err = st.fence() // all have met: now a peer may say something to a rank, which passes it on
+		err = b.store.fence() // all have met: now a peer may say something to a rank, which passes it on
 	}
 	if err != nil {
 		b.host.Close()

@@ -37,4 +37,7 @@
 // If a rank dies, Hydra and Open MPI end all others. Slurm does not, unless srun has --kill-on-bad-exit. So when a connection within a
 // host ends that nobody has closed, and the launcher has not ended this process a second later, it ends the job. A rank
 // that is alone on its host is missed by none: srun --kill-on-bad-exit is for that.
+//
+// That a rank ends before it joins neither Hydra nor Slurm notices, whatever its status, and Open MPI only if that is not 0. The others wait for
+// it as long as spawner.EnvStartTimeout says. Then they name it and fail.
 package pmi

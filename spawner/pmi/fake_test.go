@@ -107,7 +107,7 @@ func joinAt(s *server, rank, size int, identity string) (*bootstrap, error) {
 	if err != nil {
 		return nil, err
 	}
-	return join(st, rank, size, identity)
+	return (&membership{store: st, rank: rank, size: size}).join(identity)
 }
 
 // job has every rank of a job do something, on hosts of those identities.

@@ -33,6 +33,11 @@ func TestSlurm(t *testing.T) {
 	t.Run("nodes", func(t *testing.T) { // srun has a status of its own for ranks that it kills
 		testHosts(t, srun("--mpi=pmi2", "--distribution=arbitrary", "--nodelist=n1,n1,n2,n3"), 137)
 	})
+	t.Run("never joins", func(t *testing.T) {
+		l := srun("--mpi=pmi2", "--nodes=1")
+		l.rank = "PMI_RANK"
+		testNeverJoins(t, l)
+	})
 	t.Run("no PMI", func(t *testing.T) { testWithoutPMI(t, c, env) })
 	c.AwaitNothing(t, time.Minute)
 }
