@@ -101,6 +101,11 @@ func TestAgentsThatCome(t *testing.T) {
 	for _, width := range []int{1, 3, hosts} {
 		s := newSummons(t, ordinary(3), "true")
 		status, said := s.run(hosts, width, 0, func(told *summon) {
+			if c, err := told.key.Dial(t.Context(), callProtocol, told.at[0]); err != nil {
+				t.Error(err)
+			} else {
+				c.Close() // as an agent that was let in at another address
+			}
 			for n, h := range rand.Perm(hosts) {
 				name := fmt.Sprintf("host%d", h)
 				if n%2 == 0 {
@@ -112,6 +117,30 @@ func TestAgentsThatCome(t *testing.T) {
 		if status != 0 || said != "" || len(s.ended) != hosts {
 			t.Errorf("width %d: status %d, %d ranks have ended: %s", width, status, len(s.ended), said)
 		}
+	}
+}
+
+// Addresses at which nobody answers, however many, keep no agent from the one that is right.
+func TestDeadAddresses(t *testing.T) {
+	s := newSummons(t, ordinary(1), "true")
+	status, said := s.run(2, 1, 0, func(told *summon) {
+		var dead []string
+		for range 4 { // one after the other they would take longer than an agent tries
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			t.Cleanup(func() { l.Close() })
+			dead = append(dead, l.Addr().String())
+		}
+		other := *told
+		other.at = append(dead, told.at...)
+		s.agent(&other, "host0")
+		s.agent(&other, "host1")
+	})
+	if status != 0 || said != "" || len(s.ended) != 2 {
+		t.Errorf("status %d, %d ranks have ended: %s", status, len(s.ended), said)
 	}
 }
 

@@ -145,6 +145,9 @@ func (d *door) receive(c net.Conn) error {
 	}
 	if err != nil {
 		c.Close()
+		if hungUp(err) {
+			return nil // it has the key, and was let in at another address
+		}
 		return fmt.Errorf("%s: %w", from, err)
 	}
 	who := fmt.Sprintf("an agent at %s, on a host that is named %.100q", from, said.Name)
