@@ -1,7 +1,6 @@
 package spawner
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -121,7 +120,7 @@ func (s *summon) reach(at []string) (c net.Conn, err error) {
 	defer cancel()
 	var first error
 	retry(ctx, func() bool {
-		c, err = s.dialFirst(ctx, at)
+		c, err = s.key.DialFirst(ctx, callProtocol, at)
 		if first == nil {
 			first = err
 		}
@@ -131,62 +130,6 @@ func (s *summon) reach(at []string) (c net.Conn, err error) {
 		return nil, fmt.Errorf("the job was not reached at %s within %v: %w", strings.Join(at, ", "), callTime, first)
 	}
 	return c, nil
-}
-
-const (
-	// dialTime is how long an address that does not answer is tried.
-	dialTime = 3 * time.Second
-	// dialDelay is how long one is tried before the next is as well: the Connection Attempt Delay of RFC 8305, section 8.
-	dialDelay = 250 * time.Millisecond
-)
-
-// dialFirst connects with the first who proves to have the key, or returns why the first address does not do. Addresses are tried in
-// their order, the next as soon as one has failed, or when one has not answered for a while. The other attempts go on behind the first that
-// succeeds, until they are over: one that is cut off looks at the other end like a stranger's.
-func (s *summon) dialFirst(ctx context.Context, at []string) (net.Conn, error) {
-	type outcome struct {
-		c   net.Conn
-		err error
-	}
-	outcomes, found := make(chan outcome), make(chan struct{})
-	defer close(found)
-	dial := func(address string) {
-		limited, cancel := context.WithTimeout(context.Background(), dialTime)
-		defer cancel()
-		c, err := s.key.Dial(limited, callProtocol, address)
-		select {
-		case outcomes <- outcome{c, err}:
-		case <-found:
-			if err == nil {
-				c.Close()
-			}
-		}
-	}
-	next := time.NewTimer(0)
-	defer next.Stop()
-	var first error
-	for begun, failed := 0, 0; failed < len(at); {
-		select {
-		case <-next.C:
-			if begun < len(at) {
-				go dial(at[begun])
-				begun++
-				next.Reset(dialDelay)
-			}
-		case o := <-outcomes:
-			if o.err == nil {
-				return o.c, nil
-			}
-			if first == nil {
-				first = o.err
-			}
-			failed++
-			next.Reset(0)
-		case <-ctx.Done():
-			return nil, cmp.Or(first, ctx.Err())
-		}
-	}
-	return nil, first
 }
 
 // The time between two attempts grows from the one to the other.

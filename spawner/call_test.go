@@ -16,6 +16,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/core"
 	"github.com/aqueduct-go/aqueduct/internal/mtls"
+	"github.com/aqueduct-go/aqueduct/internal/porttest"
 	"github.com/aqueduct-go/aqueduct/internal/wire"
 )
 
@@ -122,18 +123,12 @@ func TestAgentsThatCome(t *testing.T) {
 
 // Addresses at which nobody answers, however many, keep no agent from the one that is right.
 func TestDeadAddresses(t *testing.T) {
+	var dead []string
+	for range 4 { // one after the other they would take longer than an agent tries
+		dead = append(dead, porttest.Dead(t))
+	}
 	s := newSummons(t, ordinary(1), "true")
 	status, said := s.run(2, 1, 0, func(told *summon) {
-		var dead []string
-		for range 4 { // one after the other they would take longer than an agent tries
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			t.Cleanup(func() { l.Close() })
-			dead = append(dead, l.Addr().String())
-		}
 		other := *told
 		other.at = append(dead, told.at...)
 		s.agent(&other, "host0")

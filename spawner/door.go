@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/internal/mtls"
@@ -29,6 +30,8 @@ type door struct {
 	listener net.Listener
 	refused  func(why string) // hears of whom was turned away; any goroutine calls it
 	hosts    []string         // all of the job; nil: this door is an agent's, and who comes has been told its number
+
+	closing atomic.Bool // nobody is let in any more
 
 	mu     sync.Mutex
 	opened *mtls.Listener
@@ -90,7 +93,11 @@ func (d *door) open() error {
 	if d == nil {
 		return nil
 	}
-	l, err := d.key.Listen(callProtocol, d.listener, func(err error) { d.refused(err.Error()) })
+	l, err := d.key.Listen(callProtocol, d.listener, func(err error) {
+		if !d.closing.Load() { // else it is an agent's attempt at another address, or its host is missed
+			d.refused(err.Error())
+		}
+	})
 	if err != nil {
 		return err
 	}
@@ -116,6 +123,7 @@ func (d *door) close() {
 	if d == nil {
 		return
 	}
+	d.closing.Store(true)
 	d.listener.Close()
 	if d.opened != nil {
 		d.opened.Close()

@@ -86,29 +86,3 @@ func isAlert(err error, alert tls.AlertError) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "remote error" && op.Err.Error() == alert.Error()
 }
-
-// alive has who dials notice within 6 s that the host at the other end is out of reach, also where the protocol has nothing to say for long.
-var alive = net.KeepAliveConfig{Enable: true, Idle: 2 * time.Second, Interval: time.Second, Count: 4}
-
-// Dial connects to a TCP address, proves to who listens there that this process has the key, and wants the same in turn. The protocol
-// is a name, with a version, that both ends give. The error names the address. Dial blocks until ctx ends, or longer than
-// HandshakeTime when it has connected.
-func (k Key) Dial(ctx context.Context, protocol, address string) (net.Conn, error) {
-	config, err := k.config(protocol)
-	if err != nil {
-		return nil, err
-	}
-	d := net.Dialer{KeepAliveConfig: alive}
-	c, err := d.DialContext(ctx, "tcp", address)
-	if err != nil {
-		return nil, err // it names the address
-	}
-	s, err := shake(ctx, c, config, tls.Client)
-	if err != nil {
-		if at := c.RemoteAddr().String(); at != address {
-			address += " (" + at + ")"
-		}
-		return nil, fmt.Errorf("%s: %w", address, err)
-	}
-	return s, nil
-}

@@ -1,8 +1,10 @@
 package porttest
 
 import (
+	"errors"
 	"net"
 	"testing"
+	"time"
 )
 
 // Who is told the port may listen at it again and again, and nobody else gets it.
@@ -38,5 +40,16 @@ func TestReserve(t *testing.T) {
 		if l.Addr().String() == at {
 			t.Fatalf("the kernel gives %s to somebody else", at)
 		}
+	}
+}
+
+// Who connects to a dead address waits.
+func TestDead(t *testing.T) {
+	at := Dead(t)
+	if c, err := net.DialTimeout("tcp", at, 100*time.Millisecond); err == nil {
+		c.Close()
+		t.Errorf("somebody answers at %s", at)
+	} else if late := net.Error(nil); !errors.As(err, &late) || !late.Timeout() {
+		t.Errorf("at %s: %v", at, err)
 	}
 }
