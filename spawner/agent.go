@@ -213,7 +213,7 @@ func (a *agent) command(w word, r *wire.Reader) (do func(), err error) {
 		a.unheard.Stop()
 		a.trunk.pulse = a.branch.Pulse
 		a.trunk.start()
-		a.below = &children{loop: a.loop, of: &a.branch, tell: a, program: "/proc/self/exe", link: a.link, door: a.door, group: new(sync.WaitGroup)}
+		a.below = &children{loop: a.loop, of: &a.branch, tell: a, room: a.trunk.awaitRoom, program: "/proc/self/exe", link: a.link, door: a.door, group: new(sync.WaitGroup)}
 		return a.do(a.grow)
 	case wordTask:
 		o := new(task)

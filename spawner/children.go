@@ -16,6 +16,7 @@ type children struct {
 	*loop
 	of       *branch
 	tell     jobEvents
+	room     func()                                   // waits until they may tell more; nil: they always may
 	program  string                                   // the file that is the agent, where one is to be pushed
 	link     func(branch) (io.ReadWriteCloser, error) // in place of a process that connects an agent, for tests
 	door     *door                                    // where agents come in that are started together; nil: there are none

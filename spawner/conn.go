@@ -95,12 +95,14 @@ func (h *local) receive(rank int, l *link) error {
 			}
 			fd = fds[0]
 		}
+		h.room()
 		// One read may end with the descriptors of a frame that follows.
-		if len(l.fds) > 0 && len(l.in) == 0 {
-			return errors.New("descriptors that belong to no call")
-		}
-		if !h.post(func() { h.message(rank, m, fd) }) && fd >= 0 {
+		stray := len(l.fds) > 0 && len(l.in) == 0
+		if (stray || !h.post(func() { h.message(rank, m, fd) })) && fd >= 0 {
 			unix.Close(fd)
+		}
+		if stray {
+			return errors.New("descriptors that belong to no call")
 		}
 	}
 }

@@ -104,7 +104,7 @@ func (a *agent) prepareHere(o *task, ranks []int) (own ownHost, builds map[int]s
 	here := newLocal(a.loop, &a.spec, a.job(), ranks, a)
 	here.say = func(line string) { a.post(func() { a.notice(wordSaid, a.branch.Host, line) }) }
 	here.execs, here.attach, here.hostOf = execs, a.attach, o.Placement
-	here.procs.guard = a.guard
+	here.procs.guard, here.room = a.guard, a.trunk.awaitRoom
 	if err := here.listen(); err != nil {
 		return nil, nil, failure(statusSelf, "%v", err)
 	}

@@ -94,7 +94,13 @@ func (h *remote) hear() error {
 		if err != nil {
 			return err
 		}
-		if event != nil && !h.post(event) {
+		if event == nil {
+			continue
+		}
+		if h.of.room != nil {
+			h.of.room()
+		}
+		if !h.post(event) {
 			return errOver
 		}
 	}

@@ -20,6 +20,7 @@ type local struct {
 	tell    hostEvents
 	attach  func(rank int) (stdout, stderr *os.File, err error) // makes the pipes for a rank's output
 	say     func(line string)                                   // tells people
+	room    func()                                              // waits until ranks may say more
 	starter *starterEvents                                      // nil without a Spec.Starter
 
 	hostOf placement // of all ranks of the job; nil: they are all here
@@ -55,7 +56,7 @@ func newLocal(on *loop, spec *Spec, job string, ranks []int, tell hostEvents) *l
 		processes = 1
 	}
 	return &local{
-		loop: on, spec: spec, ranks: ranks, tell: tell, procs: newProcs(job, processes), secret: fresh(secretSize),
+		loop: on, spec: spec, ranks: ranks, tell: tell, room: func() {}, procs: newProcs(job, processes), secret: fresh(secretSize),
 		conns: make([]*conn, n), ended: make([]bool, n), absent: n, given: slices.Repeat([]int{nobody}, n),
 	}
 }
@@ -73,7 +74,7 @@ func (h *local) listen() error {
 		point: point, secret: h.secret, size: h.spec.N, uid: os.Geteuid(), patience: patience,
 		joined:  h.admit,
 		entered: h.admitEntry,
-		refused: func(reason string) { h.post(func() { h.tell.refused(reason) }) },
+		refused: func(reason string) { h.room(); h.post(func() { h.tell.refused(reason) }) },
 		ours:    func(pid, group int) bool { return h.spec.started() || h.procs.own(pid, group) },
 		failed:  func(err error) { h.post(func() { h.tell.failed(err) }) },
 	}

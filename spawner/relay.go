@@ -8,7 +8,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/internal/wire"
 )
 
-// window is how many bytes of each channel of output, and of standard input, may be on their way through a trunk. So a reader that is stuck holds up ranks, but nothing else that goes through the trunk.
+// window is how many bytes of each channel of output, of standard input, and of what ranks say, may be on their way through a trunk. So a reader that is stuck holds up ranks, but nothing else that goes through the trunk.
 const window = 1 << 20
 
 // credit is how much more may be sent.

@@ -1,6 +1,7 @@
 package spawner
 
 import (
+	"fmt"
 	"slices"
 	"syscall"
 
@@ -169,6 +170,10 @@ func (a *agent) joined(rank int) {
 // message implements hostEvents.
 func (a *agent) message(rank int, m message) {
 	body := func(b []byte) []byte { return append(b, m.body...) }
+	if a.standing[rank].left { // it would be held back, and may be much
+		a.breach(rank, fmt.Sprintf("it sent %v after it had left", m.kind))
+		return
+	}
 	switch m.kind {
 	case kindExchange, kindBarrier, kindShare:
 		a.arrived(m.kind, []contribution{{rank, m.blob}})

@@ -28,8 +28,8 @@ const beats = 12
 const pauseTime = 24 * time.Hour
 
 // trunk is one end of the connection between an agent and the Job or the agent that has started it: a stream of frames, each a word and
-// what belongs to it. Whatever is sent is queued: the one thing of unbounded size, output, has credit (see
-// outflow).
+// what belongs to it. Whatever is sent is queued. What others decide the size of is bounded: output has credit (see
+// outflow), and who passes on what ranks say waits for room.
 type trunk struct {
 	rw        io.ReadWriteCloser
 	in        []byte // received and not yet returned
@@ -40,6 +40,7 @@ type trunk struct {
 	mu      sync.Mutex
 	changed *sync.Cond // queue, writing, closed
 	queue   [][]byte
+	queued  int  // bytes in queue
 	writing bool // some of what was queued is not written
 	held    bool // what is queued is not written, see pause
 	mute    bool // nothing can be written any more, nor is it queued
@@ -81,6 +82,9 @@ func (t *trunk) sendFrame(parts ...[]byte) {
 	defer t.mu.Unlock()
 	if !t.closed && !t.mute {
 		t.queue = append(t.queue, parts...)
+		for _, part := range parts {
+			t.queued += len(part)
+		}
 		t.changed.Broadcast()
 	}
 }
@@ -125,12 +129,13 @@ func (t *trunk) write() {
 		} else {
 			t.queue = t.queue[1:]
 		}
+		t.queued -= len(out)
 		t.writing = true
 		t.mu.Unlock()
 		t.sent.Store(true)
 		if _, err := t.rw.Write(out); err != nil {
 			t.mu.Lock()
-			t.mute, t.queue = true, nil
+			t.mute, t.queue, t.queued = true, nil, 0
 			t.mu.Unlock()
 		}
 	}
@@ -153,6 +158,16 @@ func (t *trunk) flush() {
 // awaitWritten is flush of who holds mu.
 func (t *trunk) awaitWritten() {
 	for (len(t.queue) > 0 || t.writing) && !t.closed {
+		t.changed.Wait()
+	}
+}
+
+// awaitRoom returns when less is queued than a window, or the trunk is closed. Who reads what ranks say, to pass it on, calls it before the
+// next: so a rank that says more than goes through the trunk is held up, and this process does not grow. It is not for the loop.
+func (t *trunk) awaitRoom() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for t.queued >= window && !t.closed {
 		t.changed.Wait()
 	}
 }
@@ -226,7 +241,7 @@ func (t *trunk) close() {
 // cut closes the trunk at once.
 func (t *trunk) cut() {
 	t.mu.Lock()
-	t.queue = nil
+	t.queue, t.queued = nil, 0
 	t.mu.Unlock()
 	t.close()
 	t.rw.Close()

@@ -6,11 +6,13 @@ import (
 	"io"
 	"net"
 	"reflect"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/aqueduct-go/aqueduct/internal/stacks"
 	"github.com/aqueduct-go/aqueduct/internal/wire"
 )
 
@@ -301,6 +303,82 @@ func TestOutputHasCredit(t *testing.T) {
 		t.Errorf("%v with credit", w)
 	}
 	<-written
+}
+
+// A rank that says more than goes through its agent's trunk is held up, and the agent does not grow.
+func TestRankThatFloodsItsAgent(t *testing.T) {
+	end, other := inMemory(t)
+	a := newAgent(end.rw)
+	a.trunk = end
+	a.task, a.below = &task{N: 1, Placement: placement{0}}, &children{via: make(map[int]*remote), room: end.awaitRoom}
+	here := newLocal(a.loop, &Spec{N: 1}, "test", []int{0}, a)
+	here.room = end.awaitRoom
+	a.employ(here, []int{0})
+	ours, theirs := pair(t)
+	here.conns[0] = &conn{link: newLink(ours), out: make(chan packet, 8)}
+	a.joined(0)
+	end.start()
+	ran := done(func() {
+		for a.linked > 0 {
+			(<-a.events)()
+		}
+	})
+	read := done(func() { here.read(0, here.conns[0]) })
+	record := appendFrame(nil, kindRecord, func(b []byte) []byte { return append(b, make([]byte, window/4)...) })
+	const records = 64
+	said := done(func() {
+		for range records {
+			theirs.Write(record)
+		}
+		theirs.Close()
+	})
+	for !bytes.Contains(stacks.All(), []byte("awaitRoom(")) {
+		select {
+		case <-said:
+			t.Fatal("all was taken in, though nobody reads it")
+		default:
+			runtime.Gosched()
+		}
+	}
+	end.mu.Lock()
+	if most := window + 2*len(record); end.queued > most {
+		t.Errorf("%d bytes are queued, want %d at most", end.queued, most)
+	}
+	end.mu.Unlock()
+	for n := 0; n < records; {
+		w, r, err := other.receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w == wordMessage && r.Len() > window/4 {
+			n++
+		}
+	}
+	<-said
+	<-read
+	other.cut() // what is told of its end nobody reads
+	<-ran
+}
+
+// What a rank says after it has left is a breach, and not held back with what is as it should be.
+func TestRankThatSpeaksAfterItHasLeft(t *testing.T) {
+	end, other := inMemory(t)
+	a := newAgent(end.rw)
+	a.trunk = end
+	a.tidings.of([]int{0})
+	end.start()
+	leave := message{kind: kindLeave, body: []byte{byte(kindLeave)}}
+	a.message(0, leave)
+	a.message(0, leave)
+	for _, want := range []word{wordMessage, wordBreach} {
+		w, _, err := other.receiveNews()
+		if w != want || err != nil {
+			t.Errorf("%v, %v, want %v", w, err, want)
+		}
+	}
+	if len(a.held) > 0 {
+		t.Errorf("%d bytes are held back", len(a.held))
+	}
 }
 
 // A broadcast in pieces reaches ranks as one, since no more than a few may be on their way to a rank.
