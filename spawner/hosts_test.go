@@ -428,12 +428,18 @@ func TestLauncherSaysSomethingLater(t *testing.T) {
 func TestStartFailuresOfHosts(t *testing.T) {
 	leakCheck(t)
 	dir := t.TempDir()
+	noInterpreter := filepath.Join(dir, "nointerpreter")
+	if err := os.WriteFile(noInterpreter, []byte("#!/nonexistent/interpreter\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name   string
 		edit   func(*spawner.Spec)
 		status int
 		says   string
 	}{
+		{"no process", by(noInterpreter + " %H %C"), 125, "starting " + noInterpreter + ": "},
+		{"no process of all", by(noInterpreter + " %C"), 125, "starting " + noInterpreter + ": "},
 		{"no program", func(s *spawner.Spec) { s.Prog = "no-such-program-here" }, 127, "host host0: program no-such-program-here not found in PATH"},
 		{"no permission", func(s *spawner.Spec) { s.Prog = dir }, 126, "host host1: program " + dir + " cannot be executed"},
 		{"no directory", func(s *spawner.Spec) { s.Dir = dir + "/none" }, 125, "host host1: working directory: stat " + dir + "/none"},

@@ -8,7 +8,6 @@ import (
 	"os"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -126,25 +125,14 @@ func self(t testing.TB) string {
 	return exe
 }
 
-// leakCheck fails the test if, at its end, goroutines of the package or descriptors that
-// were not open before are left.
+// leakCheck fails the test if, at its end, goroutines of the package are left, or descriptors that were not open before. So that what is left
+// is the test's own, it waits for what tests before have left behind, which fails it too if that does not end.
 func leakCheck(t *testing.T) {
 	t.Helper()
-	before, others := openFiles(t), packageGoroutines()
+	checkGoroutines(t)
+	before := openFiles(t)
 	t.Cleanup(func() {
-		var left []string
-		// A goroutine may be just about to end.
-		for until := time.Now().Add(time.Minute); ; <-time.After(time.Millisecond) {
-			left = slices.DeleteFunc(packageGoroutines(), func(g string) bool {
-				return slices.ContainsFunc(others, func(o string) bool { return number(o) == number(g) })
-			})
-			if len(left) == 0 || time.Now().After(until) {
-				break
-			}
-		}
-		for _, g := range left {
-			t.Errorf("goroutine left:\n%s", g)
-		}
+		checkGoroutines(t)
 		for fd, what := range openFiles(t) {
 			if before[fd] == "" && !strings.Contains(what, "anon_inode") { // the runtime's poller
 				t.Errorf("descriptor left: %s -> %s", fd, what)
@@ -153,17 +141,26 @@ func leakCheck(t *testing.T) {
 	})
 }
 
-// number returns what tells a goroutine from others in its stack.
-func number(stack string) string {
-	n, _, _ := strings.Cut(stack, " [")
-	return n
+// checkGoroutines waits for the goroutines of the package, which are about to end. It fails the test if they do not.
+func checkGoroutines(t *testing.T) {
+	t.Helper()
+	left := packageGoroutines()
+	for until := time.Now().Add(time.Minute); len(left) > 0 && time.Now().Before(until); left = packageGoroutines() {
+		<-time.After(time.Millisecond)
+	}
+	for _, g := range left {
+		t.Errorf("goroutine left:\n%s", g)
+	}
 }
 
 func packageGoroutines() []string {
-	buf := make([]byte, 4<<20)
-	buf = buf[:runtime.Stack(buf, true)]
+	buf := make([]byte, 1<<20)
+	n := runtime.Stack(buf, true)
+	for ; n == len(buf); n = runtime.Stack(buf, true) {
+		buf = make([]byte, 4*len(buf))
+	}
 	var left []string
-	for _, g := range strings.Split(string(buf), "\n\n") {
+	for g := range strings.SplitSeq(string(buf[:n]), "\n\n") {
 		// The copying of standard input may outlive the job.
 		if strings.Contains(g, "github.com/aqueduct-go/aqueduct/spawner.") && !strings.Contains(g, "(*Spec).input") {
 			left = append(left, g)
