@@ -133,7 +133,7 @@ var rooms = []room{
 
 	{"spawner", "it starts jobs and knows no conduit", []string{"core", "internal/...", "spawner/binding"}, []string{"core/coretest"}},
 	{"spawner/pmi", "it is a rank's side of launchers that speak PMI or PMIx, and has ranks of a host meet as the spawner does",
-		[]string{"core", "spawner", "spawner/pmi/libpmix", "internal/drain", "internal/plural", "internal/shm"}, []string{"core/coretest", "conduits/sci", "conduits/udp", "spawner/spawntest/cluster"}},
+		[]string{"core", "spawner", "spawner/pmi/libpmix", "internal/abstract", "internal/drain", "internal/plural", "internal/shm"}, []string{"core/coretest", "conduits/sci", "conduits/udp", "spawner/spawntest/cluster"}},
 	{"spawner/pmi/libpmix", "calls of a library, which knows no ranks of ours", nil, nil},
 	{"spawner/binding", "CPUs of a host, as the kernel tells of them, and which of them ranks get", nil, nil},
 	{"spawner/hosts", "lists of hosts and places of ranks: text and arithmetic", []string{"internal/plural"}, nil},

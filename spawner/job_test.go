@@ -2,6 +2,7 @@ package spawner_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -469,6 +470,26 @@ func TestInProcessJob(t *testing.T) {
 	}
 	if got := j.err.String(); got != "" {
 		t.Errorf("the launcher says %q; the process says itself why it fails", got)
+	}
+}
+
+// A job can be seen from outside by who starts it, unless it is not to be.
+func TestJobIsSeen(t *testing.T) {
+	for _, unseen := range []bool{false, true} {
+		j := start(t, "wait", 2, func(s *spawner.Spec) { s.Unseen = unseen })
+		seen, err := spawner.Jobs(os.Getpid())
+		for _, s := range seen {
+			v, failed := s.Look()
+			if err = errors.Join(err, failed); v.Process != os.Getpid() || v.Ranks != 2 {
+				t.Errorf("it looks like %+v", v)
+			}
+			s.Close()
+		}
+		if err != nil || (len(seen) == 0) != unseen {
+			t.Errorf("unseen %v: %d jobs are seen, %v", unseen, len(seen), err)
+		}
+		j.Signal(unix.SIGKILL)
+		j.Wait()
 	}
 }
 

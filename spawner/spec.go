@@ -85,6 +85,7 @@ type Spec struct {
 	OutputDir      string // also write rank.N.out and rank.N.err there, byte for byte
 
 	Verbose bool // report every rank that starts and ends
+	Unseen  bool // other processes of this user cannot look at the job (Jobs)
 }
 
 // failure makes the error of a launcher that cannot start the job.

@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/internal/abstract"
+	"golang.org/x/sys/unix"
 )
 
 // View is what whoever looks at a job from outside sees of it.
@@ -29,6 +29,15 @@ type View struct {
 // viewName begins the name of the socket where a job can be seen: an abstract one, which is gone with its process and leaves
 // nothing in a directory. The user's id follows, and the process's.
 const viewName = "aqueduct-view-"
+
+// viewsOf begins the names of sockets where jobs of this user can be seen that a process has started; 0: any.
+func viewsOf(process int) string {
+	prefix := fmt.Sprintf("%s%d-", viewName, os.Geteuid())
+	if process != 0 {
+		prefix += fmt.Sprintf("%d-", process)
+	}
+	return prefix
+}
 
 // viewpoint is the socket where others of the same user see a job.
 type viewpoint struct {
@@ -50,7 +59,7 @@ func Show(look func() (View, bool)) (hide func(), err error) {
 }
 
 func newViewpoint(look func() (View, bool)) (*viewpoint, error) {
-	name := fmt.Sprintf("@%s%d-%d-%x", viewName, os.Geteuid(), os.Getpid(), fresh(8))
+	name := fmt.Sprintf("@%s%x", viewsOf(os.Getpid()), fresh(8))
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: name, Net: "unix"})
 	if err != nil {
 		return nil, err
@@ -141,22 +150,15 @@ type Seen struct {
 	in   *json.Decoder
 }
 
-// Jobs returns the jobs of this user that run in this network namespace and can be seen. The caller closes them.
-func Jobs() (jobs []*Seen, err error) {
-	text, err := os.ReadFile("/proc/net/unix")
+// Jobs returns the jobs of this user that run in this network namespace and can be seen: those that a process has started, or all if that is 0. The
+// caller closes them.
+func Jobs(process int) (jobs []*Seen, err error) {
+	names, err := abstract.Names(viewsOf(process))
 	if err != nil {
 		return nil, err
 	}
-	mark := fmt.Sprintf("@%s%d-", viewName, os.Geteuid())
-	known := make(map[string]bool) // connections have the same name
-	for line := range strings.Lines(string(text)) {
-		fields := strings.Fields(line)
-		name := fields[len(fields)-1]
-		if !strings.HasPrefix(name, mark) || known[name] {
-			continue
-		}
-		known[name] = true
-		c, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: name, Net: "unix"})
+	for _, name := range names {
+		c, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: "@" + name, Net: "unix"})
 		if err != nil {
 			continue // it has ended
 		}
@@ -191,7 +193,7 @@ func (s *Seen) Close() { s.conn.Close() }
 
 // beSeen lets others see the job. A job runs all the same if that is not possible. Of ranks that share a process, that shows them itself.
 func (j *Job) beSeen() {
-	if j.spec.Mode != Processes {
+	if j.spec.Mode != Processes || j.spec.Unseen {
 		return
 	}
 	began := time.Now()

@@ -83,7 +83,7 @@ func (t *top) take(args []string) (err error) {
 
 // run finds the job and shows it.
 func (t *top) run() error {
-	jobs, err := spawner.Jobs()
+	jobs, err := spawner.Jobs(t.process)
 	if err != nil {
 		return err
 	}

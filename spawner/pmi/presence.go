@@ -4,10 +4,9 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
-	"strings"
 
+	"github.com/aqueduct-go/aqueduct/internal/abstract"
 	"github.com/aqueduct-go/aqueduct/internal/plural"
 	"golang.org/x/sys/unix"
 )
@@ -28,10 +27,10 @@ const noFD = -1
 
 // show begins to show that a rank of a job of that name and size is there. Where it cannot, nobody sees it.
 func show(job string, rank, size int) *presence {
-	p := &presence{prefix: fmt.Sprintf("@aqueduct-pmi-%.16x-", sha256.Sum256([]byte(job))), fd: noFD, seen: make([]bool, size)}
+	p := &presence{prefix: fmt.Sprintf("aqueduct-pmi-%.16x-", sha256.Sum256([]byte(job))), fd: noFD, seen: make([]bool, size)}
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err == nil {
-		if err = unix.Bind(fd, &unix.SockaddrUnix{Name: p.prefix + strconv.Itoa(rank)}); err == nil {
+		if err = unix.Bind(fd, &unix.SockaddrUnix{Name: "@" + p.prefix + strconv.Itoa(rank)}); err == nil {
 			p.fd = fd
 		} else {
 			unix.Close(fd)
@@ -52,17 +51,13 @@ func (p *presence) look() error {
 	if p.fd == noFD {
 		return errors.New("sockets have no names here")
 	}
-	list, err := os.ReadFile("/proc/net/unix")
-	if err != nil {
-		return err
-	}
-	for line := range strings.Lines(string(list)) {
-		_, number, _ := strings.Cut(strings.TrimSpace(line), p.prefix)
-		if r, err := strconv.Atoi(number); err == nil && r >= 0 && r < len(p.seen) {
+	names, err := abstract.Names(p.prefix)
+	for _, name := range names {
+		if r, err := strconv.Atoi(name[len(p.prefix):]); err == nil && r >= 0 && r < len(p.seen) {
 			p.seen[r] = true
 		}
 	}
-	return nil
+	return err
 }
 
 // absent looks, and tells who has not come. Of ranks of other hosts it knows nothing.
