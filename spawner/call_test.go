@@ -279,7 +279,7 @@ func FuzzDoor(f *testing.F) {
 	f.Add(encode(wordCall, func(b []byte) []byte { return append(b, marshal(call{Job: "job", Host: 3})...) }), false)
 	f.Add([]byte{1, 0, 0, 0, byte(wordCall)}, false)
 	f.Fuzz(func(t *testing.T, b []byte, jobs bool) {
-		d := &door{job: "job", seats: make(map[int]*seat), above: make(map[int]int), known: make(map[int]string), turned: make(map[int][]move), refused: func(string) {}}
+		d := &door{job: "job", seats: make(map[int]*seat), above: make(map[int]int), known: make(map[int]string), turned: make(map[int][]move), refused: func(string) {}, came: func(int, string) {}}
 		if jobs {
 			d.hosts = []string{"10.0.0.1", "10.0.0.2"} // which nobody has to be asked for
 		}

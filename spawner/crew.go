@@ -63,6 +63,11 @@ func (j *Job) summon(agent []string) error {
 	if err != nil {
 		return failure(statusSelf, "agents cannot connect: %v", err)
 	}
+	if j.spec.Verbose {
+		d.came = func(host int, from string) {
+			j.post(func() { j.out.report("host %s: its agent has come from %s", j.spec.Hosts[host], from) })
+		}
+	}
 	j.far.door, j.far.link = d, d.link
 	if s.at, err = addressesAt(d.port()); err != nil {
 		return failure(statusSelf, "agents cannot connect: %v", err)

@@ -28,8 +28,9 @@ type door struct {
 	key      mtls.Key
 	job      string // whose agents are let in
 	listener net.Listener
-	refused  func(why string) // hears of whom was turned away; any goroutine calls it
-	hosts    []string         // all of the job; nil: this door is an agent's, and who comes has been told its number
+	refused  func(why string)            // hears of whom was turned away; any goroutine calls it
+	came     func(host int, from string) // hears of an agent that has been shown to its place, with its address; likewise
+	hosts    []string                    // all of the job; nil: this door is an agent's, and who comes has been told its number
 
 	closing atomic.Bool // nobody is let in any more
 
@@ -64,7 +65,7 @@ func newDoor(key mtls.Key, job string, hosts []string, refused func(why string))
 		return nil, err
 	}
 	return &door{
-		key: key, job: job, listener: l, refused: refused, hosts: hosts, seats: make(map[int]*seat),
+		key: key, job: job, listener: l, refused: refused, came: func(int, string) {}, hosts: hosts, seats: make(map[int]*seat),
 		above: make(map[int]int), known: make(map[int]string), turned: make(map[int][]move),
 	}, nil
 }
@@ -194,6 +195,7 @@ func (d *door) receive(c net.Conn) error {
 		d.turned[above] = append(d.turned[above], move{host, c})
 	}
 	d.known[host] = net.JoinHostPort(from, strconv.Itoa(said.Port))
+	d.came(host, from)
 	d.send(host)
 	if deeper {
 		d.send(above)

@@ -84,7 +84,7 @@ type Spec struct {
 	Timestamps     bool   // begin every line, also of the launcher's own, with the time at which this process writes it: "2026-01-31T23:59:59.999Z ", in UTC
 	OutputDir      string // also write rank.N.out and rank.N.err there, byte for byte
 
-	Verbose bool // report every rank that starts and ends
+	Verbose bool // report every rank that starts and ends, and every agent that comes (Launcher.Together)
 	Unseen  bool // other processes of this user cannot look at the job (Jobs)
 }
 
