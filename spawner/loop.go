@@ -6,11 +6,13 @@ import "time"
 // belongs to it needs no lock. Whose goroutine it is takes from events until it closes over.
 type loop struct {
 	events chan func()
-	over   chan struct{} // closed when no more events are taken
-	timers []*time.Timer
+	over   chan struct{}        // closed when no more events are taken
+	timers map[*time.Timer]bool // those of after that have not come
 }
 
-func newLoop() *loop { return &loop{events: make(chan func()), over: make(chan struct{})} }
+func newLoop() *loop {
+	return &loop{events: make(chan func()), over: make(chan struct{}), timers: make(map[*time.Timer]bool)}
+}
 
 // post has the loop execute f, and reports whether it will: not when it is over.
 func (l *loop) post(f func()) bool {
@@ -24,13 +26,20 @@ func (l *loop) post(f func()) bool {
 
 // after posts f when d has passed. It is called on the loop.
 func (l *loop) after(d time.Duration, f func()) {
-	l.timers = append(l.timers, time.AfterFunc(d, func() { l.post(f) }))
+	var t *time.Timer
+	t = time.AfterFunc(d, func() {
+		l.post(func() {
+			delete(l.timers, t)
+			f()
+		})
+	})
+	l.timers[t] = true
 }
 
 // end has the loop take no more events. It is called on the loop.
 func (l *loop) end() {
 	close(l.over)
-	for _, t := range l.timers {
+	for t := range l.timers {
 		t.Stop()
 	}
 }

@@ -156,6 +156,23 @@ func TestDealer(t *testing.T) {
 	}
 }
 
+// A job that is looked at again and again keeps nothing of that: each look has a timer.
+func TestLoopForgetsTimers(t *testing.T) {
+	l := newLoop()
+	const n = 100
+	for range n {
+		l.after(0, func() {})
+	}
+	l.after(time.Hour, func() { t.Error("this is not due") })
+	for range n {
+		(<-l.events)()
+	}
+	if len(l.timers) != 1 {
+		t.Errorf("%d timers are kept of %d that have come, and one that has not", len(l.timers), n)
+	}
+	l.end()
+}
+
 func TestMergeEnv(t *testing.T) {
 	got := mergeEnv([]string{"A=1", "AQUEDUCT_RANK=5", "B=2", "AQUEDUCT_CONDUIT=x"}, []string{"B=3", "C=4"}, []string{"AQUEDUCT_RANK=0", "C=5"})
 	want := []string{"A=1", "B=3", "AQUEDUCT_CONDUIT=x", "C=5", "AQUEDUCT_RANK=0"}
