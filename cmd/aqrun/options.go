@@ -490,7 +490,7 @@ func (o *options) further() []string {
 	return more
 }
 
-// count is a number of ranks.
+// count is a number of ranks, hosts or agents.
 type count int
 
 // Set implements pflag.Value.
@@ -500,7 +500,7 @@ func (c *count) Set(s string) error {
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 || n > spawner.MaxRanks {
-		return fmt.Errorf("want a number of ranks from 1 to %d", spawner.MaxRanks)
+		return fmt.Errorf("want a number from 1 to %d", spawner.MaxRanks)
 	}
 	*c = count(n)
 	return nil
