@@ -118,8 +118,8 @@ func (h *Neighbours) share(fd int) (fds []int, err error) {
 		fds = append(fds, theirs.fds[0])
 	}
 	for _, p := range h.peers {
-		for some := range slices.Chunk(fds, MaxFDs) {
-			if err := p.Send(wire.AppendUint32([]byte{msgShare}, uint32(len(some))), some...); err != nil {
+		for some := range slices.Chunk(fds, maxFDs) {
+			if err := p.send(wire.AppendUint32([]byte{msgShare}, uint32(len(some))), some...); err != nil {
 				return fds, fmt.Errorf("sending descriptors to rank %d: %w", p.rank, err)
 			}
 			if _, err := h.next(p, msgTaken); err != nil { // so that few are on their way, which the kernel limits
@@ -133,7 +133,7 @@ func (h *Neighbours) share(fd int) (fds []int, err error) {
 // fetch is share, of the ranks that are not the lowest.
 func (h *Neighbours) fetch(fd int) (fds []int, err error) {
 	p := h.peers[0]
-	if err := p.Send(wire.AppendUint32([]byte{msgShare}, 1), fd); err != nil {
+	if err := p.send(wire.AppendUint32([]byte{msgShare}, 1), fd); err != nil {
 		return nil, fmt.Errorf("sending a descriptor to rank %d: %w", p.rank, err)
 	}
 	for len(fds) < len(h.local) {
@@ -145,7 +145,7 @@ func (h *Neighbours) fetch(fd int) (fds []int, err error) {
 		if len(fds) > len(h.local) {
 			return fds, fmt.Errorf("rank %d shares %d descriptors of %d ranks", p.rank, len(fds), len(h.local))
 		}
-		if err := p.Send([]byte{msgTaken}); err != nil {
+		if err := p.send([]byte{msgTaken}); err != nil {
 			return fds, fmt.Errorf("rank %d: %w", p.rank, err)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // peer is a connection.
 type peer struct {
-	*Peer
+	*link
 	sends sync.Mutex // held while sending
 	rank  int
 	in    chan handover // what belongs to a call, and the first of the next
@@ -35,23 +35,24 @@ const (
 )
 
 // newPeer makes a peer of a connection.
-func newPeer(rank int, c *Peer) *peer {
-	return &peer{Peer: c, rank: rank, in: make(chan handover, 2), left: make(chan struct{})}
+func newPeer(rank int, l *link) *peer {
+	return &peer{link: l, rank: rank, in: make(chan handover, 2), left: make(chan struct{})}
 }
 
-// Send is that of Peer, for any goroutine.
-func (p *peer) Send(body []byte, fds ...int) error {
+// send sends a message of at most 64 KiB, and descriptors with it, at most maxFDs, which stay the caller's. Any goroutine may call it.
+func (p *peer) send(body []byte, fds ...int) error {
 	p.sends.Lock()
 	defer p.sends.Unlock()
-	return p.Peer.Send(body, fds...)
+	b, at := wire.BeginFrame(nil)
+	return p.link.send(wire.EndFrame(append(b, body...), at), fds...)
 }
 
 // watch takes in what a peer says until the connection ends.
 func (h *Neighbours) watch(p *peer) {
 	defer close(p.left)
 	err := h.listen(p)
-	p.Close()
-	p.Drop()
+	p.close()
+	p.drop()
 	if err != nil {
 		h.heard(false, 1, fmt.Sprintf("rank %d of this host is gone: %v", p.rank, err), p.rank)
 	}
@@ -61,7 +62,7 @@ func (h *Neighbours) watch(p *peer) {
 func (h *Neighbours) listen(p *peer) error {
 	var data []byte // the parts that have come
 	for {
-		body, err := p.Receive()
+		body, err := p.receive()
 		if err != nil {
 			return err
 		}
@@ -69,10 +70,10 @@ func (h *Neighbours) listen(p *peer) error {
 		switch kind := r.Uint8(); kind {
 		case msgShare:
 			n := int(r.Uint32())
-			if err := r.End(); err != nil || n < 1 || n > MaxFDs {
+			if err := r.End(); err != nil || n < 1 || n > maxFDs {
 				return fmt.Errorf("it shares %d descriptors", n)
 			}
-			fds, err := p.Claim(n)
+			fds, err := p.claim(n)
 			select {
 			case p.in <- handover{kind: kind, fds: fds, err: err}:
 			default:
@@ -150,7 +151,7 @@ func (p *peer) say(b []byte) error {
 		if n == len(b) {
 			last = 1
 		}
-		if err := p.Send(append([]byte{msgPart, last}, b[:n]...)); err != nil {
+		if err := p.send(append([]byte{msgPart, last}, b[:n]...)); err != nil {
 			return fmt.Errorf("telling rank %d: %w", p.rank, err)
 		}
 		if b = b[n:]; last != 0 {

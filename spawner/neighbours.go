@@ -115,19 +115,19 @@ func (h *Neighbours) Meet(tell Teller) error {
 		if err != nil {
 			return err
 		}
-		c, err := Come(addresses[0], h.rank)
+		c, err := come(addresses[0], h.rank)
 		if err != nil {
 			return fmt.Errorf("meeting rank %d, the lowest of this host: %w", h.lowest(), err)
 		}
 		h.peers = []*peer{newPeer(h.lowest(), c)}
 		return nil
 	}
-	g, err := Gather()
+	g, err := gather()
 	if err != nil {
 		return err
 	}
-	defer g.Close()
-	if _, err := tell(g.Address(), nil); err != nil {
+	defer g.close()
+	if _, err := tell(g.address(), nil); err != nil {
 		return err
 	}
 	return h.gather(g, time.Now().Add(joinTime))
@@ -144,23 +144,23 @@ func (h *Neighbours) Watch() {
 func (h *Neighbours) Close() {
 	for _, p := range h.peers {
 		if p != nil {
-			p.Close()
+			p.close()
 		}
 	}
 }
 
 // gather admits the others of the host, until the deadline.
-func (h *Neighbours) gather(g *Gathering, deadline time.Time) error {
+func (h *Neighbours) gather(g *gathering, deadline time.Time) error {
 	h.peers = make([]*peer, len(h.local)-1)
 	for n := range h.peers {
-		rank, c, err := g.Admit(len(h.hostOf), deadline)
+		rank, c, err := g.admit(len(h.hostOf), deadline)
 		if err != nil {
 			missing := slices.IndexFunc(h.peers, func(p *peer) bool { return p == nil })
 			return fmt.Errorf("%d of %d ranks of this host have not come, as rank %d: %w", len(h.peers)-n, len(h.local), h.local[1+missing], err)
 		}
 		at, ok := slices.BinarySearch(h.local[1:], core.Rank(rank))
 		if !ok || h.peers[at] != nil {
-			c.Close()
+			c.close()
 			return fmt.Errorf("rank %d comes a second time, or is of another host", rank)
 		}
 		h.peers[at] = newPeer(rank, c)
@@ -173,7 +173,7 @@ func (h *Neighbours) End(status int, reason string, but int) {
 	b := wire.AppendText(wire.AppendUint32([]byte{msgEnd}, uint32(status)), reason[:min(len(reason), maxLocalReason)])
 	for _, p := range h.peers {
 		if p.rank != but {
-			_ = p.Send(b) // an error means that it is gone
+			_ = p.send(b) // an error means that it is gone
 		}
 	}
 }
@@ -184,7 +184,7 @@ const maxLocalReason = 16 << 10
 // Leave closes all connections in good order.
 func (h *Neighbours) Leave() {
 	for _, p := range h.peers {
-		_ = p.Send([]byte{msgLeave}) // as above
-		p.Close()
+		_ = p.send([]byte{msgLeave}) // as above
+		p.close()
 	}
 }

@@ -304,7 +304,7 @@ func (t *trunk) skipped() string {
 // await skips what comes before the text, and the text.
 func (t *trunk) await(text string) error {
 	for skipped := 0; ; {
-		if at := indexOf(t.in, text); at >= 0 {
+		if at := bytes.Index(t.in, []byte(text)); at >= 0 {
 			t.in, t.noise = t.in[at+len(text):], nil
 			return nil
 		}

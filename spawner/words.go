@@ -1,7 +1,6 @@
 package spawner
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -117,6 +116,3 @@ func marshal(value any) []byte {
 	}
 	return b
 }
-
-// indexOf is bytes.Index of a text.
-func indexOf(b []byte, text string) int { return bytes.Index(b, []byte(text)) }

@@ -15,7 +15,7 @@
 // # Calls
 //
 // Either launcher is a store of keys and values and a barrier. In it ranks find out who shares a host: rank 0 reads what all say
-// of theirs, and tells all. The lowest rank of a host opens a spawner.Gathering, whose address it gives to the others by the
+// of theirs, and tells all. The lowest rank of a host opens a socket, whose address it gives to the others by the
 // store. The connections to it carry what ranks of a host give to an Exchange, the descriptors of ShareFD, and how
 // ranks of a host hear of the end of one.
 //

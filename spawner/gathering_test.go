@@ -1,4 +1,4 @@
-package spawner_test
+package spawner
 
 import (
 	"bytes"
@@ -9,17 +9,15 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/aqueduct-go/aqueduct/spawner"
 )
 
 // Who does not know the secret is not admitted, and keeps nobody out.
 func TestGathering(t *testing.T) {
-	g, err := spawner.Gather()
+	g, err := gather()
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := g.Address()
+	address := g.address()
 	path := string(address[32:])
 	if fi, err := os.Stat(filepath.Dir(path)); err != nil || fi.Mode().Perm() != 0o700 {
 		t.Errorf("the directory has mode %v, %v", fi.Mode(), err)
@@ -30,51 +28,51 @@ func TestGathering(t *testing.T) {
 	}
 	defer silent.Close()
 	forged := append(bytes.Repeat([]byte{1}, 32), path...)
-	refused, came := make(chan error, 1), make(chan *spawner.Peer, 1)
+	refused, came := make(chan error, 1), make(chan *link, 1)
 	go func() {
-		_, err := spawner.Come(forged, 1)
+		_, err := come(forged, 1)
 		refused <- err
-		p, err := spawner.Come(address, 3)
+		p, err := come(address, 3)
 		if err != nil {
 			t.Error(err)
 		}
 		came <- p
 	}()
-	rank, p, err := g.Admit(4, time.Now().Add(30*time.Second))
+	rank, p, err := g.admit(4, time.Now().Add(30*time.Second))
 	if err != nil || rank != 3 {
 		t.Fatalf("rank %d, %v", rank, err)
 	}
-	defer p.Close()
+	defer p.close()
 	if err := <-refused; err == nil {
 		t.Error("a stranger was admitted")
 	}
 	theirs := <-came
-	defer theirs.Close()
-	if err := p.Send([]byte("welcome"), 0, 1); err != nil {
+	defer theirs.close()
+	if err := newPeer(3, p).send([]byte("welcome"), 0, 1); err != nil {
 		t.Fatal(err)
 	}
-	body, err := theirs.Receive()
+	body, err := theirs.receive()
 	if string(body) != "welcome" || err != nil {
 		t.Errorf("%q, %v", body, err)
 	}
-	if fds, err := theirs.Claim(2); len(fds) != 2 || err != nil {
+	if fds, err := theirs.claim(2); len(fds) != 2 || err != nil {
 		t.Errorf("descriptors %v, %v", fds, err)
 	} else {
 		for _, fd := range fds {
 			os.NewFile(uintptr(fd), "").Close()
 		}
 	}
-	if _, _, err := g.Admit(4, time.Now()); !errors.Is(err, os.ErrDeadlineExceeded) {
+	if _, _, err := g.admit(4, time.Now()); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("after the deadline: %v", err)
 	}
-	g.Close()
+	g.close()
 	if _, err := os.Stat(filepath.Dir(path)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the directory is still there: %v", err)
 	}
-	if _, err := spawner.Come(address, 1); err == nil || !strings.Contains(err.Error(), path) {
+	if _, err := come(address, 1); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("coming too late: %v", err)
 	}
-	if _, err := spawner.Come(nil, 1); err == nil {
+	if _, err := come(nil, 1); err == nil {
 		t.Error("came to no address")
 	}
 }
