@@ -156,7 +156,10 @@ func (c *comparison) measure(ctx context.Context, stderr io.Writer) (*compare.St
 	if err != nil {
 		return nil, cli.Misused(err)
 	}
-	tasks := compare.Tasks(subjects, &e)
+	tasks, missing := compare.Tasks(subjects, &e)
+	for _, m := range missing {
+		show.note("left out: " + m)
+	}
 	if len(tasks) == 0 {
 		return nil, cli.Misused(errors.New("these conduits have none of these operations"))
 	}
