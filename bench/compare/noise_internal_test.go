@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -15,5 +16,40 @@ func TestParseUsage(t *testing.T) {
 		if got := parseUsage(bad); got != (usage{}) {
 			t.Errorf("%q: %v", bad, got)
 		}
+	}
+}
+
+// TestNoise judges readings: noise is what others took, of all CPUs, in a time that is long enough for the clocks; and it is said once.
+func TestNoise(t *testing.T) {
+	start := reading{usage{10 * time.Second, time.Second}, time.Second, time.Unix(1000, 0)}
+	after := func(whole, busy, own, stolen time.Duration) reading {
+		return reading{usage{start.cpus.busy + busy, start.cpus.stolen + stolen}, start.own + own, start.at.Add(whole)}
+	}
+	const ms = time.Millisecond
+	for _, c := range []struct {
+		name string
+		now  reading
+		says string
+	}{
+		{"own work", after(time.Second, 2000*ms, 2000*ms, 0), ""},
+		{"others, too little", after(time.Second, 1000*ms, 820*ms, 0), ""},
+		{"others", after(time.Second, 1000*ms, 780*ms, 0), "11 % of its CPUs, and other machines on its host 0 %"},
+		{"other machines", after(time.Second, 500*ms, 500*ms, 400*ms), "0 % of its CPUs, and other machines on its host 20 %"},
+		{"both, each too little", after(time.Second, 620*ms, 500*ms, 120*ms), "6 % of its CPUs, and other machines on its host 6 %"},
+		{"too short", after(90*ms, 180*ms, 0, 0), ""},
+		{"own time counted late", after(time.Second, 0, 500*ms, 0), ""},
+	} {
+		n := noise{last: start}
+		got := n.judge("it", c.now, 2)
+		if c.says == "" && got != "" || !strings.Contains(got, c.says) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.says)
+		}
+		if n.last != c.now {
+			t.Errorf("%s: the next time does not begin where this one ends", c.name)
+		}
+	}
+	n := noise{last: start}
+	if n.judge("it", after(time.Second, time.Second, 0, 0), 2) == "" || n.judge("it", after(2*time.Second, 2*time.Second, 0, 0), 2) != "" {
+		t.Error("noise is not said once")
 	}
 }
