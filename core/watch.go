@@ -231,11 +231,11 @@ func (ep *Endpoint) NoteInPlace(k record.Category, peer Rank, bytes int) {
 }
 
 // NoteCollective notes, where the job is watched, that a collective call of that name has begun, to which this rank contributes
-// so many bytes. Any goroutine may call it.
-func (ep *Endpoint) NoteCollective(name string, bytes int) {
+// so many bytes. Where events are kept it returns the call's span, else nil. Any goroutine may call it.
+func (ep *Endpoint) NoteCollective(name string, bytes int) *Span {
 	w := ep.watch
 	if w == nil {
-		return
+		return nil
 	}
 	c, ok := w.collectives.Load(name)
 	if !ok {
@@ -244,9 +244,10 @@ func (ep *Endpoint) NoteCollective(name string, bytes int) {
 	n := c.(*record.Count)
 	atomic.AddUint64(&n.N, 1)
 	atomic.AddUint64(&n.Bytes, uint64(bytes))
-	if w.events != nil {
-		w.events.add(record.Event{Kind: record.CollectiveEvent, Start: w.now(), Name: w.events.name(name), Bytes: uint64(bytes), Peer: -1})
+	if w.events == nil {
+		return nil
 	}
+	return w.begin(record.Event{Kind: record.CollectiveEvent, Name: w.events.name(name), Bytes: uint64(bytes), Peer: -1})
 }
 
 // now reads the clock of the record: live the one that processes of a host share, since the watch began.
@@ -322,7 +323,7 @@ func (w *watch) record() *record.Record {
 		r.Figures = w.figures()
 	}
 	if w.events != nil {
-		r.Events = w.events.take(w.origin, w.skew)
+		r.Events = w.events.take(w.origin, w.skew, w.now())
 	}
 	return r
 }
