@@ -178,7 +178,7 @@ func TestBudget(t *testing.T) {
 	}
 	var notes []string
 	err = compare.Measure(t.Context(), tasksOf(t, subjects, e), store, compare.Watch{Note: func(s string) { notes = append(notes, s) }})
-	if err != nil || len(store.Lines) != 0 || len(notes) != 1 || !strings.Contains(notes[0], "left out") {
+	if err != nil || len(store.Lines) != 0 || len(notes) != 2 || !strings.Contains(notes[0], "the models behind it") || !strings.Contains(notes[1], "what comes behind it") {
 		t.Errorf("error %v, %d lines, notes %q", err, len(store.Lines), notes)
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/aqueduct-go/aqueduct/bench/runner"
+	"github.com/aqueduct-go/aqueduct/spawner"
 )
 
 // TestParseUsage reads a first line of /proc/stat, and what is none.
@@ -51,5 +54,14 @@ func TestNoise(t *testing.T) {
 	n := noise{last: start}
 	if n.judge("it", after(time.Second, time.Second, 0, 0), 2) == "" || n.judge("it", after(2*time.Second, 2*time.Second, 0, 0), 2) != "" {
 		t.Error("noise is not said once")
+	}
+}
+
+// TestShare leaves half of the time to what is live.
+func TestShare(t *testing.T) {
+	e := Extent{Budget: time.Minute}
+	model, live := Task{Subject: &Subject{Plan: runner.Plan{Mode: spawner.Modelled}}, Extent: &e}, Task{Subject: &Subject{}, Extent: &e}
+	if model.share() != 30*time.Second || live.share() != time.Minute {
+		t.Errorf("models have %v, and others %v", model.share(), live.share())
 	}
 }
