@@ -30,7 +30,7 @@ type Extent struct {
 	Sizes   []int         // payload bytes, multiples of coll.Element
 	Ranks   []int         // of collectives and kernels, and of start-up, the largest of them
 	Rounds  int           // live; a model's results are all alike, and have one
-	Peers   int           // rounds in which other projects' programs are measured
+	Peers   int           // rounds, the last, in which other projects' programs are measured
 	Samples int           // of a round, live
 	Weight  float64       // see runner.Plan
 	Limit   time.Duration // of a task: one that takes longer is ended, and has what it has measured
@@ -57,13 +57,17 @@ var (
 	}
 	Default = Extent{
 		Name: "default", Ops: Ops(), Sizes: []int{8, 512, 4 << 10, 64 << 10, 1 << 20}, Ranks: []int{2, 4, 8},
-		Rounds: 4, Peers: 2, Samples: 5, Weight: 0.5, Limit: 2 * time.Minute, Budget: 10 * time.Minute,
+		Rounds: 4, Peers: 2, Samples: 5, Weight: 0.5, Limit: time.Minute, Budget: 10 * time.Minute,
 	}
 	Full = Extent{
 		Name: "full", Ops: Ops(), Sizes: []int{8, 64, 512, 4 << 10, 32 << 10, 256 << 10, 1 << 20, 4 << 20}, Ranks: []int{2, 4, 8, 16},
 		Rounds: 10, Peers: 10, Samples: 5, Weight: 1, Limit: 20 * time.Minute, Budget: 24 * time.Hour,
 	}
 )
+
+// hasPeers reports whether other projects' programs are measured in a round: in the last ones, as they take longest, and without them
+// there are results of all conduits after the first.
+func (e *Extent) hasPeers(round int) bool { return round > e.Rounds-e.Peers }
 
 // A Task is one job of one round, or one measurement of references.
 type Task struct {
@@ -102,7 +106,7 @@ func Tasks(subjects []Subject, e *Extent) (tasks []Task, missing []string) {
 	for round := 1; round <= e.Rounds; round++ {
 		for i := range subjects {
 			s := &subjects[i]
-			if s.Modelled() || round > e.Peers && s.peers {
+			if s.Modelled() || !e.hasPeers(round) && s.peers {
 				continue
 			}
 			add(s, round)

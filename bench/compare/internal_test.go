@@ -65,3 +65,17 @@ func TestShare(t *testing.T) {
 		t.Errorf("models have %v, and others %v", model.share(), live.share())
 	}
 }
+
+// TestPeersLast has the rounds with peers at the end, so that an early end leaves results of all conduits.
+func TestPeersLast(t *testing.T) {
+	e := Extent{Name: "x", Ops: []string{"put"}, Sizes: []int{8}, Ranks: []int{2}, Rounds: 3, Peers: 1}
+	peer, live := Subject{Name: "peer", Plan: runner.Plan{Conduit: "sci"}, references: true, peers: true}, Subject{Name: "live", Plan: runner.Plan{Conduit: "sci"}}
+	var order []string
+	tasks, _ := Tasks([]Subject{peer, live}, &e)
+	for i := range tasks {
+		order = append(order, tasks[i].Subject.Name)
+	}
+	if got := strings.Join(order, " "); got != "live live peer live" {
+		t.Errorf("the tasks are of %s", got)
+	}
+}

@@ -124,7 +124,7 @@ func (t *Task) refsOf(c *compared, size, ranks, iters int) (refs []runner.Ref) {
 		}
 	}
 	return slices.DeleteFunc(refs, func(r runner.Ref) bool {
-		return r.Unit == "" || slices.Contains(ways, r.Unit) || t.Subject.peers && r.Unit != "x-"+p.Profile || r.Peer && t.Round > t.Extent.Peers
+		return r.Unit == "" || slices.Contains(ways, r.Unit) || t.Subject.peers && r.Unit != "x-"+p.Profile || r.Peer && !t.Extent.hasPeers(t.Round)
 	})
 }
 
