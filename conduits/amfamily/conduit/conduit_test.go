@@ -76,8 +76,12 @@ func TestLargest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		early := d.Fits(cfg.Profile, c.ranks+1, nil)
-		if fits := d.Fits(cfg.Profile, c.ranks, nil); fits != nil || early == nil {
+		machine, err := d.ModelProfile(cfg.Profile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		early := d.Fits(machine, c.ranks+1, nil)
+		if fits := d.Fits(machine, c.ranks, nil); fits != nil || early == nil {
 			t.Errorf("before a job of %d ranks over %s: %v; of one more: %v", c.ranks, c.system, fits, early)
 		}
 		err = core.RunModel(c.ranks+1, cfg, ask)
