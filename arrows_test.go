@@ -46,6 +46,8 @@ var rooms = []room{
 		[]string{"bench/runner/runnertest", "internal/shm"}},
 	{"bench/capi", "it measures programs in C too, and runs them by the launcher",
 		[]string{"bench", "bench/floor", "bench/runner", "core", "extended"}, []string{"internal/programs"}},
+	{"bench/kernel", "it measures small programs, which are written as programs are",
+		[]string{"bench", "bench/coll", "bench/runner", "core", "extended", "extended/pgas"}, []string{"bench/runner/runnertest"}},
 	{"bench/paper", "it repeats experiments below the library too: on the adapter alone, and on its hardware",
 		[]string{"bench", "bench/plot", "core", "extended", "extended/coll/...", "conduits/sci/sisci", "conduits/sci/hardware", "conduits/myrinet/fabric", "conduits/myrinet/routing", "conduits/myrinet/gm", "conduits/myrinet/grim", "conduits/myrinet/component", "conduits/myrinet/lanai", "conduits/myrinet/transit", "conduits/amfamily/...", "conduits/udp/am2", "internal/machine", "internal/vtime"},
 		[]string{".", "core/coretest", "internal/shm"}},
@@ -316,6 +318,7 @@ var forbidden = []arrow{
 	{"bench/am", "conduits/sci", false},               // past the front door
 	{"bench/rma", "internal/shm", false},              //
 	{"bench/capi", "spawner", false},                  // the launcher is a program
+	{"bench/kernel", "conduits/sci", false},           // past the front door
 	{"cmd/aqrun", "bench", false},                     // another program's
 	{"cmd/aqrun", "conduits/mpi/libmpi", false},       // a launcher by name
 	{"bench/runner", "conduits/mpi/libmpi", false},    //

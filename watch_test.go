@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -54,6 +55,15 @@ func traffic(job *core.Job) error {
 		}
 	}
 	if err := c.WaitUntil(func() bool { return answered == job.Size()*(watchedShorts+watchedMediums) }); err != nil {
+		return err
+	}
+	var both [2]extended.Event // calls that overlap
+	for i := range both {
+		if both[i], err = ep.World().BarrierNB(&ep.Context); err != nil {
+			return err
+		}
+	}
+	if err := ep.WaitAll(both[:]); err != nil {
 		return err
 	}
 	return ep.World().Barrier(&ep.Context)
@@ -152,6 +162,15 @@ func TestStatsAreExact(t *testing.T) {
 			}
 			if n := sum(all, "received", map[string]any{"kind": "rank"}); found.Flows != n || found.Dropped != 0 || found.Names["handler ask"] != ranks*ranks*requests || found.Names["wait WaitUntil"] != ranks {
 				t.Errorf("the trace has %+v, and %d messages were received", found, n)
+			}
+			spans := 0
+			for name, n := range found.Names {
+				if strings.HasPrefix(name, "collective ") {
+					spans += n
+				}
+			}
+			if n := sum(all, "count", map[string]any{"kind": "collective"}); n < 3*ranks || spans != n || found.Lasting != n {
+				t.Errorf("%d collective calls were counted; the trace has %d, of which %d take time", n, spans, found.Lasting)
 			}
 		})
 	}

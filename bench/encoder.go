@@ -23,7 +23,7 @@ var formats = []struct {
 	{"osu", func(w io.Writer) Encoder { return &osu{w: w} }},
 	{"gobench", func(w io.Writer) Encoder { return &gobench{w: w} }},
 	{"json", func(w io.Writer) Encoder { return &jsonLines{w: w} }},
-	{"csv", func(w io.Writer) Encoder { return &csvRows{w: w} }},
+	{"csv", func(w io.Writer) Encoder { return NewCSV(w) }},
 }
 
 // Formats returns the names that NewEncoder knows, the default first: table (for

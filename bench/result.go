@@ -69,6 +69,12 @@ type Result struct {
 // word is what the parts of a name may be made of, so that every format can hold it.
 var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:+%,-]*$`)
 
+// notWord is what a word has not, and what does not begin one.
+var notWord = regexp.MustCompile(`^[^A-Za-z0-9]+|[^A-Za-z0-9._:+%,-]+`)
+
+// Word makes a text a part of a name: what it may not have becomes a dash.
+func Word(text string) string { return strings.TrimLeft(notWord.ReplaceAllString(text, "-"), "-") }
+
 // Name returns the result's name in the format of go test -bench, such as
 // BenchmarkAM/op=pingpong/category=short/conduit=sci/profile=live/size=0/np=2. It fails if
 // a part cannot stand in such a name.

@@ -49,8 +49,8 @@ func (c *Context) Barrier() error {
 func (c *Context) rendezvous(of Call) error {
 	b := &c.ep.barrier
 	atomic.StoreUint64(&b.entered, b.entered+1)
-	c.ep.NoteCollective("core barrier", 0)
-	return c.disseminate(func(k int, to, _ Rank) error {
+	span := c.ep.NoteCollective("core barrier", 0)
+	err := c.disseminate(func(k int, to, _ Rank) error {
 		if err := c.RequestShort(to, barrierHandler, uint32(k)); err != nil {
 			return err
 		}
@@ -60,6 +60,10 @@ func (c *Context) rendezvous(of Call) error {
 		}
 		return err
 	})
+	if err == nil {
+		span.End()
+	}
+	return err
 }
 
 // finalWhat is what reports call the final barrier.

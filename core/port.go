@@ -60,7 +60,7 @@ func (p *Port) Dispatch(src Rank, h Header, args *[MaxArgs]uint32, data []byte, 
 	t.state = tokenDead
 	if l := ep.tallies; l != nil {
 		key := tallyOf(src, h)
-		n := l.latest[key.slot()]
+		n := l.latest[tallySlot(src, h)]
 		if n.key != key {
 			n = l.find(key)
 		}

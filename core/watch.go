@@ -64,8 +64,8 @@ func tallyOf(src Rank, h Header) tallyKey { return tallyKey(uint32(src))<<16 | t
 func (k tallyKey) src() Rank      { return Rank(k >> 16) }
 func (k tallyKey) header() Header { return Header(k) }
 
-// slot returns where the latest tallies have that of the key, if at all.
-func (k tallyKey) slot() uint8 { return uint8(k>>5 ^ k>>13) }
+// tallySlot returns where the latest tallies have that of a message, if at all.
+func tallySlot(src Rank, h Header) uint8 { return uint8(h>>8) ^ uint8(src) }
 
 // all calls f with the tallies of a rank and what they have counted.
 func (t *traffic) all(f func(*tally, record.Count)) {
@@ -119,7 +119,7 @@ func (w *watch) open(boot Bootstrap) error {
 // tallies find the tally of a message. They are used while polling.
 type tallies struct {
 	w      *watch
-	latest [256]*tally // those that were used last, by some bits of their keys
+	latest [256]*tally // those that were used last, by tallySlot
 }
 
 // newTallies returns none yet.
@@ -143,7 +143,7 @@ func (l *tallies) find(key tallyKey) *tally {
 		n = &tally{key: key, before: first}
 		from.received.Store(n)
 	}
-	l.latest[key.slot()] = n
+	l.latest[tallySlot(key.src(), key.header())] = n
 	return n
 }
 
@@ -231,11 +231,11 @@ func (ep *Endpoint) NoteInPlace(k record.Category, peer Rank, bytes int) {
 }
 
 // NoteCollective notes, where the job is watched, that a collective call of that name has begun, to which this rank contributes
-// so many bytes. Any goroutine may call it.
-func (ep *Endpoint) NoteCollective(name string, bytes int) {
+// so many bytes. Where events are kept it returns the call's span, else nil. Any goroutine may call it.
+func (ep *Endpoint) NoteCollective(name string, bytes int) *Span {
 	w := ep.watch
 	if w == nil {
-		return
+		return nil
 	}
 	c, ok := w.collectives.Load(name)
 	if !ok {
@@ -244,9 +244,10 @@ func (ep *Endpoint) NoteCollective(name string, bytes int) {
 	n := c.(*record.Count)
 	atomic.AddUint64(&n.N, 1)
 	atomic.AddUint64(&n.Bytes, uint64(bytes))
-	if w.events != nil {
-		w.events.add(record.Event{Kind: record.CollectiveEvent, Start: w.now(), Name: w.events.name(name), Bytes: uint64(bytes), Peer: -1})
+	if w.events == nil {
+		return nil
 	}
+	return w.begin(record.Event{Kind: record.CollectiveEvent, Name: w.events.name(name), Bytes: uint64(bytes), Peer: -1})
 }
 
 // now reads the clock of the record: live the one that processes of a host share, since the watch began.
@@ -322,7 +323,7 @@ func (w *watch) record() *record.Record {
 		r.Figures = w.figures()
 	}
 	if w.events != nil {
-		r.Events = w.events.take(w.origin, w.skew)
+		r.Events = w.events.take(w.origin, w.skew, w.now())
 	}
 	return r
 }
@@ -364,6 +365,7 @@ func peakMemory() uint64 {
 type watchedWaits struct {
 	lane      int                         // the context's number
 	last      *waitKind                   // of the wait before
+	plain     *waitKind                   // the same, if the rank is live and has one goroutine that calls, and no events are kept; else nil
 	kinds     atomic.Pointer[[]*waitKind] // replaced, never changed
 	idleSince int64                       // since the job's start, in nanoseconds: when the present wait began to yield; 0: it has not
 	idled     time.Duration               // of waits that have gone on past their polls at full speed
@@ -409,47 +411,51 @@ func (x *watchedWaits) kind(what string) *waitKind {
 	return k
 }
 
-// waitDetour is the wait of a rank that is modelled or watched. Most waits of the latter kind are live, of the same name as the one
-// before, and not timed.
-func (c *Context) waitDetour(what string, cond func() bool) (err error) {
-	if c.ep.watch == nil {
-		return c.waitModelled(what, cond)
-	}
-	k := c.watched.last
-	if k == nil || k.n >= k.plain || unsafe.StringData(k.what) != unsafe.StringData(what) || len(k.what) != len(what) || c.ep.joined() {
-		return c.waitWatched(what, cond)
+// waitDetour is the wait of a rank that is modelled or watched. Most waits of the latter have the name of the one before, and are not timed:
+// then it counts.
+func (c *Context) waitDetour(what string, cond func() bool) error {
+	k := c.watched.plain
+	if k == nil || k.n >= k.plain || unsafe.StringData(k.what) != unsafe.StringData(what) || len(k.what) != len(what) {
+		return c.waitOther(what, cond)
 	}
 	shm.Add64(&k.n, 1)
-	if c.ep.single {
-		_, err = c.waitSingle(what, cond)
-	} else {
-		err = c.waitLive(what, cond)
-	}
+	_, err := c.waitSingle(what, cond)
 	if c.watched.idled > 0 {
-		c.idleTime(k)
+		c.idleTime()
 	}
 	return err
 }
 
-// waitWatched is waitDetour of any wait of a rank that is watched.
-func (c *Context) waitWatched(what string, cond func() bool) error {
+// waitOther is waitDetour of waits for which it is not enough to be counted.
+func (c *Context) waitOther(what string, cond func() bool) error {
 	w := c.ep.watch
+	if w == nil {
+		return c.waitModelled(what, cond)
+	}
 	k := c.watched.kind(what)
 	shm.Add64(&k.n, 1)
-	if k.n > waitsTimed && k.n%waitSample != 0 && w.events == nil && c.ep.proc == nil && !c.ep.joined() {
-		err := c.waitPlain(what, cond)
-		c.idleTime(k)
+	c.watched.plain = nil
+	if w.events != nil || c.ep.proc != nil || k.n <= waitsTimed || k.n%waitSample == 0 || c.ep.joined() {
+		err := c.waitTimed(w, k, cond)
+		c.watched.next(w, k)
 		return err
 	}
-	if w.events == nil && c.ep.proc == nil && k.n >= waitsTimed {
-		k.plain = k.n | (waitSample - 1)
+	c.watched.next(w, k)
+	err := c.waitPlain(what, cond)
+	c.idleTime()
+	return err
+}
+
+// next says what the next wait may be.
+func (x *watchedWaits) next(w *watch, k *waitKind) {
+	if w.events == nil && w.ep.proc == nil && w.ep.single && k.n >= waitsTimed {
+		k.plain, x.plain = k.n|(waitSample-1), k
 	}
-	return c.waitTimed(w, k, cond)
 }
 
 // idleTime notes what the wait that has ended has yielded and slept.
-func (c *Context) idleTime(k *waitKind) {
-	shm.Add64(&k.idle, uint64(c.watched.idled))
+func (c *Context) idleTime() {
+	shm.Add64(&c.watched.last.idle, uint64(c.watched.idled))
 	c.watched.idled = 0
 	atomic.StoreInt64(&c.watched.idleSince, 0)
 }

@@ -1,9 +1,11 @@
 package core
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/aqueduct-go/aqueduct/core/record"
@@ -24,12 +26,46 @@ type eventRing struct {
 	index map[string]int
 	sent  map[uint64]uint64 // how many messages there were, by flowKey
 	heard map[uint64]uint64
+	spans uint64             // that there were
+	open  map[*Span]struct{} // those that have not ended
+}
+
+// Span is something that takes time and does not lie in one call, such as a collective call that others overlap.
+type Span struct {
+	w     *watch
+	event record.Event
+}
+
+// begin begins a span.
+func (w *watch) begin(v record.Event) *Span {
+	v.Start = w.now()
+	s := &Span{w, v}
+	e := w.events
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.spans++
+	s.event.Flow = e.spans
+	e.open[s] = struct{}{}
+	return s
+}
+
+// End ends the span, once; of nil nothing. Any goroutine may call it, a handler too.
+func (s *Span) End() {
+	if s == nil {
+		return
+	}
+	e := s.w.events
+	e.mu.Lock()
+	delete(e.open, s)
+	e.mu.Unlock()
+	s.event.Dur = s.w.now() - s.event.Start
+	e.add(s.event)
 }
 
 func newEventRing(n, sample int) *eventRing {
 	return &eventRing{
 		sample: uint64(sample), ring: make([]record.Event, 0, n), index: make(map[string]int),
-		sent: make(map[uint64]uint64), heard: make(map[uint64]uint64),
+		sent: make(map[uint64]uint64), heard: make(map[uint64]uint64), open: make(map[*Span]struct{}),
 	}
 }
 
@@ -59,14 +95,20 @@ func (e *eventRing) add(v record.Event) {
 	e.next = (e.next + 1) % len(e.ring)
 }
 
-// take returns what is kept.
-func (e *eventRing) take(origin, skew int64) *record.Events {
+// take returns what is kept. A span that has not ended lasts until now.
+func (e *eventRing) take(origin, skew int64, now Time) *record.Events {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	list := append(append([]record.Event(nil), e.ring[e.next:]...), e.ring[:e.next]...)
+	dropped := e.total - uint64(len(list))
+	for s := range e.open {
+		v := s.event
+		v.Dur = now - v.Start
+		list = append(list, v)
+	}
+	slices.SortFunc(list[len(list)-len(e.open):], func(a, b record.Event) int { return cmp.Compare(a.Flow, b.Flow) })
 	return &record.Events{
-		Names: append([]string(nil), e.names...), List: list, Dropped: e.total - uint64(len(list)), Sample: e.sample,
-		Origin: origin, Error: skew,
+		Names: append([]string(nil), e.names...), List: list, Dropped: dropped, Sample: e.sample, Origin: origin, Error: skew,
 	}
 }
 

@@ -28,6 +28,7 @@ type barrier struct {
 	engine.Barrier
 	team       *Team
 	unexpected []*unexpected // messages of members that have made the team before this one
+	span       *core.Span    // of the barrier that was notified; see operation
 }
 
 // makeReady prepares for the first barrier; reach is as for Init. It returns the unexpected messages.
@@ -63,7 +64,7 @@ func (t *Team) Notify(c *Context, id int32, flags BarrierFlags) error {
 const splitPhase = "split-phase barrier"
 
 func (t *Team) beginBarrier(c *Context, n engine.Name) error {
-	t.ep.core.NoteCollective(splitPhase, 0)
+	t.barrier.span = t.ep.core.NoteCollective(splitPhase, 0)
 	return c.Exclusively(func() {
 		t.barrier.Begin(n)
 		t.disseminate(c.Context)
@@ -156,6 +157,7 @@ func (t *Team) finishBarrier(c *Context, end engine.Name) (err error) {
 	if e := c.Exclusively(func() { err = t.barrier.Finish(end) }); e != nil {
 		return e
 	}
+	t.barrier.span.End()
 	return err
 }
 

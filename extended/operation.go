@@ -25,6 +25,7 @@ type operation struct {
 	team       *Team            // of a collective call, else nil
 	made       int64            // it is this one of the team's collective calls, from 1
 	says       engine.Signature // and this is what it does
+	span       *core.Span       // of a collective call whose job's events are kept: until the program knows that it is complete
 	next       *operation       // on the free list
 }
 
@@ -162,6 +163,10 @@ func (t *operations) grow() {
 
 // release recycles an operation that is complete.
 func (t *operations) release(op *operation) {
+	if op.span != nil {
+		op.span.End()
+		op.span = nil
+	}
 	t.lock()
 	t.advance(op)
 	op.group, op.dst, op.team = nil, nil, nil

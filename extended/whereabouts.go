@@ -17,7 +17,7 @@ func (t *Team) count(op *operation, says engine.Signature) {
 	if bytes == anyBytes {
 		bytes = 0
 	}
-	t.ep.core.NoteCollective(op.call, int(bytes))
+	op.span = t.ep.core.NoteCollective(op.call, int(bytes))
 }
 
 // callsKey and barriersKey name the sequences of calls that the members of the team make in one order.

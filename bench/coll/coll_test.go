@@ -82,7 +82,7 @@ func TestBlocks(t *testing.T) {
 
 // TestDescribe wants every peer of a conduit's network named, no other, and what to do about a missing one.
 func TestDescribe(t *testing.T) {
-	for conduit, want := range map[string]string{"sci": "x-openmpi x-openmpi-nocma x-mpich", "udp": "x-openmpi-tcp"} {
+	for conduit, want := range map[string]string{"sci": "x-openmpi x-openmpi-nocma x-mpich x-openshmem", "udp": "x-openmpi-tcp"} {
 		p := runner.Plan{Conduit: conduit}
 		text := coll.Describe(&p)
 		var units []string

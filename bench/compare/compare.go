@@ -1,4 +1,4 @@
-// Package compare measures every conduit that can be used here, live and on models, by the benchmarks of am, rma and coll, and compares
+// Package compare measures every conduit that can be used here, live and on models, by the benchmarks of am, rma, coll and kernel, and compares
 // what two such measurements say.
 //
 // The machine drifts, so it is measured in rounds: every round measures the floors and peers, and then runs one job of each conduit,
@@ -17,8 +17,10 @@ import (
 	"github.com/aqueduct-go/aqueduct/bench"
 	"github.com/aqueduct-go/aqueduct/bench/am"
 	"github.com/aqueduct-go/aqueduct/bench/coll"
+	"github.com/aqueduct-go/aqueduct/bench/kernel"
 	"github.com/aqueduct-go/aqueduct/bench/rma"
 	"github.com/aqueduct-go/aqueduct/bench/runner"
+	"github.com/aqueduct-go/aqueduct/core"
 )
 
 // Extent is how much is measured.
@@ -26,9 +28,9 @@ type Extent struct {
 	Name    string // with what differs from the extent of that name
 	Ops     []string
 	Sizes   []int         // payload bytes, multiples of coll.Element
-	Ranks   []int         // of collectives, and of start-up, the largest of them
+	Ranks   []int         // of collectives and kernels, and of start-up, the largest of them
 	Rounds  int           // live; a model's results are all alike, and have one
-	Peers   int           // rounds in which other projects' programs are measured
+	Peers   int           // rounds, the last, in which other projects' programs are measured
 	Samples int           // of a round, live
 	Weight  float64       // see runner.Plan
 	Limit   time.Duration // of a task: one that takes longer is ended, and has what it has measured
@@ -36,7 +38,9 @@ type Extent struct {
 }
 
 // Ops lists the operations in the order of a report. The barrier of two ranks is that of Coll.
-func Ops() []string { return slices.Concat(pairOps, oneSided(), coll.Ops(), []string{am.Startup}) }
+func Ops() []string {
+	return slices.Concat(pairOps, oneSided(), coll.Ops(), kernel.Ops(), []string{am.Startup})
+}
 
 var pairOps = []string{am.PingPong, am.Flood, am.Stream, am.Bandwidth, am.LogGP}
 
@@ -47,13 +51,13 @@ func oneSided() []string {
 // Quick, Default and Full are how much there is to choose from.
 var (
 	Quick = Extent{
-		Name: "quick", Ops: []string{am.PingPong, am.Flood, am.LogGP, "put", "get", "put-nb", "fetchadd", "barrier", "allreduce", am.Startup},
+		Name: "quick", Ops: []string{am.PingPong, am.Flood, am.LogGP, "put", "get", "put-nb", "fetchadd", "barrier", "allreduce", kernel.Gups, kernel.Stencil, am.Startup},
 		Sizes: []int{8, 64 << 10}, Ranks: []int{2, 4}, Rounds: 2, Peers: 1, Samples: 3, Weight: 0.1,
 		Limit: 10 * time.Second, Budget: 100 * time.Second,
 	}
 	Default = Extent{
 		Name: "default", Ops: Ops(), Sizes: []int{8, 512, 4 << 10, 64 << 10, 1 << 20}, Ranks: []int{2, 4, 8},
-		Rounds: 4, Peers: 2, Samples: 5, Weight: 0.5, Limit: 2 * time.Minute, Budget: 10 * time.Minute,
+		Rounds: 4, Peers: 2, Samples: 5, Weight: 0.5, Limit: time.Minute, Budget: 10 * time.Minute,
 	}
 	Full = Extent{
 		Name: "full", Ops: Ops(), Sizes: []int{8, 64, 512, 4 << 10, 32 << 10, 256 << 10, 1 << 20, 4 << 20}, Ranks: []int{2, 4, 8, 16},
@@ -61,10 +65,14 @@ var (
 	}
 )
 
+// hasPeers reports whether other projects' programs are measured in a round: in the last ones, as they take longest, and without them
+// there are results of all conduits after the first.
+func (e *Extent) hasPeers(round int) bool { return round > e.Rounds-e.Peers }
+
 // A Task is one job of one round, or one measurement of references.
 type Task struct {
 	Subject *Subject
-	Family  string // "am", "rma", "coll", "start", "references"
+	Family  string // "am", "rma", "coll", "kernel", "start", "references"
 	Ranks   int
 	Round   int // from 1
 	Extent  *Extent
@@ -78,24 +86,50 @@ func (t *Task) Name() string {
 }
 
 // Tasks returns the tasks in the order in which they are carried out: models, to which time means nothing, and then round by round what is
-// live in the order of the subjects, so that references had better be first.
-func Tasks(subjects []Subject, e *Extent) []Task {
-	var tasks []Task
+// live in the order of the subjects, so that references had better be first. Missing says which are left out, as a conduit cannot have so
+// many ranks.
+func Tasks(subjects []Subject, e *Extent) (tasks []Task, missing []string) {
+	add := func(s *Subject, round int) {
+		for _, t := range s.tasks(e, round) {
+			if err := t.fits(); err == nil {
+				tasks = append(tasks, t)
+			} else if round == 1 {
+				missing = append(missing, fmt.Sprintf("%s %s, %s of %d ranks: %v", s.Mode(), s.Name, t.Family, t.Ranks, err))
+			}
+		}
+	}
 	for i := range subjects {
 		if s := &subjects[i]; s.Modelled() {
-			tasks = append(tasks, s.tasks(e, 1)...)
+			add(s, 1)
 		}
 	}
 	for round := 1; round <= e.Rounds; round++ {
 		for i := range subjects {
 			s := &subjects[i]
-			if s.Modelled() || round > e.Peers && s.peers {
+			if s.Modelled() || !e.hasPeers(round) && s.peers {
 				continue
 			}
-			tasks = append(tasks, s.tasks(e, round)...)
+			add(s, round)
 		}
 	}
-	return tasks
+	return tasks, missing
+}
+
+// fits returns why the conduit cannot have the task's number of ranks, or nil.
+func (t *Task) fits() error {
+	d, err := core.DriverByName(t.plan.Conduit)
+	if err != nil || d.Fits == nil || t.Subject.references {
+		return err
+	}
+	resolve := d.LiveProfile
+	if t.plan.Modelled() {
+		resolve = d.ModelProfile
+	}
+	profile, err := resolve(t.plan.Profile)
+	if err != nil {
+		return err
+	}
+	return d.Fits(profile, t.Ranks, t.plan.Settings)
 }
 
 // tasks returns those of a subject in a round.
@@ -122,6 +156,7 @@ func (s *Subject) tasks(e *Extent, round int) []Task {
 	add("am", pairOps, 2)
 	add("rma", oneSided(), 2)
 	add("coll", coll.Ops(), e.Ranks...)
+	add("kernel", kernel.Ops(), e.Ranks...)
 	if !p.Modelled() { // the start of a job takes no virtual time
 		add("start", []string{am.Startup}, slices.Max(e.Ranks))
 	}
@@ -150,6 +185,8 @@ func (t *Task) Run(ctx context.Context) (all []*bench.Series, err error) {
 		err = am.Run(limited, am.Plan{Plan: t.plan, Ranks: []int{t.Ranks}}, keep)
 	case "rma":
 		err = rma.Run(limited, t.plan, keep)
+	case "kernel":
+		err = kernel.Run(limited, t.plan, t.Ranks, keep)
 	default:
 		err = coll.Run(limited, t.plan, t.Ranks, keep)
 	}

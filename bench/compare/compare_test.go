@@ -16,6 +16,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/bench/coll"
 	"github.com/aqueduct-go/aqueduct/bench/compare"
 	"github.com/aqueduct-go/aqueduct/bench/floor"
+	"github.com/aqueduct-go/aqueduct/bench/kernel"
 	"github.com/aqueduct-go/aqueduct/bench/rma"
 	"github.com/aqueduct-go/aqueduct/bench/runner"
 	"github.com/aqueduct-go/aqueduct/core"
@@ -26,6 +27,7 @@ func TestMain(m *testing.M) {
 	am.RankMain()
 	rma.RankMain()
 	coll.RankMain()
+	kernel.RankMain()
 	os.Exit(m.Run())
 }
 
@@ -39,11 +41,32 @@ func tiny() ([]compare.Subject, *compare.Extent) {
 	return []compare.Subject{{Name: "sci", Plan: live}, {Name: "loopback", Plan: model}}, &e
 }
 
+// tasksOf returns the tasks, of which none is left out.
+func tasksOf(t *testing.T, subjects []compare.Subject, e *compare.Extent) []compare.Task {
+	t.Helper()
+	tasks, missing := compare.Tasks(subjects, e)
+	if len(missing) > 0 {
+		t.Error(missing)
+	}
+	return tasks
+}
+
+// TestFits wants no more ranks of a model than its machine has room for, and that said once.
+func TestFits(t *testing.T) {
+	_, e := tiny()
+	e.Ops, e.Ranks = []string{"barrier"}, []int{2, 4, 8}
+	hpam := compare.Subject{Name: "hpam", Plan: runner.Plan{Conduit: "hpam", Mode: spawner.Modelled}}
+	tasks, missing := compare.Tasks([]compare.Subject{hpam}, e)
+	if len(tasks) != 2 || tasks[1].Ranks != 4 || len(missing) != 1 || !strings.Contains(missing[0], "of 8 ranks: ") {
+		t.Errorf("%d tasks, left out %q", len(tasks), missing)
+	}
+}
+
 // TestInterrupted ends a comparison after its third task, and continues it by the file: what is then there is what one
 // that was not interrupted has, each once, and no task is carried out twice.
 func TestInterrupted(t *testing.T) {
 	subjects, e := tiny()
-	tasks := compare.Tasks(subjects, e)
+	tasks := tasksOf(t, subjects, e)
 	path := filepath.Join(t.TempDir(), "lines")
 	store, err := compare.NewStore(path)
 	if err != nil {
@@ -107,7 +130,7 @@ func TestInterrupted(t *testing.T) {
 
 	// Other options do not continue it.
 	e.Name = "other"
-	if _, err := compare.Resume(path, compare.Tasks(subjects, e)); err == nil || !strings.Contains(err.Error(), "options") {
+	if _, err := compare.Resume(path, tasksOf(t, subjects, e)); err == nil || !strings.Contains(err.Error(), "options") {
 		t.Errorf("continued with other options: %v", err)
 	}
 	if _, err := compare.NewStore(path); err == nil {
@@ -134,12 +157,12 @@ func TestFails(t *testing.T) {
 	subjects, e := tiny()
 	e.Ops, e.Rounds = []string{"barrier"}, 1
 	bad := subjects[1]
-	bad.Name, bad.Profile = "bad", "none"
+	bad.Name, bad.Settings = "bad", map[string]string{"none": "1"}
 	store, err := compare.NewStore("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = compare.Measure(t.Context(), compare.Tasks([]compare.Subject{bad, subjects[1]}, e), store, compare.Watch{})
+	err = compare.Measure(t.Context(), tasksOf(t, []compare.Subject{bad, subjects[1]}, e), store, compare.Watch{})
 	if err == nil || !strings.Contains(err.Error(), "bad") || len(store.Lines) != 1 {
 		t.Errorf("error %v and %d lines", err, len(store.Lines))
 	}
@@ -154,8 +177,8 @@ func TestBudget(t *testing.T) {
 		t.Fatal(err)
 	}
 	var notes []string
-	err = compare.Measure(t.Context(), compare.Tasks(subjects, e), store, compare.Watch{Note: func(s string) { notes = append(notes, s) }})
-	if err != nil || len(store.Lines) != 0 || len(notes) != 1 || !strings.Contains(notes[0], "left out") {
+	err = compare.Measure(t.Context(), tasksOf(t, subjects, e), store, compare.Watch{Note: func(s string) { notes = append(notes, s) }})
+	if err != nil || len(store.Lines) != 0 || len(notes) != 2 || !strings.Contains(notes[0], "the models behind it") || !strings.Contains(notes[1], "what comes behind it") {
 		t.Errorf("error %v, %d lines, notes %q", err, len(store.Lines), notes)
 	}
 }
@@ -169,7 +192,7 @@ func TestLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	var notes []string
-	err = compare.Measure(t.Context(), compare.Tasks(subjects, e), store, compare.Watch{Note: func(s string) { notes = append(notes, s) }})
+	err = compare.Measure(t.Context(), tasksOf(t, subjects, e), store, compare.Watch{Note: func(s string) { notes = append(notes, s) }})
 	slow := 0
 	for _, n := range notes {
 		if strings.Contains(n, "not all was measured") {
@@ -198,7 +221,7 @@ func TestReferences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tasks := compare.Tasks(all, e)
+	tasks := tasksOf(t, all, e)
 	if err := compare.Measure(t.Context(), tasks, store, compare.Watch{}); err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ type Watch struct {
 
 // Measure carries out the tasks that the store has not. A subject whose task fails is measured no further, and what failed is the error when
 // the others have been measured. Of a task over its limit of time there is what it has measured until then, and no task begins when the budget is spent:
-// both are noted. Measure ends at once when ctx does, with its cause; what was measured until then is in the store.
+// both are noted. So it is with models when half of the budget is spent. Measure ends at once when ctx does, with its cause; what was measured until then is in the store.
 func Measure(ctx context.Context, tasks []Task, store *Store, w Watch) error {
 	m := &measurement{Watch: w, store: store, machine: bench.Conditions(), start: time.Now(), failed: map[*Subject]bool{}}
 	if w.Note == nil {
@@ -32,10 +32,18 @@ func Measure(ctx context.Context, tasks []Task, store *Store, w Watch) error {
 	}
 	m.all = m.left
 	m.noise.begin()
+	slow := false // models
 	for i := range tasks {
 		t := &tasks[i]
-		if time.Since(m.start) > t.Extent.Budget {
-			m.Note(fmt.Sprintf("left out, as %v are over: %s, and what comes behind it", t.Extent.Budget, t.Name()))
+		if late := time.Since(m.start) > t.share(); late && t.Subject.Modelled() && !store.Has(t) {
+			if !slow {
+				m.Note(fmt.Sprintf("left out, as %v are over and the rest is for what is live: %s, and the models behind it", t.share(), t.Name()))
+			}
+			slow = true
+			m.left--
+			continue
+		} else if late && !t.Subject.Modelled() {
+			m.Note(fmt.Sprintf("left out, as %v are over: %s, and what comes behind it", t.share(), t.Name()))
 			break
 		}
 		if t.Round != m.round {
@@ -49,6 +57,14 @@ func Measure(ctx context.Context, tasks []Task, store *Store, w Watch) error {
 		}
 	}
 	return errors.Join(m.errs...)
+}
+
+// share returns when it is too late for the task to begin, since the beginning. Models are measured first, and leave half to what is live.
+func (t *Task) share() time.Duration {
+	if t.Subject.Modelled() {
+		return t.Extent.Budget / 2
+	}
+	return t.Extent.Budget
 }
 
 // measurement is Measure under way.

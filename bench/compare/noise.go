@@ -19,31 +19,42 @@ const tick = 10 * time.Millisecond
 
 // noise finds out how much of the CPUs' time others took: other processes, and other virtual machines of the host.
 type noise struct {
-	cpus usage
-	own  time.Duration
-	at   time.Time
+	last reading
 	said bool
+}
+
+// reading is what the clocks say at a time.
+type reading struct {
+	cpus usage
+	own  time.Duration // of this process and its children
+	at   time.Time
 }
 
 // usage is time that CPUs spent, all of them together.
 type usage struct{ busy, stolen time.Duration }
 
+// read reads the clocks.
+func read() reading { return reading{cpuUsage(), ownTime(), time.Now()} }
+
 // begin marks the beginning of a time.
-func (n *noise) begin() { n.cpus, n.own, n.at = cpuUsage(), ownTime(), time.Now() }
+func (n *noise) begin() { n.last = read() }
 
 // end marks the end of it, and the beginning of the next. It returns what is to be said, the first time that there is something.
-func (n *noise) end(t *Task) string {
-	was := *n
-	n.begin()
-	whole := n.at.Sub(was.at) * time.Duration(runtime.NumCPU())
-	others := share(n.cpus.busy-was.cpus.busy-(n.own-was.own), whole)
-	stolen := share(n.cpus.stolen-was.cpus.stolen, whole)
+func (n *noise) end(t *Task) string { return n.judge(t.Name(), read(), runtime.NumCPU()) }
+
+// judge is end, when the clocks of so many CPUs say what is given.
+func (n *noise) judge(task string, now reading, cpus int) string {
+	was := n.last
+	n.last = now
+	whole := now.at.Sub(was.at) * time.Duration(cpus)
+	others := share(now.cpus.busy-was.cpus.busy-(now.own-was.own), whole)
+	stolen := share(now.cpus.stolen-was.cpus.stolen, whole)
 	if n.said || whole < 20*tick || others+stolen < noisy {
 		return ""
 	}
 	n.said = true
 	return fmt.Sprintf("the machine is noisy: during %q other processes took %.0f %% of its CPUs, and other machines on its host %.0f %%; "+
-		"figures say less, and their intervals are wider", t.Name(), 100*others, 100*stolen)
+		"figures say less, and their intervals are wider", task, 100*others, 100*stolen)
 }
 
 func share(part, whole time.Duration) float64 { return min(1, max(0, float64(part)/float64(whole))) }

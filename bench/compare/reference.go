@@ -12,6 +12,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/bench/against"
 	"github.com/aqueduct-go/aqueduct/bench/am"
 	"github.com/aqueduct-go/aqueduct/bench/coll"
+	"github.com/aqueduct-go/aqueduct/bench/kernel"
 	"github.com/aqueduct-go/aqueduct/bench/mpipeer"
 	"github.com/aqueduct-go/aqueduct/bench/runner"
 )
@@ -49,6 +50,8 @@ var comparedOps = []compared{
 	{"broadcast", "Coll", bench.Duration, asked, nil},
 	{"allreduce", "Coll", bench.Duration, asked, nil},
 	{"alltoall", "Coll", bench.Duration, asked, nil},
+	{kernel.Gups, "Kernel", kernel.Quantity(kernel.Gups), unsized, nil},
+	{kernel.Stencil, "Kernel", kernel.Quantity(kernel.Stencil), unsized, nil},
 }
 
 // references measures what conduits on the network of the plan are compared with.
@@ -65,7 +68,7 @@ func (t *Task) references(ctx context.Context, report func(*bench.Series) error)
 			continue
 		}
 		ranks := []int{2}
-		if c.family == "Coll" {
+		if c.refs == nil {
 			ranks = t.Extent.Ranks
 		}
 		for _, n := range ranks {
@@ -98,7 +101,7 @@ func (all *seriesByRef) add(t *Task, c *compared, unit, what string, r bench.Res
 		}
 	}
 	s := &bench.Series{Family: c.family, Title: what, Params: params, Quantity: c.quantity, Peer: what, Results: []bench.Result{r}}
-	if c.op == "barrier" || c.op == am.Startup {
+	if c.op == "barrier" || c.op == am.Startup || c.family == "Kernel" {
 		s.Axis = bench.Ranks
 	}
 	*all = append(*all, s)
@@ -121,7 +124,7 @@ func (t *Task) refsOf(c *compared, size, ranks, iters int) (refs []runner.Ref) {
 		}
 	}
 	return slices.DeleteFunc(refs, func(r runner.Ref) bool {
-		return r.Unit == "" || slices.Contains(ways, r.Unit) || t.Subject.peers && r.Unit != "x-"+p.Profile || r.Peer && t.Round > t.Extent.Peers
+		return r.Unit == "" || slices.Contains(ways, r.Unit) || t.Subject.peers && r.Unit != "x-"+p.Profile || r.Peer && !t.Extent.hasPeers(t.Round)
 	})
 }
 

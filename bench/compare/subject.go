@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/aqueduct-go/aqueduct/bench"
 	"github.com/aqueduct-go/aqueduct/bench/against"
 	"github.com/aqueduct-go/aqueduct/bench/mpipeer"
 	"github.com/aqueduct-go/aqueduct/bench/runner"
@@ -26,6 +27,11 @@ func (s *Subject) Mode() string {
 		return "modelled"
 	}
 	return "live"
+}
+
+// Measured reports whether a line is a result of the subject.
+func (s *Subject) Measured(l *bench.Line) bool {
+	return l.Peer == "" && l.Mode == s.Mode() && l.Params["conduit"] == s.Name
 }
 
 // References reports whether it is what conduits are compared with.

@@ -127,7 +127,7 @@ func rowOf(l *bench.Line) string {
 	if l.Size > 0 {
 		parts = append(parts, fmt.Sprintf("%d B", l.Size))
 	}
-	if l.Family == "Coll" || l.Params["op"] == "startup" {
+	if l.Family == "Coll" || l.Family == "Kernel" || l.Params["op"] == "startup" {
 		parts = append(parts, fmt.Sprintf("%d ranks", l.Ranks))
 	}
 	return cmp.Or(strings.Join(parts, ", "), "empty")

@@ -385,3 +385,14 @@ func TestCompile(t *testing.T) {
 		t.Errorf("%s, error %v", exe, err)
 	}
 }
+
+// TestCloseBusy closes a program whose child holds on to its standard error, as on a machine that is too busy to end it.
+func TestCloseBusy(t *testing.T) {
+	f, err := floor.Command(t.Context(), "busy", "sh", "-c", "echo ready; sleep 60 >/dev/null & read line; exit 0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Errorf("a child that ends later is a failure: %v", err)
+	}
+}

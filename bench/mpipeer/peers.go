@@ -1,5 +1,5 @@
-// Package mpipeer measures MPI libraries that are installed, by a C program that each library's
-// own mpicc compiles: peers of collectives, and of the conduit that stands on such a library.
+// Package mpipeer measures libraries of MPI and OpenSHMEM that are installed, by C programs that each library's
+// own compiler command compiles: peers of collectives, and of the conduit that stands on such a library.
 package mpipeer
 
 import (
@@ -21,28 +21,30 @@ import (
 	"github.com/aqueduct-go/aqueduct/bench/runner"
 )
 
-//go:embed peer/peer.c
-var peerFiles embed.FS
+//go:embed programs
+var programs embed.FS
 
-// peerSource returns the directory of the peer program.
-func peerSource() fs.FS {
-	src, err := fs.Sub(peerFiles, "peer")
+// compile makes the library's program, unless it is there, and returns its path.
+func (p *Peer) compile(ctx context.Context) (string, error) {
+	src, err := fs.Sub(programs, "programs")
 	if err != nil {
-		panic(err) // "peer" is a valid path
+		panic(err) // "programs" is a valid path
 	}
-	return src
+	return floor.Compile(ctx, []string{p.cc, "-D" + p.program}, src)
 }
 
-// Peer is an MPI library, with a way to configure it, that others are compared with.
+// Peer is a library of MPI or OpenSHMEM, with a way to configure it, that others are compared with.
 type Peer struct {
 	runner.Peer
-	Library string // the conduit's profile of the same library, with default settings; else ""
+	Library string // with default settings: its name, for one of MPI the conduit's profile; else ""
 	TCP     bool   // its messages go through the loopback interface, not through shared memory
 	// Multiple: it is initialised with MPI_THREAD_MULTIPLE, as for programs that call MPI beside the
 	// conduit, and not as by most programs, with MPI_Init.
 	Multiple bool
 
 	cc, run string // its compiler and launcher
+	program string // what the sources call its program
+	lacks   []string
 	hosts   string // the launcher's option for hosts with their slots
 	far     bool   // On has placed it
 	options func(crowded bool) []string
@@ -66,18 +68,28 @@ func (p *Peer) On(hosts []string, n int) *Peer {
 	return &q
 }
 
-// library is an MPI library that may be installed.
+// library is a library that may be installed.
 type library struct {
 	name, packages string
+	program        string   // what the sources call its program
+	lacks          []string // operations of the other programs
 	hosts          string   // the launcher's option for hosts
 	cc, run        []string // commands to look for, in this order
 	banner         string   // what the launcher says of its version
 }
 
 var (
-	openMPI = library{"Open MPI", "openmpi-bin libopenmpi-dev", "--host", []string{"mpicc.openmpi", "mpicc"}, []string{"mpirun.openmpi", "mpirun"}, "open-mpi.org"}
-	mpich   = library{"MPICH", "mpich libmpich-dev", "-hosts", []string{"mpicc.mpich", "mpicc"}, []string{"mpiexec.mpich", "mpiexec"}, "HYDRA"}
+	openMPI = library{"Open MPI", "openmpi-bin libopenmpi-dev", mpi, nil, "--host", []string{"mpicc.openmpi", "mpicc"}, []string{"mpirun.openmpi", "mpirun"}, "open-mpi.org"}
+	mpich   = library{"MPICH", "mpich libmpich-dev", mpi, nil, "-hosts", []string{"mpicc.mpich", "mpicc"}, []string{"mpiexec.mpich", "mpiexec"}, "HYDRA"}
+	// It has no messages with two sides, and so no stream of them; a round trip is of puts that the other waits for.
+	openSHMEM = library{"OpenSHMEM of Open MPI", "openmpi-bin libopenmpi-dev", "PEER_SHMEM", []string{"stream"}, "--host", []string{"oshcc"}, []string{"oshrun"}, "OpenRTE"}
 )
+
+// mpi is what the sources call the program for libraries of MPI.
+const mpi = "PEER_MPI"
+
+// OpenSHMEM is Peer.Library of the library of OpenSHMEM.
+const OpenSHMEM = "openshmem"
 
 // Found returns what Find found the first time.
 var Found = sync.OnceValue(Find)
@@ -93,6 +105,9 @@ func Find() []Peer {
 			return append(openMPIOptions(crowded), "--mca", "btl_vader_single_copy_mechanism", "none")
 		}),
 		mpich.peer("x-mpich", "MPICH, default settings", "mpich", false, func(bool) []string { return nil }),
+		openSHMEM.peer("x-openshmem", "OpenSHMEM of Open MPI, default settings", OpenSHMEM, false, func(crowded bool) []string {
+			return append(openMPIOptions(crowded), "-x", "SHMEM_SYMMETRIC_HEAP_SIZE=64M")
+		}),
 		openMPI.peer("x-openmpi-tcp", "Open MPI over TCP, btl tcp,self", "", true, func(crowded bool) []string {
 			return append(openMPIOptions(crowded), "--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo")
 		}),
@@ -115,7 +130,7 @@ func openMPIOptions(crowded bool) []string {
 
 // peer looks for the library's commands.
 func (l *library) peer(unit, name, profile string, tcp bool, options func(crowded bool) []string) Peer {
-	p := Peer{Peer: runner.Peer{Unit: unit, Name: name}, Library: profile, TCP: tcp, options: options, hosts: l.hosts}
+	p := Peer{Peer: runner.Peer{Unit: unit, Name: name}, Library: profile, TCP: tcp, options: options, hosts: l.hosts, program: l.program, lacks: l.lacks}
 	if p.run = find(l.run, l.banner); p.run != "" {
 		p.cc = l.compiler()
 	}
@@ -154,11 +169,14 @@ func find(commands []string, banner string) string {
 // peerSample is how long a sample of a peer lasts.
 const peerSample = 10 * time.Millisecond
 
-// Ref returns the peer doing op on the given CPUs. crowded says that there are more ranks
-// than CPUs.
+// Ref returns the peer doing op on the given CPUs; there is no such thing if the library has no such operation. crowded says that there
+// are more ranks than CPUs.
 func (p *Peer) Ref(op string, size int, cpus []int, crowded bool) runner.Ref {
 	return runner.Ref{Unit: p.Unit, What: p.Name, Peer: true, Far: p.far, Open: func(ctx context.Context) (bench.Meter, io.Closer, error) {
-		exe, err := floor.Compile(ctx, []string{p.cc}, peerSource())
+		if slices.Contains(p.lacks, op) {
+			return nil, nil, nil
+		}
+		exe, err := p.compile(ctx)
 		if err != nil {
 			return nil, nil, err
 		}

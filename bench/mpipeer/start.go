@@ -13,19 +13,18 @@ import (
 	"time"
 
 	"github.com/aqueduct-go/aqueduct/bench"
-	"github.com/aqueduct-go/aqueduct/bench/floor"
 	"golang.org/x/sys/unix"
 )
 
 // Starts returns the libraries that are installed as references for the start of a job of n processes, not pinned: from
-// the launch of mpirun until rank 0 has come through MPI_Init and a first MPI_Barrier. They are on this host, or divided in order among
-// hosts, which mpirun reaches by ssh. What says what the references are.
+// the launch of mpirun until rank 0 has come through MPI_Init and a first MPI_Barrier, or the same of OpenSHMEM. They are on this host, or
+// divided in order among hosts, which mpirun reaches by ssh; there OpenSHMEM is left out. What says what the references are.
 func Starts(ctx context.Context, n int, hosts []string) (refs []bench.Reference, what []bench.Param, err error) {
 	for _, p := range Found() {
-		if p.Missing != "" || p.Library == "" || p.Multiple {
+		if p.Missing != "" || p.Library == "" || p.Multiple || p.Library == OpenSHMEM && len(hosts) > 0 {
 			continue
 		}
-		exe, err := floor.Compile(ctx, []string{p.cc}, peerSource())
+		exe, err := p.compile(ctx)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -37,7 +36,11 @@ func Starts(ctx context.Context, n int, hosts []string) (refs []bench.Reference,
 			}
 			return ns, err
 		}})
-		what = append(what, bench.Param{Key: p.Unit, Value: p.Name + ", its launcher, MPI_Init and MPI_Barrier"})
+		calls := "MPI_Init and MPI_Barrier"
+		if p.Library == OpenSHMEM {
+			calls = "shmem_init and shmem_barrier_all"
+		}
+		what = append(what, bench.Param{Key: p.Unit, Value: p.Name + ", its launcher, " + calls})
 	}
 	return refs, what, nil
 }

@@ -56,8 +56,14 @@ var views = []view{
 	}, caption: "Many in one direction, without waiting for each. A message without payload stands at 1 byte."},
 	{id: "collectives", curves: true, title: "Collectives by size", x: bySize, y: micros("Time of one"), ops: collectives, value: spent(1),
 		caption: "One call by all ranks."},
-	{id: "scaling", curves: true, title: "Scaling by ranks", x: byRanks, y: micros("Time of one"), ops: append([]string{"exchange", "gups", "stencil"}, collectives...), ranks: true, value: spent(1),
+	{id: "scaling", curves: true, title: "Scaling by ranks", x: byRanks, y: micros("Time of one"), ops: append([]string{"exchange"}, collectives...), ranks: true, value: spent(1),
 		caption: "The same call by more ranks. Where live ranks outnumber the CPUs, they take turns."},
+	{id: "gups", title: "Random updates", x: byRanks, y: plot.Axis{Label: "Updates a second", Scale: plot.Log10}, ops: []string{"gups"}, ranks: true, more: true, value: func(r *result) (spread, bool) {
+		v, ok := r.value(bench.NsPerOp)
+		return v.per(1e9), ok
+	}, caption: "Updates of random words of a table that all ranks hold, by all ranks together. Where live ranks outnumber the CPUs, they take turns."},
+	{id: "stencil", title: "Steps of a stencil", x: byRanks, y: micros("Time of a step"), ops: []string{"stencil"}, ranks: true, value: spent(1),
+		caption: "Each rank has as many cells, whatever the number of ranks. In virtual time computing takes none."},
 	{id: "startup", title: "Start-up", x: byRanks, y: plot.Axis{Label: "Until all are attached, ms", Scale: plot.Log10}, ops: []string{"startup"}, ranks: true, value: spent(1e-3),
 		caption: "From the launch until all ranks are attached."},
 	{id: "floor", title: "Ratio to the floor", x: bySize, y: plot.Axis{Label: "Time over that of the floor", Scale: plot.Log10}, value: func(r *result) (spread, bool) {

@@ -79,6 +79,8 @@ func lines(t testing.TB) *bytes.Buffer {
 			series("long AM round trip", "pingpong", "long", bench.RoundTrip, bench.Sizes, trips...),
 			series("long AM stream", "stream", "long", bench.Stream, bench.Sizes, streams...),
 			series("barrier", "barrier", "", bench.Duration, bench.Ranks, barriers...),
+			series("random updates", "gups", "", bench.Rate, bench.Ranks, barriers...),
+			series("stencil", "stencil", "", bench.Duration, bench.Ranks, barriers...),
 			series("start-up", "startup", "", bench.Duration, bench.Ranks, starts...),
 		} {
 			if err := enc.Series(&s); err != nil {
@@ -114,7 +116,7 @@ func TestWrite(t *testing.T) {
 	for _, want := range []string{
 		"A title &amp; more", "Measured live", "Modelled", "half round trip of &lt;Shorts&gt;", // escaped
 		"rank 0 to 1: 10 messages, 4096 bytes",
-		`id="live-latency"`, `id="live-bandwidth"`, `id="live-rate"`, `id="live-scaling"`, `id="live-startup"`, `id="live-floor"`, `id="modelled-latency"`,
+		`id="live-latency"`, `id="live-bandwidth"`, `id="live-rate"`, `id="live-scaling"`, `id="live-gups"`, `id="live-stencil"`, `id="live-startup"`, `id="live-floor"`, `id="modelled-latency"`,
 		`id="paper-sci-short-d339-2003-ranks"`, "Conditions of measurement", "Apache License",
 		"0.7 (0.637 to 0.763)", // median and percentiles of the barrier of 2, and of the short half round trip
 	} {

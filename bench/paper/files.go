@@ -1,49 +1,56 @@
 package paper
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/aqueduct-go/aqueduct/bench"
 )
 
-// csvTitle names the columns that WriteCSV writes.
-var csvTitle = []string{"experiment", "machine", "seed", "figure", "series", "x", "x of", "y", "y of"}
-
-// CSV writes outcomes as rows of CSV under one title: every point of every figure, and
-// every number as a row without figure and x. Units are spelt as in machine files: us.
+// CSV writes outcomes as rows of CSV, as bench has them: every number, and every point of every figure. The name says which, as in
+// Paper/experiment=E/machine=M/seed=0/figure=F/series=S/size,-bytes=8: what is no word has dashes in place of what words have not.
+// Units are spelt as in machine files: us.
 type CSV struct {
-	w      *csv.Writer
-	titled bool
+	w      *bench.CSV
+	header bench.Header
 }
 
-// NewCSV returns a writer of CSV to w.
-func NewCSV(w io.Writer) *CSV { return &CSV{w: csv.NewWriter(w)} }
+// NewCSV returns a writer of CSV to w, of outcomes under these conditions.
+func NewCSV(w io.Writer, h bench.Header) *CSV { return &CSV{bench.NewCSV(w), h} }
 
 // Write writes one outcome.
 func (c *CSV) Write(e *Experiment, s *Setting, o *Outcome) error {
-	if !c.titled {
-		c.w.Write(csvTitle) // Error below reports what fails
-		c.titled = true
+	h := c.header
+	h.Conduit, h.Profile, h.Mode = s.Conduit, s.Machine.Name, "modelled"
+	if err := c.w.Header(&h); err != nil {
+		return err
 	}
-	row := func(cells ...string) {
-		c.w.Write(append([]string{e.Name, s.Machine.Name, strconv.FormatUint(s.Seed, 10)}, cells...))
+	row := func(unit string, v float64, params ...string) error {
+		name := fmt.Sprintf("Paper/experiment=%s/machine=%s/seed=%d", bench.Word(e.Name), bench.Word(s.Machine.Name), s.Seed)
+		for i := 0; i < len(params); i += 2 {
+			name += "/" + bench.Word(params[i]) + "=" + bench.Word(params[i+1])
+		}
+		return c.w.Value(name, spelt(unit), v)
 	}
 	for _, n := range o.Numbers {
-		row("", n.Name, "", "", exact(n.Value), n.Unit)
+		if err := row(n.Unit, n.Value, "number", n.Name); err != nil {
+			return err
+		}
 	}
 	for _, f := range o.Figures {
 		for _, series := range f.Series {
 			for _, p := range series.Points {
-				row(f.Name, series.Name, exact(p.X), spelt(f.X.Label), exact(p.Y), spelt(f.Y.Label))
+				if err := row(f.Y.Label, p.Y, "figure", f.Name, "series", series.Name, spelt(f.X.Label), exact(p.X)); err != nil {
+					return err
+				}
 			}
 		}
 	}
-	c.w.Flush()
-	return c.w.Error()
+	return nil
 }
 
 // spelt returns the label of an axis with units as they are spelt in machine files, which tables have for numbers, too.

@@ -16,6 +16,7 @@ import (
 	"testing/fstest"
 
 	_ "github.com/aqueduct-go/aqueduct" // registers the conduits
+	"github.com/aqueduct-go/aqueduct/bench"
 	"github.com/aqueduct-go/aqueduct/bench/paper"
 	"github.com/aqueduct-go/aqueduct/bench/plot"
 	"github.com/aqueduct-go/aqueduct/internal/machine"
@@ -140,7 +141,7 @@ func (failing) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
 
 func TestCSV(t *testing.T) {
 	var b bytes.Buffer
-	w := paper.NewCSV(&b)
+	w := paper.NewCSV(&b, bench.Header{})
 	for range 2 {
 		if err := w.Write(experiment, load(t, pseudo), outcome()); err != nil {
 			t.Fatal(err)
@@ -150,10 +151,21 @@ func TestCSV(t *testing.T) {
 	if err != nil || len(rows) != 1+2*(4+3) {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
-	if got, want := strings.Join(rows[6], "|"), "pseudo|pseudo|0|chart|a, b|2|bytes|4.5|us"; got != want {
+	if got, want := strings.Join(rows[6][:15], "|"), "Paper/experiment=pseudo/machine=pseudo/seed=0/figure=chart/series=a,-b/bytes=2|||||us|1|0|4.5|4.5|4.5|4.5|4.5|4.5|"; got != want {
 		t.Errorf("row %s, want %s", got, want)
 	}
-	if err := paper.NewCSV(failing{}).Write(experiment, load(t, pseudo), outcome()); !errors.Is(err, io.ErrShortWrite) {
+	var other bytes.Buffer // of a verb that measures
+	enc, err := bench.NewEncoder("csv", &other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(enc.Header(&bench.Header{}), enc.Series(&bench.Series{Family: "AM"})); err != nil {
+		t.Fatal(err)
+	}
+	if titles := strings.TrimSpace(other.String()); strings.Join(rows[0], ",") != titles {
+		t.Errorf("columns %q, and those of other verbs are %q", rows[0], titles)
+	}
+	if err := paper.NewCSV(failing{}, bench.Header{}).Write(experiment, load(t, pseudo), outcome()); !errors.Is(err, io.ErrShortWrite) {
 		t.Errorf("a writer that fails: %v", err)
 	}
 }

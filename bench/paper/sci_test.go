@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aqueduct-go/aqueduct/bench"
 	"github.com/aqueduct-go/aqueduct/bench/paper"
 	"github.com/aqueduct-go/aqueduct/bench/plot"
 	"github.com/aqueduct-go/aqueduct/core/coretest"
@@ -45,7 +46,7 @@ func written(t *testing.T, name string, s *paper.Setting, o *paper.Outcome) stri
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := paper.NewCSV(&b).Write(e, s, o); err != nil {
+	if err := paper.NewCSV(&b, bench.Header{}).Write(e, s, o); err != nil {
 		t.Fatal(err)
 	}
 	for i := range o.Figures {

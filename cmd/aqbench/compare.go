@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"github.com/aqueduct-go/aqueduct/bench"
 	"github.com/aqueduct-go/aqueduct/bench/coll"
 	"github.com/aqueduct-go/aqueduct/bench/compare"
 	"github.com/aqueduct-go/aqueduct/bench/runner"
@@ -27,6 +28,7 @@ type comparison struct {
 	write, resume string
 	bytes         sizes
 	samples       int
+	like          []*bench.Line // nothing is measured of which these results have not the like; nil: everything is
 }
 
 // tables is the format for people: of compare a table for each quantity, with a column for each conduit.
@@ -63,6 +65,11 @@ func (c *comparison) extent() (e compare.Extent, err error) {
 	case c.full:
 		e = compare.Full
 	}
+	if c.like != nil {
+		e.Ops = slices.DeleteFunc(slices.Clone(e.Ops), func(op string) bool {
+			return !slices.ContainsFunc(c.like, func(l *bench.Line) bool { return l.Params["op"] == op })
+		})
+	}
 	if len(c.ops) > 0 {
 		e.Ops, e.Name = c.ops, e.Name+" --op "+strings.Join(c.ops, ",")
 	}
@@ -94,7 +101,11 @@ func (c *comparison) subjects(note func(string)) ([]compare.Subject, error) {
 	if err != nil || len(cpus) < 2 {
 		cpus = nil
 	}
-	all, missing := compare.Find(cpus, c.full || c.conduits != nil)
+	all, missing := compare.Find(cpus, c.full || c.conduits != nil || c.like != nil)
+	if c.like != nil {
+		all = slices.DeleteFunc(all, func(s compare.Subject) bool { return !slices.ContainsFunc(c.like, s.Measured) })
+		return append(compare.Beside(all, cpus), all...), nil
+	}
 	chosen := slices.DeleteFunc(slices.Clone(all), func(s compare.Subject) bool { return s.Name == "loopback" })
 	if c.conduits == nil {
 		for _, m := range missing {
@@ -156,7 +167,10 @@ func (c *comparison) measure(ctx context.Context, stderr io.Writer) (*compare.St
 	if err != nil {
 		return nil, cli.Misused(err)
 	}
-	tasks := compare.Tasks(subjects, &e)
+	tasks, missing := compare.Tasks(subjects, &e)
+	for _, m := range missing {
+		show.note("left out: " + m)
+	}
 	if len(tasks) == 0 {
 		return nil, cli.Misused(errors.New("these conduits have none of these operations"))
 	}

@@ -67,6 +67,14 @@ func TestCompare(t *testing.T) {
 	if status, out, _ := aqbench(t, "check", baseline, file); status != 3 || strings.Count(out, "+100.0 %") != 2 {
 		t.Errorf("against a faster model: status %d: %s", status, out)
 	}
+
+	// Without a second file what the baseline has is measured now; models say the same again.
+	if status, out, errs := aqbench(t, "check", file); status != 0 || !strings.Contains(out, "2 values checked, 0 regressions") {
+		t.Errorf("check of now: status %d: %s%s", status, out, errs)
+	}
+	if status, out, errs := aqbench(t, "check", baseline); status != 3 || strings.Count(out, "+100.0 %") != 2 {
+		t.Errorf("check of now against a faster model: status %d: %s%s", status, out, errs)
+	}
 }
 
 // TestCompareMisuse wants what cannot be compared refused, and said.
@@ -96,6 +104,7 @@ func TestCompareMisuse(t *testing.T) {
 		{[]string{"check"}, 2, "baseline"},
 		{[]string{"check", empty, empty, "--tolerance", "-1"}, 2, "tolerance"},
 		{[]string{"check", empty, empty}, 1, "no ratio in common"},
+		{[]string{"check", empty}, 1, "has no result"},
 	} {
 		if status, _, errs := aqbench(t, c.args...); status != c.status || !strings.Contains(errs, c.says) {
 			t.Errorf("%v: status %d, want %d, and %q in: %s", c.args, status, c.status, c.says, errs)

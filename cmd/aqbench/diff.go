@@ -82,7 +82,8 @@ func checkCommand(cmd *cobra.Command) {
 	cmd.Use = "check BASELINE [NEW] [option...]"
 	cmd.Long = `Compares ratios to the floor, or to peers where there is no floor, with those of a baseline, a file that
 compare --write has written, perhaps on another machine. NEW is another such file; without one,
-compare --quick is run. A ratio is a regression if it has grown by more than the tolerance, and
+those conduits and operations of the baseline that there are here are measured, as by compare
+--quick. A ratio is a regression if it has grown by more than the tolerance, and
 beyond noise as diff judges it; of a model any time that has grown. The exit status is 3 if there are
 regressions, 0 if there are none. A tool for developers: a busy machine makes ratios worse, too.
 - is standard input.`
@@ -114,7 +115,10 @@ func runCheck(ctx context.Context, flags *pflag.FlagSet, args []string, toleranc
 			return err
 		}
 	} else {
-		quick := &comparison{common: &common{FlagSet: flags}, quick: true}
+		if len(old) == 0 {
+			return fmt.Errorf("%s has no result", args[0])
+		}
+		quick := &comparison{common: &common{FlagSet: flags}, quick: true, like: old}
 		store, err := quick.measure(ctx, stderr)
 		if err != nil {
 			return err

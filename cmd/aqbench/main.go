@@ -30,6 +30,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/bench/am"
 	"github.com/aqueduct-go/aqueduct/bench/capi"
 	"github.com/aqueduct-go/aqueduct/bench/coll"
+	"github.com/aqueduct-go/aqueduct/bench/kernel"
 	"github.com/aqueduct-go/aqueduct/bench/rma"
 	"github.com/aqueduct-go/aqueduct/bench/tune"
 	"github.com/aqueduct-go/aqueduct/internal/cli"
@@ -81,6 +82,7 @@ func rankMain() {
 	am.RankMain()
 	rma.RankMain()
 	coll.RankMain()
+	kernel.RankMain()
 	tune.RankMain()
 	capi.RankMain()
 }

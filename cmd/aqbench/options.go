@@ -75,7 +75,10 @@ func (o *options) flags(cmd *cobra.Command) {
 	f.StringVar(&c.threads, "threads", anyThreads, about["threads"])
 	f.BoolVar(&c.goroutines, "goroutines", false, about["goroutines"])
 	f.StringVar(&c.model, "model", "", about["model"])
-	f.Var(&o.sizes, "sizes", about["sizes"])
+	if o.verb.sizes != nil {
+		f.Var(&o.sizes, "sizes", about["sizes"])
+		cli.Unknown(cmd, "sizes")
+	}
 	f.IntVar(&o.samples, "samples", 10, about["samples"])
 	f.BoolVar(&c.quick, "quick", false, about["quick"])
 	f.StringSliceVar(&o.hosts, "host", nil, about["host"])
@@ -95,7 +98,7 @@ func (o *options) flags(cmd *cobra.Command) {
 	known.Complete(cmd, func() string { return o.conduit })
 	cli.Values(cmd, "threads", func() []string { return []string{"single", "many", "all"} })
 	cli.Values(cmd, "launcher", func() []string { return []string{"ssh", "local"} })
-	cli.Unknown(cmd, "sizes", "samples", "host")
+	cli.Unknown(cmd, "samples", "host")
 }
 
 // resolve checks the options, and decides what they leave open.

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/aqueduct-go/aqueduct/bench"
 	"github.com/aqueduct-go/aqueduct/bench/paper"
 	"github.com/aqueduct-go/aqueduct/internal/cli"
 )
@@ -265,7 +266,7 @@ func listExperiments(w io.Writer) {
 // signal came; if none was, a file that is there stays as it is.
 func (o *paperOptions) run(ctx context.Context, stdout, stderr io.Writer) (failures []string, err error) {
 	var rows bytes.Buffer
-	table := paper.NewCSV(&rows)
+	table := paper.NewCSV(&rows, bench.Conditions())
 	save := func() error { return os.WriteFile(o.csv, rows.Bytes(), 0o666) }
 	if o.csv == standard {
 		out := stdout

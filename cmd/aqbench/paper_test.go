@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -32,7 +33,7 @@ func TestPaper(t *testing.T) {
 	}
 	defer file.Close()
 	rows, err := csv.NewReader(file).ReadAll()
-	if err != nil || len(rows) < 50 || rows[0][0] != "experiment" || rows[1][0] != "sci-short" || rows[len(rows)-1][0] != "sci-pio-dma" {
+	if err != nil || len(rows) < 50 || rows[0][0] != "name" || !strings.Contains(rows[1][0], "/experiment=sci-short/") || !strings.Contains(rows[len(rows)-1][0], "/experiment=sci-pio-dma/") {
 		t.Errorf("%d rows, %v", len(rows), err)
 	}
 	for _, name := range []string{"sci-short-ranks.svg", "sci-pio-dma-latency.svg", "sci-pio-dma-bandwidth.svg"} {
@@ -152,7 +153,7 @@ func TestPaperSignal(t *testing.T) {
 			}
 		}))
 		text, _ := os.ReadFile(table)
-		if status != 128+int(unix.SIGTERM) || bytes.Contains(text, []byte("\nitb-cost,")) != complete || bytes.Contains(text, []byte("\nitb-overhead,")) {
+		if status != 128+int(unix.SIGTERM) || bytes.Contains(text, []byte("\nPaper/experiment=itb-cost/")) != complete || bytes.Contains(text, []byte("\nPaper/experiment=itb-overhead/")) {
 			t.Errorf("%s: status %d, CSV of %d bytes", when, status, len(text))
 		}
 		if _, err := os.Stat(filepath.Dir(figures)); (err == nil) != complete {
@@ -224,7 +225,7 @@ func TestPaperCSV(t *testing.T) {
 	}
 	units := map[string]int{}
 	for _, row := range rows {
-		quantity := strings.Split(row[len(row)-1], ", ")
+		quantity := strings.Split(row[slices.Index(rows[0], "unit")], ", ")
 		units[quantity[len(quantity)-1]]++
 	}
 	if units["us"] < 10 || units["µs"] > 0 { // a number, and points of a figure

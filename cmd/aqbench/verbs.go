@@ -12,6 +12,7 @@ import (
 	"github.com/aqueduct-go/aqueduct/bench/against"
 	"github.com/aqueduct-go/aqueduct/bench/am"
 	"github.com/aqueduct-go/aqueduct/bench/coll"
+	"github.com/aqueduct-go/aqueduct/bench/kernel"
 	"github.com/aqueduct-go/aqueduct/bench/rma"
 	"github.com/aqueduct-go/aqueduct/bench/runner"
 	"github.com/aqueduct-go/aqueduct/bench/tune"
@@ -78,14 +79,21 @@ var verbs = []verb{
 		name: "coll", about: "collectives: barrier, broadcast, all-reduce, all-to-all",
 		ops: coll.Ops(), sizes: []int{8, 65536, 1 << 20}, quick: []int{8, 65536}, multiple: coll.Element,
 		np: collRanks, bounds: collBounds, ranks: collDefault,
-		parts: collParts, method: between,
+		parts: byRanks(coll.Run), method: between,
+		peers: coll.Describe,
+	},
+	{
+		name: "kernel", about: "small programs: random updates (GUPS), steps of a stencil",
+		ops: kernel.Ops(), multiple: 1,
+		np: collRanks, bounds: func(string) (int, int) { return 1, mostNP }, ranks: collDefault,
+		parts: byRanks(kernel.Run), method: between,
 		peers: coll.Describe,
 	},
 	{
 		name: "tune", about: "every algorithm of every collective, and the table of choices that this makes",
 		ops: tune.Ops(), sizes: powers, quick: []int{8, 8 << 10, 128 << 10}, multiple: tune.Element,
 		np: collRanks, bounds: collBounds, ranks: collDefault,
-		parts: tuneParts, method: "in turn with those of the other algorithms",
+		parts: func(o *options, p runner.Plan) []part { return byRanks(o.tuner.Run)(o, p) }, method: "in turn with those of the other algorithms",
 		result: writeTable,
 	},
 	{name: "capi", about: "the C library: latency, flood rate, empty polls, puts, gets, barrier, beside the API in Go", own: capiCommand},
@@ -159,24 +167,17 @@ func amParts(o *options, p runner.Plan) []part {
 	return parts
 }
 
-func collParts(o *options, p runner.Plan) []part {
-	var parts []part
-	for _, n := range o.np {
-		parts = append(parts, part{[]int{n}, p.Spread(n), func(ctx context.Context, report func(*bench.Series) error) error {
-			return coll.Run(ctx, p, n, report)
-		}})
+// byRanks returns the parts of a verb that has a job for each number of ranks.
+func byRanks(run func(context.Context, runner.Plan, int, func(*bench.Series) error) error) func(*options, runner.Plan) []part {
+	return func(o *options, p runner.Plan) []part {
+		var parts []part
+		for _, n := range o.np {
+			parts = append(parts, part{[]int{n}, p.Spread(n), func(ctx context.Context, report func(*bench.Series) error) error {
+				return run(ctx, p, n, report)
+			}})
+		}
+		return parts
 	}
-	return parts
-}
-
-func tuneParts(o *options, p runner.Plan) []part {
-	var parts []part
-	for _, n := range o.np {
-		parts = append(parts, part{[]int{n}, p.Spread(n), func(ctx context.Context, report func(*bench.Series) error) error {
-			return o.tuner.Run(ctx, p, n, report)
-		}})
-	}
-	return parts
 }
 
 // writeTable writes the table of choices to the file that is asked for, or prints it.

@@ -66,6 +66,7 @@ func TestInstalled(t *testing.T) {
 	t.Run("mpi", func(t *testing.T) { installedMPI(t, at) })
 	t.Run("man", func(t *testing.T) { installedPages(t, at) })
 	t.Run("bash", func(t *testing.T) { installedCompletion(t, at) })
+	t.Run("others", func(t *testing.T) { installedOthers(t, at) })
 
 	foreign := filepath.Join(at, "bin", "foreign")
 	if err := os.WriteFile(foreign, nil, 0o666); err != nil {
@@ -209,6 +210,31 @@ func installedCompletion(t *testing.T, at string) {
 		}
 		if err != nil || errs.Len() > 0 || c.has != "" && !slices.Contains(found, c.has) || c.hasnt != "" && slices.Contains(found, c.hasnt) {
 			t.Errorf("%q: %v, %q\n%s", c.line, err, found, &errs)
+		}
+	}
+}
+
+// installedOthers looks into the scripts for zsh and fish, and has those of the two shells that are installed use them.
+func installedOthers(t *testing.T, at string) {
+	zsh, fish := filepath.Join(at, "share", "zsh", "site-functions"), filepath.Join(at, "share", "fish", "vendor_completions.d")
+	for _, program := range []string{"aqrun", "aqbench", "aqimpair"} {
+		for _, c := range []struct{ shell, file, says, script, prints string }{
+			{"zsh", filepath.Join(zsh, "_"+program), "#compdef " + program + "\n", "fpath=(" + zsh + "); autoload -U +X _" + program + " && print loaded", "loaded\n"},
+			{"fish", filepath.Join(fish, program+".fish"), "complete -c " + program + " ", "source " + filepath.Join(fish, program+".fish") + "; complete -C '" + program + " completion ba'", "bash"},
+		} {
+			text, err := os.ReadFile(c.file)
+			if err != nil || !strings.Contains(string(text), c.says) {
+				t.Errorf("%s: %v, no %q", c.file, err, c.says)
+			}
+			argv := map[string][]string{"zsh": {"zsh", "-f", "-c", c.script}, "fish": {"fish", "--no-config", "-c", c.script}}[c.shell]
+			if _, err := exec.LookPath(c.shell); err != nil {
+				continue // the above has looked at what it would read
+			}
+			cmd := exec.Command(argv[0], argv[1:]...)
+			cmd.Env = append(os.Environ(), "PATH="+filepath.Join(at, "bin")+":"+os.Getenv("PATH"), "HOME="+t.TempDir())
+			if out, err := cmd.CombinedOutput(); err != nil || !strings.HasPrefix(string(out), c.prints) {
+				t.Errorf("%s of %s: %v: %q", c.shell, program, err, out)
+			}
 		}
 	}
 }

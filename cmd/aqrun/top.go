@@ -41,8 +41,9 @@ func topCommand() *cobra.Command {
 of its time in waits, its memory, and what each waits for. PROCESS is the id of the process that has
 started the job (aqrun, or the one whose goroutines its ranks are); without it the only job is shown,
 or all are listed. Bytes and waits are known of jobs that were started with --stats. On a terminal the
-table is shown again and again until the job ends, or until Ctrl-C. Jobs in virtual time cannot be
-seen.`,
+table is shown again and again until the job ends, or until Ctrl-C. Jobs that are not aqrun's cannot be
+seen: those that srun or the mpiexec of an MPI library has started, and static ones; nor can jobs in
+virtual time. What they have done, AQUEDUCT_STATS tells at their end.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t.out, t.interval = cmd.OutOrStdout(), time.Duration(interval)
 			if err := t.take(args); err != nil {
@@ -105,10 +106,13 @@ func (t *top) run() error {
 	case len(found) > 1:
 		return t.list(views)
 	case t.process != 0:
-		return fmt.Errorf("process %d has no job that runs and can be seen; aqrun top lists those that can", t.process)
+		return fmt.Errorf("process %d has no job that runs and can be seen; aqrun top lists those that can; %s", t.process, unseen)
 	}
-	return errors.New("no job of this user runs here that can be seen")
+	return fmt.Errorf("no job of this user runs here that can be seen; %s", unseen)
 }
+
+// unseen says which jobs cannot be seen, and what there is instead.
+const unseen = "jobs of srun or mpiexec, static jobs, and jobs in virtual time cannot be: AQUEDUCT_STATS tells at their end what they have done"
 
 // list lists jobs.
 func (t *top) list(views []spawner.View) error {

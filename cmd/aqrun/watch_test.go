@@ -94,7 +94,7 @@ func TestTop(t *testing.T) {
 		t.Errorf("status %d\n%s%s", status, out, errs)
 	}
 	status, out, errs = output(t, "", "top", "1")
-	if status != 1 || out != "" || !strings.Contains(errs, "process 1 has no job") {
+	if status != 1 || out != "" || !strings.Contains(errs, "process 1 has no job") || !strings.Contains(errs, "static jobs, and jobs in virtual time cannot be") {
 		t.Errorf("of another process: status %d\n%s%s", status, out, errs)
 	}
 	seen := start(t, command(t, "", "top", "--interval", "100ms", "--json", pid))

@@ -17,7 +17,7 @@ const (
 	SendEvent       EventKind = iota // a message is committed; Flow names it
 	HandlerEvent                     // the handler of a message runs; Flow names that
 	WaitEvent                        // a wait
-	CollectiveEvent                  // a collective call begins; Dur is 0
+	CollectiveEvent                  // a collective call, from its begin until the program knows that it is complete; Flow numbers those of the rank
 	eventKinds
 )
 

@@ -36,6 +36,8 @@ func example() []*record.Record {
 			{Kind: record.SendEvent, Start: 10, Dur: 5, Peer: 1, Flow: 7},
 			{Kind: record.SendEvent, Start: 20, Dur: 0, Peer: 1, Flow: 8},
 			{Kind: record.WaitEvent, Start: 5, Dur: 20, Name: 1, Peer: -1},
+			{Kind: record.CollectiveEvent, Start: 12, Dur: 30, Name: 1, Peer: -1, Flow: 2}, // they overlap
+			{Kind: record.CollectiveEvent, Start: 2, Dur: 40, Name: 1, Peer: -1, Flow: 1},
 		}},
 	}, {
 		Rank: 1, Conduit: "sci/live",
@@ -132,12 +134,12 @@ func TestTrace(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, b.String())
 	}
-	if found.Slices != 4 || found.Flows != 1 || found.Dropped != 1 || found.Names["wait Barrier"] != 1 || found.Names["send work"] != 2 || found.Names["handler work"] != 1 {
+	if found.Slices != 4 || found.Flows != 1 || found.Dropped != 1 || found.Names["wait Barrier"] != 1 || found.Names["send work"] != 2 || found.Names["handler work"] != 1 || found.Names["collective Barrier"] != 2 || found.Lasting != 2 {
 		t.Errorf("found %+v\n%s", found, b.String())
 	}
 	for _, spoil := range [][2]string{
 		{`"ph":"E"`, `"ph":"B"`}, {`"ph":"f"`, `"ph":"s"`}, {`"name":"thread_name"`, `"name":"thread"`}, {`"id":"0x7"`, `"id":"0x9"`},
-		{`"bp":"e"`, `"bp":""`}, {`"ts":0.000030`, `"ts":-1`}, {`"tid":`, `"thread":`}, {`"ph":"i"`, `"ph":"?"`}, {`"cat":"wait"`, `"cat":""`},
+		{`"bp":"e"`, `"bp":""`}, {`"ts":0.000030`, `"ts":-1`}, {`"tid":`, `"thread":`}, {`"ph":"b"`, `"ph":"e"`}, {`"ph":"e"`, `"ph":"b"`}, {`"ph":"e"`, `"ph":"?"`}, {`"id":"0x10000000001"`, `"id":"0x10000000002"`}, {`"cat":"wait"`, `"cat":""`},
 	} {
 		bad := strings.Replace(b.String(), spoil[0], spoil[1], 1)
 		if _, err := recordtest.CheckTrace([]byte(bad)); err == nil && bad != b.String() {

@@ -21,13 +21,12 @@ type traceEvent struct {
 	TID  int            `json:"tid"`
 	ID   string         `json:"id,omitempty"`
 	BP   string         `json:"bp,omitempty"`
-	S    string         `json:"s,omitempty"`
 	Args map[string]any `json:"args,omitempty"`
 }
 
 // WriteTrace writes the events of all ranks in the trace event format. A rank is a process there, and a context of a rank a
 // thread. A message is a slice where it is committed, one where its handler runs, and a flow from one to the other, if both
-// were kept. A wait is a slice. The beginning of a collective call is an instant.
+// were kept. A wait is a slice. A collective call is an asynchronous event of its process, as it may overlap others.
 func WriteTrace(to io.Writer, records []*Record) error {
 	w := bufio.NewWriterSize(to, 1<<16)
 	t := &traceWriter{w: w, records: records, both: flows(records)}
@@ -153,7 +152,11 @@ func (t *traceWriter) rank(r *Record) {
 	lanes := make(map[int][]*Event)
 	for i := range r.Events.List {
 		v := &r.Events.List[i]
-		lanes[v.Lane] = append(lanes[v.Lane], v)
+		if list := lanes[v.Lane]; v.Kind == CollectiveEvent {
+			lanes[v.Lane] = list // whose thread has a name
+		} else {
+			lanes[v.Lane] = append(list, v)
+		}
 	}
 	var order []int
 	for lane := range lanes {
@@ -164,6 +167,24 @@ func (t *traceWriter) rank(r *Record) {
 		tid := pid*t.lanes + lane // Perfetto wants threads to be unique in the trace
 		t.put(&traceEvent{Name: "thread_name", Ph: "M", PID: pid, TID: tid, Args: map[string]any{"name": fmt.Sprint("context ", lane)}})
 		t.lane(r.Events, lanes[lane], pid, tid)
+	}
+	t.collectives(r.Events, pid)
+}
+
+// collectives writes the collective calls of a rank.
+func (t *traceWriter) collectives(e *Events, pid int) {
+	for i := range e.List {
+		v := &e.List[i]
+		if v.Kind != CollectiveEvent {
+			continue
+		}
+		id := fmt.Sprintf("0x%x", uint64(pid)<<40|v.Flow) // of one rank and call
+		about := traceEvent{Name: e.Names[v.Name], Cat: "collective", PID: pid, TID: pid * t.lanes, ID: id}
+		begin, end := about, about
+		begin.Ph, begin.TS, begin.Args = "b", t.ts(e, v.Start), map[string]any{"bytes": v.Bytes}
+		end.Ph, end.TS = "e", t.ts(e, v.Start+v.Dur)
+		t.put(&begin)
+		t.put(&end)
 	}
 }
 
@@ -196,9 +217,7 @@ func (t *traceWriter) lane(e *Events, list []*Event, pid, tid int) {
 	for _, v := range list {
 		closeTo(v.Start, false)
 		t.event(e, v, pid, tid)
-		if v.Kind != CollectiveEvent {
-			open = append(open, v)
-		}
+		open = append(open, v)
 	}
 	closeTo(0, true)
 }
@@ -209,8 +228,6 @@ func (t *traceWriter) event(e *Events, v *Event, pid, tid int) {
 	switch v.Kind {
 	case WaitEvent:
 		t.put(&traceEvent{Name: name, Cat: "wait", Ph: "B", TS: ts, PID: pid, TID: tid})
-	case CollectiveEvent:
-		t.put(&traceEvent{Name: name, Cat: "collective", Ph: "i", S: "t", TS: ts, PID: pid, TID: tid, Args: map[string]any{"bytes": v.Bytes}})
 	default:
 		cat, peer, ph, bp := "send", "to", "s", ""
 		if v.Kind == HandlerEvent {

@@ -38,6 +38,10 @@ func register(name, summary, machine string, table func(*params) settings.Table,
 		},
 		PerHost:  core.RankPerNode,
 		Settings: func(string) settings.Table { return table(new(params)) },
+		Fits: func(machine string, ranks int, _ map[string]string) error {
+			c := &conduit{name: name, load: load, machine: machine}
+			return c.newSite(&vtime.New(1).Loop, ranks).err // in virtual time that does not pass
+		},
 		New: func(machine string) core.Conduit {
 			return &conduit{name: name, load: load, table: table, machine: machine}
 		},

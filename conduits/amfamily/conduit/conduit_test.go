@@ -71,7 +71,20 @@ func TestLargest(t *testing.T) {
 		if c.says == nil {
 			continue
 		}
-		err := core.RunModel(c.ranks+1, on(t, c.system, c.lines), ask)
+		cfg := on(t, c.system, c.lines)
+		d, err := core.DriverByName(c.system)
+		if err != nil {
+			t.Fatal(err)
+		}
+		machine, err := d.ModelProfile(cfg.Profile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		early := d.Fits(machine, c.ranks+1, nil)
+		if fits := d.Fits(machine, c.ranks, nil); fits != nil || early == nil {
+			t.Errorf("before a job of %d ranks over %s: %v; of one more: %v", c.ranks, c.system, fits, early)
+		}
+		err = core.RunModel(c.ranks+1, cfg, ask)
 		if err == nil {
 			t.Errorf("%d ranks over %s are not refused", c.ranks+1, c.system)
 			continue

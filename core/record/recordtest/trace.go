@@ -6,13 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 )
 
 // Trace is what CheckTrace has found.
 type Trace struct {
 	Slices, Flows int
-	Names         map[string]int // slices and instants, by category and name, as in "wait Barrier"
+	Names         map[string]int // slices and asynchronous events, by category and name, as in "wait Barrier"
+	Lasting       int            // asynchronous events that take time
 	Dropped       uint64
 }
 
@@ -21,7 +23,7 @@ type event struct {
 	Name, Cat, Ph string
 	TS            json.Number
 	PID, TID      *int
-	ID, BP, S     string
+	ID, BP        string
 	Args          map[string]any
 }
 
@@ -29,8 +31,8 @@ type event struct {
 type thread struct{ pid, tid int }
 
 // CheckTrace reads a trace strictly by the rules of the trace event format: a name for every process and thread before its
-// events, times that never go back in a thread, slices that begin and end in pairs and lie in each other, and flows that begin and end
-// once, each in a slice, and do not end before they begin.
+// events, times that never go back in a thread, slices that begin and end in pairs and lie in each other, flows that begin and end
+// once, each in a slice, and do not end before they begin, and asynchronous events that begin and end once.
 func CheckTrace(text []byte) (*Trace, error) {
 	var file struct {
 		DisplayTimeUnit string
@@ -49,7 +51,7 @@ func CheckTrace(text []byte) (*Trace, error) {
 	t := &Trace{Names: make(map[string]int), Dropped: file.OtherData.Dropped}
 	processes, threads := make(map[int]bool), make(map[thread]bool)
 	open, last := make(map[thread]int), make(map[thread]float64)
-	begun, ended := make(map[string]float64), make(map[string]float64)
+	begun, ended, asynchronous := make(map[string]float64), make(map[string]float64), make(map[string]float64)
 	for i, text := range file.TraceEvents {
 		var e event
 		if err := strictly(text, &e); err != nil {
@@ -75,10 +77,12 @@ func CheckTrace(text []byte) (*Trace, error) {
 			return nil, wrong("no time")
 		case !processes[at.pid] || !threads[at]:
 			return nil, wrong("its process or thread has no name")
+		case e.Ph == "b" || e.Ph == "e": // they lie beside the thread
 		case ts < last[at]:
 			return nil, wrong("time goes back in the thread")
+		default:
+			last[at] = ts
 		}
-		last[at] = ts
 		switch e.Ph {
 		case "B":
 			if e.Name == "" || e.Cat == "" {
@@ -91,8 +95,21 @@ func CheckTrace(text []byte) (*Trace, error) {
 			if open[at]--; open[at] < 0 {
 				return nil, wrong("it ends nothing")
 			}
-		case "i":
+		case "b":
+			if _, twice := asynchronous[e.ID]; twice || e.ID == "" || e.Name == "" || e.Cat == "" {
+				return nil, wrong("an asynchronous event twice, or without id, name or category")
+			}
+			asynchronous[e.ID] = ts
 			t.Names[e.Cat+" "+e.Name]++
+		case "e":
+			from, ok := asynchronous[e.ID]
+			if !ok || math.IsNaN(from) || ts < from {
+				return nil, wrong("an asynchronous event that has not begun, or ends before or twice")
+			}
+			if ts > from {
+				t.Lasting++
+			}
+			asynchronous[e.ID] = math.NaN() // it has ended
 		case "s", "f":
 			flows := begun
 			if e.Ph == "f" {
@@ -109,6 +126,11 @@ func CheckTrace(text []byte) (*Trace, error) {
 	for at, n := range open {
 		if n != 0 {
 			return nil, fmt.Errorf("%d slices of thread %v have no end", n, at)
+		}
+	}
+	for id, from := range asynchronous {
+		if !math.IsNaN(from) {
+			return nil, fmt.Errorf("asynchronous event %s has no end", id)
 		}
 	}
 	for id, ts := range ended {
