@@ -206,6 +206,6 @@ void gasneti_dispatch(gasneti_fn_t fn, gasnet_node_t source, int nargs, const ui
 	pthread_setcancelstate(before, NULL);
 	t->live = 0;
 	if (gasneti_thread.restricted) {
-		gasneti_misuse("a handler", "returned while holding a handler-safe lock");
+		gasneti_left_restricted();
 	}
 }

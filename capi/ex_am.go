@@ -94,18 +94,11 @@ func aqExReply(call *C.char, category C.int, h C.gasnet_handler_t, src unsafe.Po
 	}
 }
 
-// aqExMessage tells of the message whose handler runs: the handler's index, and what C names by bits.
+// aqExHeader tells of the message whose handler runs, but for the number of its arguments.
 //
-//export aqExMessage
-func aqExMessage() C.int {
-	m := C.int(running.Entry().Index)
-	if running.IsRequest() {
-		m |= C.GASNETI_IS_REQUEST
-	}
-	if running.Kind() == core.Long {
-		m |= C.GASNETI_IS_LONG
-	}
-	return m
+//export aqExHeader
+func aqExHeader() C.uint32_t {
+	return C.uint32_t(core.MakeHeader(running.Entry().Index, running.Kind(), !running.IsRequest(), 0))
 }
 
 // aqExPrepare prepares a message of a form, and says where its payload is to be, and how long it may be. It returns 0 if it may not wait

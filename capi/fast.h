@@ -16,11 +16,18 @@ struct gasneti_message {
 	void *to; // of a Long
 	int nargs;
 	const gasnet_handlerarg_t *args;
+	bool immediate; // a request does not wait for room
 };
+
+// What an immediate request returns that finds no room, as gex_AM_Request… does.
+enum { GASNETI_NO_ROOM = 1 };
 
 // Sends a request, waiting a little for room, and polls now and then. It reports false if that is Go's to do, and nothing
 // was sent; else *result is what the call returns.
 bool gasneti_fast_request(gasnet_node_t dest, const struct gasneti_message *m, int *result);
+
+// Reports whether messages are sent and taken in C, as far as that is possible.
+bool gasneti_fast_on(void);
 
 // Answers the request whose handler runs, which the fast path has called, and returns what the call returns.
 int gasneti_fast_reply(const struct gasneti_message *m);

@@ -20,6 +20,20 @@ func TestEX(t *testing.T) {
 	}
 }
 
+// TestEXInC has the library send and take messages of GASNet-EX's interface without crossing into Go, before there are segments and
+// after it, unless it is told to cross.
+func TestEXInC(t *testing.T) {
+	for setting, says := range map[string]string{"on": "fast", "off": "slow"} {
+		t.Setenv("AQUEDUCT_C_FAST", setting)
+		for _, mode := range []string{"seq", "par"} {
+			out, status := job(t, 2, "sci", client{source: "ex_messages", mode: mode}.build(t), says)
+			if status != 0 || strings.Count(out, "are right") != 2 {
+				t.Errorf("%s, %s: status %d; want 0 and both ranks right:\n%s", mode, says, status, out)
+			}
+		}
+	}
+}
+
 // TestEXWays has them compiled for debugging, with segments that other ranks do not reach, and with ranks of one host that talk through
 // memory in a job over a network.
 func TestEXWays(t *testing.T) {
@@ -84,8 +98,8 @@ func TestEXMisuse(t *testing.T) {
 		"token":       "gex_Token_Info: the token is not that of the handler that runs",
 		"reply":       "gex_AM_ReplyShort: the token is not that of the handler that runs",
 		"least":       "gex_AM_PrepareRequestMedium: least ",
-		"prepared":    "gex_RMA_PutNBI: a request is prepared on this context",
-		"twice":       "gex_AM_PrepareRequestMedium: the thread has prepared a message already",
+		"prepared":    "gex_RMA_PutNBI: the thread has prepared a message; commit it first",
+		"twice":       "gex_AM_PrepareRequestMedium: the thread has prepared a message; commit it first",
 		"commit":      "gex_AM_CommitReplyMedium: the descriptor is not that of a message",
 		"arguments":   "gex_AM_CommitRequestMedium: 0 arguments; the message was prepared for 1",
 		"reduction":   "gex_Coll_ReduceToAllNB: elements of Int32 have 4 bytes; dt_sz is 8",
