@@ -335,8 +335,8 @@ struct arrival {
 	uint32_t pay; // bytes of the payload ring that it has taken
 };
 
-// Reads what the slot says, and reports whether it is a sound message for a handler in C.
-static inline bool understand(const struct gasneti_in_ring *r, struct gasneti_slot *s, uint64_t word, int lane, struct arrival *a) {
+// Reads what the slot of a peer says, and reports whether it is a sound message for a handler in C.
+static inline bool understand(const struct gasneti_in_ring *r, struct gasneti_slot *s, uint64_t word, uint32_t peer, int lane, struct arrival *a) {
 	uint32_t header = (uint32_t)(word >> 16) & 0xffff;
 	a->fn = __atomic_load_n(&gasneti_handlers[gasneti_header_handler(header)], __ATOMIC_ACQUIRE);
 	a->header = header;
@@ -345,6 +345,9 @@ static inline bool understand(const struct gasneti_in_ring *r, struct gasneti_sl
 	a->buf = NULL;
 	a->nbytes = 0;
 	a->pay = 0;
+	if (__builtin_expect(a->fn == NULL, 0)) {
+		a->fn = gasneti_barrier_notice(peer, header, s->args);
+	}
 	if (a->fn == NULL || a->nargs > 16 || gasneti_header_reply(header) != lane) {
 		return false;
 	}
@@ -419,7 +422,7 @@ static int take(enum way way, uint32_t peer, int lane, int budget, bool *left) {
 		if ((uint8_t)word != r->lap) {
 			break;
 		}
-		if (!understand(r, s, word, lane, &a) || (lane == GASNETI_REQUESTS && !reply_room(&e->out[GASNETI_REPLIES]))) {
+		if (!understand(r, s, word, peer, lane, &a) || (lane == GASNETI_REQUESTS && !reply_room(&e->out[GASNETI_REPLIES]))) {
 			*left = true;
 			break;
 		}
@@ -614,6 +617,29 @@ static __attribute__((noinline)) bool poll_busy(void) {
 }
 
 bool gasneti_fast_poll(void) { return idle() || poll_busy(); }
+
+bool gasneti_fast_enter_alone(void) {
+	enum way way = enter();
+	if (way == SHARED) {
+		leave(way);
+	}
+	return way == ALONE;
+}
+
+void gasneti_fast_leave_alone(void) { leave(ALONE); }
+
+bool gasneti_fast_poll_alone(void) {
+	bool left = false;
+	poll_once(ALONE, &left);
+	return left;
+}
+
+int gasneti_fast_spins(void) { return fast.spins; }
+
+bool gasneti_fast_try(gasnet_node_t dest, const struct gasneti_message *m) {
+	enum way way = gasneti_thread.token.live ? (enum way)gasneti_thread.token.fast : ALONE;
+	return put_request(way, dest, m) == SENT;
+}
 
 // The number of the last event, of which whoever waits looks at its condition.
 static uint32_t events(void) { return __atomic_load_n(&fast.state->words->bursts, __ATOMIC_ACQUIRE); }

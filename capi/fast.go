@@ -51,6 +51,7 @@ func shareState() {
 	if f == nil || foreign != nil || !endpoint.Core().Reaches() {
 		return
 	}
+	shareBarrier()
 	several := C.int(0)
 	if job.Config().Threads == core.Many {
 		several = 1

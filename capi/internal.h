@@ -135,6 +135,12 @@ extern gasneti_fn_t gasneti_handlers[256];
 // several says that more than one thread may call.
 bool gasneti_share(uint32_t version, void *state, void *rings, int several);
 
+// Has barriers in C use the state that Go shares, whose notices have the handler and the team's id.
+void gasneti_share_barrier(void *state, uint32_t handler, uint64_t team);
+
+// Returns what takes a message that is a notice of a barrier, if C can; else NULL.
+gasneti_fn_t gasneti_barrier_notice(gasnet_node_t from, uint32_t header, const uint32_t *args);
+
 // Makes n bytes of the program's at to the same memory as the library's own, with what the program has there. replace says
 // whether other memory may take the place of the library's. It returns 0, or the number of the error.
 int gasneti_alias(void *to, void *own, size_t n, int replace);
