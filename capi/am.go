@@ -110,7 +110,12 @@ func aqTurns(self C.int) {
 	t.turns = t.Turns("GASNET_BLOCKUNTIL")
 }
 
-// aqTurn is a turn of it: it returns when a handler may have made the condition true.
+// aqTurn is one turn of it, the first if begin is not 0.
 //
 //export aqTurn
-func aqTurn(self C.int) { check("GASNET_BLOCKUNTIL", of(self).turns.Next()) }
+func aqTurn(self, begin C.int) {
+	if begin != 0 {
+		aqTurns(self)
+	}
+	check("GASNET_BLOCKUNTIL", of(self).turns.Next())
+}
