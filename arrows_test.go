@@ -33,7 +33,7 @@ var rooms = []room{
 	{"capi", "it is the library's interface in C, and stands on it as a program does",
 		[]string{".", "capi/layout", "core", "extended"}, nil},
 	{"capi/gen", "text, for as many arguments as a message has", []string{"capi/layout", "core"}, nil},
-	{"capi/layout", "it writes down for C what C shares with core and with a conduit", []string{"conduits/sci", "core"}, nil},
+	{"capi/layout", "it writes down for C what C shares with core, with a conduit and with barriers", []string{"conduits/sci", "core", "extended/engine"}, nil},
 	{"capi/clients", "programs in C, and the commands that build and start them", nil, []string{"core/coretest", "core/record/recordtest", "internal/programs"}},
 	{"examples/...", "they use the library as anybody does",
 		[]string{".", "core", "extended", "extended/pgas"}, []string{"core/coretest", "internal/programs"}},

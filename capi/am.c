@@ -165,7 +165,8 @@ int gasnet_AMPoll(void) {
 }
 
 // A wait begins in C where that is possible, and goes on in Go, which notes what has happened since it was begun there: so the
-// program looks at its condition between the two.
+// program looks at its condition between the two. Where one thread calls the library nothing happens in between, and the wait
+// begins in Go with its first turn.
 static void begin_turns(void) {
 	gasneti_thread.turns = 1;
 	GASNETI_GO_VOID(aqTurns(gasneti_self()));
@@ -174,17 +175,18 @@ static void begin_turns(void) {
 void gasneti_blockuntil(void) {
 	gasneti_need_attached("GASNET_BLOCKUNTIL");
 	gasneti_thread.turns = 0;
-	if (!gasneti_fast_wait()) {
+	if (!gasneti_fast_wait() && gasneti_mode == GASNETI_PAR) {
 		begin_turns();
 	}
 }
 
 void gasneti_blockuntil_turn(void) {
 	if (!gasneti_fast_spin()) {
-		if (!gasneti_thread.turns) {
-			begin_turns();
+		if (gasneti_thread.turns || gasneti_mode != GASNETI_PAR) {
+			GASNETI_GO_VOID(aqTurn(gasneti_self(), !gasneti_thread.turns));
+			gasneti_thread.turns = 1;
 		} else {
-			GASNETI_GO_VOID(aqTurn(gasneti_self()));
+			begin_turns();
 		}
 	}
 	if (__atomic_load_n(&gasneti_coll_pending, __ATOMIC_RELAXED)) {
@@ -206,6 +208,6 @@ void gasneti_dispatch(gasneti_fn_t fn, gasnet_node_t source, int nargs, const ui
 	pthread_setcancelstate(before, NULL);
 	t->live = 0;
 	if (gasneti_thread.restricted) {
-		gasneti_misuse("a handler", "returned while holding a handler-safe lock");
+		gasneti_left_restricted();
 	}
 }

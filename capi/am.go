@@ -49,24 +49,33 @@ func aqRequestLong(self C.int, dest C.gasnet_node_t, h C.gasnet_handler_t, src u
 	if err != nil {
 		return code("gasnet_AMRequestLong", err)
 	}
-	c, off := context(self), offset(dest, to)
-	if size == 0 {
-		off = longOf(off, core.Rank(dest))
-	}
-	if async != 0 {
+	c := context(self)
+	off, err := place(dest, to, size)
+	switch {
+	case err != nil:
+	case async != 0:
 		err = c.RequestLongAsync(core.Rank(dest), core.HandlerIndex(h), data, off, arguments(args, n)...)
-	} else {
+	default:
 		err = c.RequestLong(core.Rank(dest), core.HandlerIndex(h), data, off, arguments(args, n)...)
 	}
 	return code("gasnet_AMRequestLong", err)
 }
 
-// longOf returns the offset of a Long without a payload, whose destination a program may leave to chance.
-func longOf(off uint64, rank core.Rank) uint64 {
-	if off > uint64(endpoint.SegmentSize(rank)) {
-		return 0
+// place returns the offset that an address stands for in rank's segment, as the destination of a Long with size bytes. That of one
+// without a payload a program may leave to chance. A rank that is none, and one without a segment, are refused by the call itself.
+func place(rank C.gasnet_node_t, to unsafe.Pointer, size C.size_t) (uint64, error) {
+	off := offset(rank, to)
+	if int64(rank) >= int64(len(bases)) {
+		return off, nil
 	}
-	return off
+	room := uint64(endpoint.SegmentSize(core.Rank(rank)))
+	switch {
+	case size == 0 && off > room:
+		return 0, nil
+	case off > room || uint64(size) > room-off:
+		return 0, leaves(rank, to, uint64(size))
+	}
+	return off, nil
 }
 
 //export aqReplyShort
@@ -87,12 +96,10 @@ func aqReplyMedium(h C.gasnet_handler_t, src unsafe.Pointer, size C.size_t, n C.
 func aqReplyLong(h C.gasnet_handler_t, src unsafe.Pointer, size C.size_t, to unsafe.Pointer, n C.int, args *C.uint32_t) C.int {
 	data, err := memory(src, size)
 	if err == nil {
-		source := running.Src()
-		off := offset(C.gasnet_node_t(source), to)
-		if size == 0 {
-			off = longOf(off, source)
+		var off uint64
+		if off, err = place(C.gasnet_node_t(running.Src()), to, size); err == nil {
+			err = running.ReplyLong(core.HandlerIndex(h), data, off, arguments(args, n)...)
 		}
-		err = running.ReplyLong(core.HandlerIndex(h), data, off, arguments(args, n)...)
 	}
 	return code("gasnet_AMReplyLong", err)
 }
@@ -110,7 +117,12 @@ func aqTurns(self C.int) {
 	t.turns = t.Turns("GASNET_BLOCKUNTIL")
 }
 
-// aqTurn is a turn of it: it returns when a handler may have made the condition true.
+// aqTurn is one turn of it, the first if begin is not 0.
 //
 //export aqTurn
-func aqTurn(self C.int) { check("GASNET_BLOCKUNTIL", of(self).turns.Next()) }
+func aqTurn(self, begin C.int) {
+	if begin != 0 {
+		aqTurns(self)
+	}
+	check("GASNET_BLOCKUNTIL", of(self).turns.Next())
+}

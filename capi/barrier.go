@@ -1,13 +1,31 @@
 package main
 
+// #include <stdlib.h>
 // #include "internal.h"
 import "C"
 
 import (
 	"errors"
+	"unsafe"
 
 	"github.com/aqueduct-go/aqueduct/extended"
 )
+
+// barrier is what the endpoint's barriers share with C; nil if nothing.
+var barrier *extended.ForeignBarrier
+
+// shareBarrier has C carry out barriers itself, where it sends and takes messages.
+func shareBarrier() {
+	var err error
+	barrier, err = endpoint.ForeignBarrier(func(bytes uintptr) unsafe.Pointer { return C.calloc(C.size_t(max(1, bytes)), 1) })
+	check("gasnet_attach", err)
+	C.gasneti_share_barrier(barrier.State, C.uint32_t(barrier.Handler), C.uint64_t(barrier.Team))
+}
+
+// aqBarrierLater has polls in Go go on with the barrier, in which C has found no room for a notice.
+//
+//export aqBarrierLater
+func aqBarrierLater() { barrier.Later() }
 
 // barrierFlags returns the flags of a barrier's name, of those that C names.
 func barrierFlags(flags C.int) (f extended.BarrierFlags) {

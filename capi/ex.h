@@ -3,6 +3,7 @@
 #ifndef GASNETI_EX_H
 #define GASNETI_EX_H
 
+#include "fast.h"
 #include "internal.h"
 #include "include/gasnetex.h"
 
@@ -26,8 +27,8 @@ struct gasneti_ex_ep {
 	gex_Segment_t segment; // that the program has bound; NULL: none
 };
 
-// What is said of a message beside its handler's index, which is below 256.
-enum { GASNETI_IS_REQUEST = 256, GASNETI_IS_LONG = 512 };
+// What is said of a message that is prepared beside its category.
+enum { GASNETI_IS_REQUEST = 256 };
 
 // A team. Go knows it by its number.
 struct gasneti_ex_tm {
@@ -53,6 +54,18 @@ extern struct gasneti_ex_client gasneti_ex_client;
 extern struct gasneti_ex_ep gasneti_ex_ep;
 extern struct gasneti_ex_segment gasneti_ex_segment;
 extern struct gasneti_ex_tm gasneti_ex_world;
+
+// Has the event for the source of a payload be complete: when a call returns, the source has been read.
+void gasneti_ex_set_local(gex_Event_t *lc_opt, const char *call);
+
+// Sends a request, in C if that is possible. It returns 1 if the request may not wait for room, and there is none.
+int gasneti_ex_request(const char *call, gasnet_node_t dest, struct gasneti_message m, gex_Flags_t flags);
+
+// Returns the rank that the token's message has come from.
+gasnet_node_t gasneti_ex_replies_to(const char *call, gex_Token_t token);
+
+// Sends a reply, for which there is always room. It returns 0.
+int gasneti_ex_reply(const char *call, gex_Token_t token, struct gasneti_message m);
 
 // A group of ranks that the caller is in, such as those of its host, and its place among all such groups.
 struct gasneti_ex_group {

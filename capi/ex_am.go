@@ -43,15 +43,6 @@ func aqExRegister(self C.int, table *C.gex_AM_Entry_t, n C.int) C.int {
 	return C.GASNET_OK
 }
 
-// place returns the offset that an address stands for in rank's segment, as the destination of a Long with size bytes.
-func place(rank core.Rank, to unsafe.Pointer, size C.size_t) uint64 {
-	off := offset(C.gasnet_node_t(rank), to)
-	if size == 0 {
-		return longOf(off, rank)
-	}
-	return off
-}
-
 // aqExRequest sends a request, or returns 1 if it may not wait for room, and there is none.
 //
 //export aqExRequest
@@ -61,9 +52,11 @@ func aqExRequest(self C.int, call *C.char, category C.int, dest C.gasnet_node_t,
 	if err == nil {
 		m := core.Message{Kind: core.Kind(category), Handler: core.HandlerIndex(h), Data: data, Immediate: flags&C.GEX_FLAG_IMMEDIATE != 0}
 		if m.Kind == core.Long {
-			m.Off = place(rank, to, size)
+			m.Off, err = place(dest, to, size)
 		}
-		err = context(self).Request(rank, m, arguments(args, n)...)
+		if err == nil {
+			err = context(self).Request(rank, m, arguments(args, n)...)
+		}
 	}
 	if errors.Is(err, core.ErrNoRoom) {
 		return 1
@@ -86,7 +79,10 @@ func aqExReply(call *C.char, category C.int, h C.gasnet_handler_t, src unsafe.Po
 		case core.Medium:
 			err = running.ReplyMedium(core.HandlerIndex(h), data, arguments(args, n)...)
 		default:
-			err = running.ReplyLong(core.HandlerIndex(h), data, place(running.Src(), to, size), arguments(args, n)...)
+			var off uint64
+			if off, err = place(C.gasnet_node_t(running.Src()), to, size); err == nil {
+				err = running.ReplyLong(core.HandlerIndex(h), data, off, arguments(args, n)...)
+			}
 		}
 	}
 	if err != nil {
@@ -94,18 +90,11 @@ func aqExReply(call *C.char, category C.int, h C.gasnet_handler_t, src unsafe.Po
 	}
 }
 
-// aqExMessage tells of the message whose handler runs: the handler's index, and what C names by bits.
+// aqExHeader tells of the message whose handler runs, but for the number of its arguments.
 //
-//export aqExMessage
-func aqExMessage() C.int {
-	m := C.int(running.Entry().Index)
-	if running.IsRequest() {
-		m |= C.GASNETI_IS_REQUEST
-	}
-	if running.Kind() == core.Long {
-		m |= C.GASNETI_IS_LONG
-	}
-	return m
+//export aqExHeader
+func aqExHeader() C.uint32_t {
+	return C.uint32_t(core.MakeHeader(running.Entry().Index, running.Kind(), !running.IsRequest(), 0))
 }
 
 // aqExPrepare prepares a message of a form, and says where its payload is to be, and how long it may be. It returns 0 if it may not wait
@@ -118,11 +107,13 @@ func aqExPrepare(self C.int, call *C.char, form C.int, dest C.gasnet_node_t, buf
 		Kind: core.Kind(form &^ C.GASNETI_IS_REQUEST), Least: int(min(least, maxMemory)), Most: int(most), NArgs: int(n),
 		Off: core.OffsetLater, Outside: true, Immediate: flags&C.GEX_FLAG_IMMEDIATE != 0,
 	}
-	if to != nil {
-		o.Off = offset(dest, to)
-	}
 	var err error
-	if buf != nil {
+	if to != nil {
+		if o.Off, err = place(dest, to, least); err == nil && int64(dest) < int64(len(bases)) {
+			o.Most = int(min(uint64(o.Most), uint64(endpoint.SegmentSize(core.Rank(dest)))-o.Off))
+		}
+	}
+	if err == nil && buf != nil {
 		o.Buf, err = memory(buf, most)
 	}
 	var mem []byte
@@ -148,14 +139,15 @@ func aqExPrepare(self C.int, call *C.char, form C.int, dest C.gasnet_node_t, buf
 //export aqExCommit
 func aqExCommit(self C.int, call *C.char, form C.int, dest C.gasnet_node_t, h C.gasnet_handler_t, size C.size_t, to unsafe.Pointer, n C.int, args *C.uint32_t) {
 	length := int(min(size, maxMemory))
-	off := core.OffsetLater
+	off, err := core.OffsetLater, error(nil)
 	if form&C.GASNETI_LONG != 0 {
-		off = place(core.Rank(dest), to, size)
+		off, err = place(dest, to, size)
 	}
-	var err error
-	if form&C.GASNETI_IS_REQUEST != 0 {
+	switch {
+	case err != nil:
+	case form&C.GASNETI_IS_REQUEST != 0:
 		err = context(self).CommitAt(core.HandlerIndex(h), length, off, arguments(args, n)...)
-	} else {
+	default:
 		err = running.CommitAt(core.HandlerIndex(h), length, off, arguments(args, n)...)
 	}
 	if err != nil {

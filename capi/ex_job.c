@@ -22,7 +22,6 @@ static void open_objects(const char *name, gex_Flags_t flags) {
 	gasneti_ex_client.flags = flags;
 	gasneti_ex_world.rank = gasneti_job.rank;
 	GASNETI_GO_VOID(aqExOpen());
-	memset(gasneti_handlers, 0, sizeof gasneti_handlers); // Go runs them, which knows what may be asked of a message
 	gasneti_ex_world.size = gasneti_job.size;
 }
 
@@ -32,6 +31,7 @@ int gasneti_ex_Client_Init(int joined, gex_Client_t *client_p, gex_EP_t *ep_p, g
 	}
 	open_objects(client_name == NULL ? "" : client_name, flags);
 	gasneti_stage = GASNETI_CONNECTED;
+	GASNETI_GO_VOID(aqExConnect());
 	gasnet_QueryGexObjects(client_p, ep_p, tm_p, NULL);
 	return GASNET_OK;
 }

@@ -11,6 +11,11 @@ import (
 	"github.com/aqueduct-go/aqueduct/core"
 )
 
+// aqExConnect has messages go in C from now on, before there are segments.
+//
+//export aqExConnect
+func aqExConnect() { shareState() }
+
 // aqExOpen tells C which ranks share a host and a neighbourhood, and makes the world team 0.
 //
 //export aqExOpen

@@ -124,6 +124,8 @@ static bool note(enum way way) {
 
 static void rouse(void) { GASNETI_GO_VOID(aqRouse()); }
 
+bool gasneti_fast_on(void) { return fast.rings != NULL; }
+
 void gasneti_fast_end(void) { fast.rings = NULL; }
 
 void gasneti_fast_abandon(void) {
@@ -226,6 +228,9 @@ static inline bool acceptable(gasnet_node_t dest, int lane, const struct gasneti
 		return m->nbytes <= GASNETI_MAX_MEDIUM;
 	}
 	if (m->kind == GASNETI_LONG) {
+		if (gasneti_windows == NULL) {
+			return false;
+		}
 		const gasneti_window_t *w = &gasneti_windows[dest];
 		uintptr_t off = (uintptr_t)m->to - w->base;
 		if (m->nbytes == 0) { // whose address is nobody's business
@@ -256,7 +261,7 @@ static inline bool reserve(struct gasneti_out_ring *r, const struct gasneti_mess
 // Writes the message to its place and publishes it.
 static inline void commit(gasnet_node_t dest, int lane, struct gasneti_ends *e, const struct gasneti_message *m, const struct place *p) {
 	struct gasneti_slot *s = p->slot;
-	uint32_t header = (uint32_t)m->handler << 8 | (uint32_t)lane << 7 | (uint32_t)m->kind << 5 | (uint32_t)m->nargs;
+	uint32_t header = GASNETI_HEADER(m->handler, lane, m->kind, m->nargs);
 	uint64_t word = (uint64_t)m->nbytes << 32 | header << 16 | lap_of(p->number);
 	if (m->kind == GASNETI_MEDIUM) {
 		char *to;
@@ -323,26 +328,31 @@ static inline enum outcome put_request(enum way way, gasnet_node_t dest, const s
 // A message that has come, in the terms of handlers.
 struct arrival {
 	gasneti_fn_t fn;
+	uint32_t header;
 	int nargs, payload;
 	void *buf;
 	size_t nbytes;
 	uint32_t pay; // bytes of the payload ring that it has taken
 };
 
-// Reads what the slot says, and reports whether it is a sound message for a handler in C.
-static inline bool understand(const struct gasneti_in_ring *r, struct gasneti_slot *s, uint64_t word, int lane, struct arrival *a) {
+// Reads what the slot of a peer says, and reports whether it is a sound message for a handler in C.
+static inline bool understand(const struct gasneti_in_ring *r, struct gasneti_slot *s, uint64_t word, uint32_t peer, int lane, struct arrival *a) {
 	uint32_t header = (uint32_t)(word >> 16) & 0xffff;
-	a->fn = gasneti_handlers[header >> 8];
-	a->nargs = header & 31;
+	a->fn = __atomic_load_n(&gasneti_handlers[gasneti_header_handler(header)], __ATOMIC_ACQUIRE);
+	a->header = header;
+	a->nargs = gasneti_header_nargs(header);
 	a->payload = 0;
 	a->buf = NULL;
 	a->nbytes = 0;
 	a->pay = 0;
-	if (a->fn == NULL || a->nargs > 16 || (int)(header >> 7 & 1) != lane) {
+	if (__builtin_expect(a->fn == NULL, 0)) {
+		a->fn = gasneti_barrier_notice(peer, header, s->args);
+	}
+	if (a->fn == NULL || a->nargs > 16 || gasneti_header_reply(header) != lane) {
 		return false;
 	}
 	uint64_t n = word >> 32;
-	switch (header >> 5 & 3) {
+	switch (gasneti_header_kind(header)) {
 	case GASNETI_SHORT:
 		return true;
 	case GASNETI_MEDIUM:
@@ -362,6 +372,9 @@ static inline bool understand(const struct gasneti_in_ring *r, struct gasneti_sl
 		}
 		break;
 	case GASNETI_LONG: {
+		if (gasneti_windows == NULL) {
+			return false;
+		}
 		const gasneti_window_t *own = &gasneti_windows[gasneti_job.rank];
 		if (s->aux > own->size || n > own->size - s->aux) {
 			return false;
@@ -409,7 +422,7 @@ static int take(enum way way, uint32_t peer, int lane, int budget, bool *left) {
 		if ((uint8_t)word != r->lap) {
 			break;
 		}
-		if (!understand(r, s, word, lane, &a) || (lane == GASNETI_REQUESTS && !reply_room(&e->out[GASNETI_REPLIES]))) {
+		if (!understand(r, s, word, peer, lane, &a) || (lane == GASNETI_REQUESTS && !reply_room(&e->out[GASNETI_REPLIES]))) {
 			*left = true;
 			break;
 		}
@@ -425,6 +438,7 @@ static int take(enum way way, uint32_t peer, int lane, int budget, bool *left) {
 		r->pay += a.pay;
 		e->received++;
 		t->source = peer;
+		t->header = a.header;
 		t->answers = lane == GASNETI_REQUESTS;
 		t->live = 1;
 		t->fast = (int)way;
@@ -432,7 +446,7 @@ static int take(enum way way, uint32_t peer, int lane, int budget, bool *left) {
 		t->live = t->fast = 0;
 		r->answered = lane == GASNETI_REQUESTS && !t->answers;
 		if (__builtin_expect(gasneti_thread.restricted, 0)) {
-			gasneti_misuse("a handler", "returned while holding a handler-safe lock");
+			gasneti_left_restricted();
 		}
 		if (r->tail - r->returned >= GASNETI_CREDIT_EVERY || r->pay - r->pay_known >= GASNETI_PAY_EVERY) {
 			return_credit(r, peer);
@@ -604,6 +618,29 @@ static __attribute__((noinline)) bool poll_busy(void) {
 
 bool gasneti_fast_poll(void) { return idle() || poll_busy(); }
 
+bool gasneti_fast_enter_alone(void) {
+	enum way way = enter();
+	if (way == SHARED) {
+		leave(way);
+	}
+	return way == ALONE;
+}
+
+void gasneti_fast_leave_alone(void) { leave(ALONE); }
+
+bool gasneti_fast_poll_alone(void) {
+	bool left = false;
+	poll_once(ALONE, &left);
+	return left;
+}
+
+int gasneti_fast_spins(void) { return fast.spins; }
+
+bool gasneti_fast_try(gasnet_node_t dest, const struct gasneti_message *m) {
+	enum way way = gasneti_thread.token.live ? (enum way)gasneti_thread.token.fast : ALONE;
+	return put_request(way, dest, m) == SENT;
+}
+
 // The number of the last event, of which whoever waits looks at its condition.
 static uint32_t events(void) { return __atomic_load_n(&fast.state->words->bursts, __ATOMIC_ACQUIRE); }
 
@@ -664,7 +701,7 @@ bool gasneti_fast_request(gasnet_node_t dest, const struct gasneti_message *m, i
 	}
 	bool left = false;
 	enum outcome o = put_request(way, dest, m);
-	for (int i = 0; o == FULL && i < fast.spins && !left; i++) {
+	for (int i = 0; o == FULL && !m->immediate && i < fast.spins && !left; i++) {
 		poll_once(way, &left);
 		o = put_request(way, dest, m);
 	}
@@ -676,6 +713,10 @@ bool gasneti_fast_request(gasnet_node_t dest, const struct gasneti_message *m, i
 		}
 	}
 	leave(way);
+	if (o == FULL && m->immediate) {
+		*result = GASNETI_NO_ROOM;
+		return true;
+	}
 	if (o != SENT) {
 		return false;
 	}

@@ -44,17 +44,14 @@ func gasneti_fast_messages() C.uint64_t {
 // foreign is what the endpoint shares with C; nil if nothing.
 var foreign *core.Foreign
 
-// shareState has C send and take messages itself, if the endpoint allows that. It needs all segments in reach.
+// shareState has C send and take messages itself, if the endpoint allows that, once the program may send some. It needs all
+// segments in reach, where they are or will be.
 func shareState() {
 	state, f := endpoint.Core().Foreign()
-	if f == nil {
+	if f == nil || foreign != nil || !endpoint.Core().Reaches() {
 		return
 	}
-	for r := range core.Rank(job.Size()) {
-		if endpoint.SegmentSize(r) > 0 && len(endpoint.Local(r)) == 0 {
-			return
-		}
-	}
+	shareBarrier()
 	several := C.int(0)
 	if job.Config().Threads == core.Many {
 		several = 1

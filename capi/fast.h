@@ -16,11 +16,18 @@ struct gasneti_message {
 	void *to; // of a Long
 	int nargs;
 	const gasnet_handlerarg_t *args;
+	bool immediate; // a request does not wait for room
 };
+
+// What an immediate request returns that finds no room, as gex_AM_Request… does.
+enum { GASNETI_NO_ROOM = 1 };
 
 // Sends a request, waiting a little for room, and polls now and then. It reports false if that is Go's to do, and nothing
 // was sent; else *result is what the call returns.
 bool gasneti_fast_request(gasnet_node_t dest, const struct gasneti_message *m, int *result);
+
+// Reports whether messages are sent and taken in C, as far as that is possible.
+bool gasneti_fast_on(void);
 
 // Answers the request whose handler runs, which the fast path has called, and returns what the call returns.
 int gasneti_fast_reply(const struct gasneti_message *m);
@@ -33,6 +40,20 @@ bool gasneti_fast_wait(void);
 
 // Polls for a while, until something has happened since gasneti_fast_wait or the last call, and reports whether it has.
 bool gasneti_fast_spin(void);
+
+// Begins a call of the only thread that has called the library, to be done in C, and reports whether it may be. gasneti_fast_leave_alone
+// ends it.
+bool gasneti_fast_enter_alone(void);
+void gasneti_fast_leave_alone(void);
+
+// Polls once in such a call, and reports whether that is also Go's to do.
+bool gasneti_fast_poll_alone(void);
+
+// How many polls in C a wait makes before Go takes over.
+int gasneti_fast_spins(void);
+
+// Sends a request of the library's own, in such a call or in a handler that the fast path has called, and reports whether there was room.
+bool gasneti_fast_try(gasnet_node_t dest, const struct gasneti_message *m);
 
 // Ends the fast path, in a process that is not in the job.
 void gasneti_fast_end(void);

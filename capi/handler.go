@@ -1,6 +1,6 @@
 package main
 
-// #include "ex.h"
+// #include "internal.h"
 // #cgo noescape gasneti_dispatch
 import "C"
 
@@ -65,9 +65,7 @@ func registerTable(table unsafe.Pointer, n int) error {
 			taken[next] = true
 			e.index = C.gasnet_handler_t(next)
 		}
-		if C.gasneti_ex_world.size == 0 { // see open_objects
-			C.gasneti_handlers[e.index] = fn
-		}
+		C.gasneti_handlers[e.index] = fn
 		list[i] = core.HandlerEntry{Index: core.HandlerIndex(e.index), Func: runner(fn)}
 	}
 	return endpoint.RegisterHandlers(list)

@@ -54,8 +54,19 @@ struct gasneti_token {
 	int live; // a handler runs
 	int fast; // the fast path has called it
 	int answers; // and may still send its reply
+	uint32_t header; // what the fast path knows of the message: see GASNETI_HEADER
 	gasnet_node_t source;
 };
+
+// The header of a message, as core.Header has it, and what it says.
+#define GASNETI_HEADER(handler, reply, kind, nargs) ((uint32_t)(handler) << 8 | (uint32_t)(reply) << 7 | (uint32_t)(kind) << 5 | (uint32_t)(nargs))
+static inline uint32_t gasneti_header_handler(uint32_t h) { return h >> 8; }
+static inline int gasneti_header_reply(uint32_t h) { return h >> 7 & 1; }
+static inline uint32_t gasneti_header_kind(uint32_t h) { return h >> 5 & 3; }
+static inline int gasneti_header_nargs(uint32_t h) { return h & 31; }
+
+// Why a thread may not communicate: it holds a lock or is in a section without interrupts, or it has prepared a message.
+enum { GASNETI_HOLDS = 1, GASNETI_PREPARED = 2 };
 
 // What a thread holds, as far as a program that is compiled for debugging says it (lock.c).
 enum { GASNETI_MAX_HELD = 64 };
@@ -73,7 +84,9 @@ struct gasneti_thread {
 	int turns; // the GASNET_BLOCKUNTIL that it is in has begun in Go
 	uint32_t looked; // and the last event in C after which its condition was looked at
 	unsigned sends; // requests since the last poll for their sake
-	int restricted; // it holds a lock, or is in a section without interrupts: it may not communicate
+	int restricted; // why it may not communicate, of GASNETI_HOLDS and GASNETI_PREPARED
+	void *staging;  // the library's memory for the payload of a message that it prepares in C, of so many bytes
+	size_t staging_size;
 	struct gasneti_token token;
 	struct gasneti_held held;
 };
@@ -122,6 +135,12 @@ extern gasneti_fn_t gasneti_handlers[256];
 // several says that more than one thread may call.
 bool gasneti_share(uint32_t version, void *state, void *rings, int several);
 
+// Has barriers in C use the state that Go shares, whose notices have the handler and the team's id.
+void gasneti_share_barrier(void *state, uint32_t handler, uint64_t team);
+
+// Returns what takes a message that is a notice of a barrier, if C can; else NULL.
+gasneti_fn_t gasneti_barrier_notice(gasnet_node_t from, uint32_t header, const uint32_t *args);
+
 // Makes n bytes of the program's at to the same memory as the library's own, with what the program has there. replace says
 // whether other memory may take the place of the library's. It returns 0, or the number of the error.
 int gasneti_alias(void *to, void *own, size_t n, int replace);
@@ -167,6 +186,9 @@ GASNETI_NORETURN void gasneti_misuse(const char *call, const char *why);
 // Ends the job because the call needs one that the process has joined and may send in, or because of the thread's restriction.
 void gasneti_not_attached(const char *call);
 GASNETI_NORETURN void gasneti_restricted(const char *call);
+
+// Ends the job because the handler that has run leaves the thread restricted.
+GASNETI_NORETURN void gasneti_left_restricted(void);
 
 // Lets collective calls go on that wait for their turn, if there are any: they do whatever the rank waits for.
 extern int gasneti_coll_pending;

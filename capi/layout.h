@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define GASNETI_LAYOUT_VERSION 0x4f6c4f58u
+#define GASNETI_LAYOUT_VERSION 0x4003cc0cu
 
 enum {
 	GASNETI_SLOT_SIZE = 128,
@@ -166,3 +166,55 @@ _Static_assert(offsetof(struct gasneti_state, left) == 72, "left as in Go");
 _Static_assert(offsetof(struct gasneti_state, hot) == 76, "hot as in Go");
 _Static_assert(offsetof(struct gasneti_state, words) == 80, "words as in Go");
 _Static_assert(sizeof(struct gasneti_state) == 88, "as in Go");
+
+struct gasneti_name {
+	uint8_t flags;
+	int32_t id;
+};
+_Static_assert(offsetof(struct gasneti_name, flags) == 0, "flags as in Go");
+_Static_assert(offsetof(struct gasneti_name, id) == 4, "id as in Go");
+_Static_assert(sizeof(struct gasneti_name) == 8, "as in Go");
+
+struct gasneti_move {
+	int32_t to;
+	int32_t number;
+};
+_Static_assert(offsetof(struct gasneti_move, to) == 0, "to as in Go");
+_Static_assert(offsetof(struct gasneti_move, number) == 4, "number as in Go");
+_Static_assert(sizeof(struct gasneti_move) == 8, "as in Go");
+
+struct gasneti_hearing {
+	int32_t from;
+	int32_t number;
+	bool here[2];
+	struct gasneti_name told[2];
+};
+_Static_assert(offsetof(struct gasneti_hearing, from) == 0, "from as in Go");
+_Static_assert(offsetof(struct gasneti_hearing, number) == 4, "number as in Go");
+_Static_assert(offsetof(struct gasneti_hearing, here) == 8, "here as in Go");
+_Static_assert(offsetof(struct gasneti_hearing, told) == 12, "told as in Go");
+_Static_assert(sizeof(struct gasneti_hearing) == 28, "as in Go");
+
+struct gasneti_barrier {
+	struct gasneti_move *moves;
+	struct gasneti_hearing *hears;
+	uint32_t moves_len;
+	uint32_t hears_len;
+	uint32_t epoch;
+	uint32_t done;
+	bool notified;
+	struct gasneti_name own;
+	struct gasneti_name known;
+	struct gasneti_name last;
+};
+_Static_assert(offsetof(struct gasneti_barrier, moves) == 0, "moves as in Go");
+_Static_assert(offsetof(struct gasneti_barrier, hears) == 8, "hears as in Go");
+_Static_assert(offsetof(struct gasneti_barrier, moves_len) == 16, "moves_len as in Go");
+_Static_assert(offsetof(struct gasneti_barrier, hears_len) == 20, "hears_len as in Go");
+_Static_assert(offsetof(struct gasneti_barrier, epoch) == 24, "epoch as in Go");
+_Static_assert(offsetof(struct gasneti_barrier, done) == 28, "done as in Go");
+_Static_assert(offsetof(struct gasneti_barrier, notified) == 32, "notified as in Go");
+_Static_assert(offsetof(struct gasneti_barrier, own) == 36, "own as in Go");
+_Static_assert(offsetof(struct gasneti_barrier, known) == 44, "known as in Go");
+_Static_assert(offsetof(struct gasneti_barrier, last) == 52, "last as in Go");
+_Static_assert(sizeof(struct gasneti_barrier) == 64, "as in Go");

@@ -3,20 +3,37 @@
 
 #include "internal.h"
 
+#include <stdio.h>
+
 // A lock's state, beside the initialiser's. What has not been initialised may hold anything else.
 enum { READY = GASNETI_HSL_READY, DESTROYED = 0x48534C2D };
 
 static struct gasneti_held *held(void) { return &gasneti_thread.held; }
 
-static void restrict_thread(void) { gasneti_thread.restricted = held()->depth > 0 || held()->section; }
+static void restrict_thread(void) {
+	gasneti_thread.restricted &= ~GASNETI_HOLDS;
+	gasneti_thread.restricted |= held()->depth > 0 || held()->section ? GASNETI_HOLDS : 0;
+}
 
-// Reports a call while the thread holds a lock, is in a section without interrupts, or runs a handler.
+// Reports a call while the thread has prepared a message, holds a lock, is in a section without interrupts, or runs a handler.
 void gasneti_restricted(const char *call) {
+	if (gasneti_thread.restricted & GASNETI_PREPARED) {
+		gasneti_misuse(call, "the thread has prepared a message; commit it first");
+	}
 	if (gasneti_thread.token.fast && !gasneti_thread.restricted) {
-		gasneti_misuse(call, "called from the handler of a message; a handler may only reply");
+		static const char *const kinds[] = {"short", "medium", "long"};
+		uint32_t header = gasneti_thread.token.header;
+		char why[100];
+		snprintf(why, sizeof why, "called from the handler of a %s %s; a handler may only reply", kinds[gasneti_header_kind(header) % 3], gasneti_header_reply(header) ? "reply" : "request");
+		gasneti_misuse(call, why);
 	}
 	gasneti_misuse(call, held()->depth > 0 ? "called while holding a handler-safe lock; release it first"
 										   : "called in a section without interrupts; end it by gasnet_resume_interrupts first");
+}
+
+void gasneti_left_restricted(void) {
+	gasneti_misuse("a handler", gasneti_thread.restricted & GASNETI_HOLDS ? "returned while holding a handler-safe lock"
+																		  : "returned without committing the reply that it has prepared");
 }
 
 static int position(const void *lock) {

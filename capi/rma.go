@@ -5,7 +5,6 @@ import "C"
 
 import (
 	"errors"
-	"fmt"
 	"unsafe"
 
 	"github.com/aqueduct-go/aqueduct/core"
@@ -126,7 +125,7 @@ func endAccess(call *C.char, node C.gasnet_node_t, addr unsafe.Pointer, n C.size
 	if errors.As(err, &misuse) && int64(node) < int64(len(bases)) {
 		size := uint64(endpoint.SegmentSize(core.Rank(node)))
 		if off := offset(node, addr); off > size || uint64(n) > size-off {
-			err = &core.UsageError{Rank: job.Rank(), Op: name, Msg: fmt.Sprintf("%d bytes at %#x lie outside rank %d's segment of %d bytes at %#x", n, uintptr(addr), node, size, bases[node])}
+			err = leaves(node, addr, uint64(n))
 		}
 	}
 	end(name, err)

@@ -119,6 +119,12 @@ func offsetOf(rank C.gasnet_node_t, addr C.uintptr_t) uint64 {
 	return uint64(addr) - bases[rank]
 }
 
+// leaves is the error of a call for n bytes at an address that do not lie in rank's segment. end says which call.
+func leaves(rank C.gasnet_node_t, addr unsafe.Pointer, n uint64) error {
+	return &core.UsageError{Rank: job.Rank(), Msg: fmt.Sprintf("%d bytes at %#x lie outside rank %d's segment of %d bytes at %#x",
+		n, uintptr(addr), rank, endpoint.SegmentSize(core.Rank(rank)), bases[rank])}
+}
+
 // pointer returns an address of the program's as a pointer. Where Go keeps addresses that need not be any it keeps
 // numbers.
 func pointer(p C.uintptr_t) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&p)) }

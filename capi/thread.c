@@ -4,6 +4,7 @@
 #include "_cgo_export.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 
 __thread struct gasneti_thread gasneti_thread;
 struct gasneti_thread *_Atomic gasneti_main_thread;
@@ -13,6 +14,9 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void close_thread(void *thread) {
 	gasneti_fast_abandon();
+	free(gasneti_thread.staging);
+	gasneti_thread.staging = NULL;
+	gasneti_thread.staging_size = 0;
 	if (gasneti_main_thread == thread) {
 		gasneti_main_thread = NULL;
 	}

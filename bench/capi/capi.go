@@ -1,6 +1,7 @@
 // Package capi measures the C library beside the API in Go: the same operations, of programs in C whose calls do in C what
 // they can, of the same programs with every call crossing into Go, and of a program in Go; where an installation of
 // GASNet is given, of the same source with that. Each is a job of two ranks of its own, which all take turns on the same two CPUs.
+// It also measures what two threads of a rank do at once, beside what it costs threads to hand something over at all.
 package capi
 
 import (
@@ -23,8 +24,8 @@ import (
 	"github.com/aqueduct-go/aqueduct/core"
 )
 
-//go:embed client/client.c
-var source embed.FS
+//go:embed client
+var sources embed.FS
 
 // The operations.
 const (
@@ -36,8 +37,19 @@ const (
 	Barrier  = "barrier"  // notify and wait
 )
 
+// What two threads of a rank alone do at once, in GASNET_PAR.
+const (
+	ThreadsPoll     = "threads-poll"     // empty polls
+	ThreadsPingPong = "threads-pingpong" // round trips to the rank itself
+)
+
 // Ops returns the operations in the order of the report.
-func Ops() []string { return []string{PingPong, Flood, Poll, Put, Get, Barrier} }
+func Ops() []string { return slices.Concat(rankOps, []string{ThreadsPoll, ThreadsPingPong}) }
+
+var rankOps = []string{PingPong, Flood, Poll, Put, Get, Barrier}
+
+// NetworkOps returns the operations that tell something of a conduit whose messages all cross into Go.
+func NetworkOps() []string { return []string{PingPong, Flood} }
 
 // sampleTime is how long a sample lasts.
 const sampleTime = 10 * time.Millisecond
@@ -78,21 +90,24 @@ func Run(ctx context.Context, p Plan, report func(*bench.Series) error) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	text, err := source.ReadFile("client/client.c")
-	if err != nil {
+	if err := os.CopyFS(dir, sources); err != nil {
 		return err
 	}
-	c := client{p, filepath.Join(dir, "client.c"), filepath.Join(dir, "client"), filepath.Join(dir, "gasnet")}
-	if err := os.WriteFile(c.source, text, 0o600); err != nil {
+	c := client{p, filepath.Join(dir, "client", "client.c"), filepath.Join(dir, "ours"), filepath.Join(dir, "theirs"), filepath.Join(dir, "threads")}
+	own := func(mode string) []string {
+		return []string{"-I" + filepath.Join(p.Prefix, "include"), "-L" + filepath.Join(p.Prefix, "lib"), "-l:libaqueduct-" + mode + ".a", "-l:libaqueduct.a", "-lpthread"}
+	}
+	if err := c.compile(ctx, "SEQ", c.source, c.ours, own("seq")...); err != nil {
 		return err
 	}
-	lib := filepath.Join(p.Prefix, "lib")
-	if err := c.compile(ctx, c.ours, "-I"+filepath.Join(p.Prefix, "include"), "-L"+lib, "-l:libaqueduct-seq.a", "-l:libaqueduct.a", "-lpthread"); err != nil {
-		return err
+	if slices.ContainsFunc(p.Ops, ofThreads) {
+		if err := c.compile(ctx, "PAR", filepath.Join(dir, "client", "threads.c"), c.threads, own("par")...); err != nil {
+			return err
+		}
 	}
 	if p.GASNet != "" {
 		include := filepath.Join(p.GASNet, "include")
-		if err := c.compile(ctx, c.theirs, "-I"+include, "-I"+filepath.Join(include, "smp-conduit"), "-L"+filepath.Join(p.GASNet, "lib"),
+		if err := c.compile(ctx, "SEQ", c.source, c.theirs, "-I"+include, "-I"+filepath.Join(include, "smp-conduit"), "-L"+filepath.Join(p.GASNet, "lib"),
 			"-Wl,-rpath,"+filepath.Join(p.GASNet, "lib"), "-lgasnet-smp-seq", "-lpthread", "-lrt", "-lm"); err != nil {
 			return err
 		}
@@ -109,15 +124,19 @@ func Run(ctx context.Context, p Plan, report func(*bench.Series) error) error {
 type client struct {
 	Plan
 	source, ours, theirs string
+	threads              string // the program whose threads work at once
 }
 
-// compile makes a program of the source, with the options behind it.
-func (c *client) compile(ctx context.Context, exe string, options ...string) error {
+// ofThreads reports whether an operation is one of two threads.
+func ofThreads(op string) bool { return op == ThreadsPoll || op == ThreadsPingPong }
+
+// compile makes a program of the source for a thread mode, with the options behind it.
+func (c *client) compile(ctx context.Context, mode, source, exe string, options ...string) error {
 	cc := strings.Fields(os.Getenv("CC"))
 	if len(cc) == 0 {
 		cc = []string{"cc"}
 	}
-	argv := slices.Concat(cc[1:], []string{"-O2", "-std=gnu11", "-DGASNET_SEQ", "-o", exe, c.source}, options)
+	argv := slices.Concat(cc[1:], []string{"-O2", "-std=gnu11", "-DGASNET_" + mode, "-o", exe, source}, options)
 	if out, err := exec.CommandContext(ctx, cc[0], argv...).CombinedOutput(); err != nil {
 		return fmt.Errorf("capi: %s %s: %w\n%s", cc[0], strings.Join(argv, " "), err, out)
 	}
@@ -131,8 +150,26 @@ type variant struct {
 	argv []string // for env
 }
 
+// threadVariants is variants for an operation of two threads.
+func (c *client) threadVariants(op string) []variant {
+	program := func(op string, threads int) []string {
+		return []string{c.Aqrun, "-n", "1", "--conduit", c.Conduit, c.threads, op, floor.List(c.CPUs), fmt.Sprint(threads)}
+	}
+	op = strings.TrimPrefix(op, "threads-")
+	return []variant{
+		{"", "", program(op, 2)},
+		{"x-one", "the same by one thread, which is the only one", program(op, 1)},
+		{"x-mutex", "a pthread mutex that two threads take all the time", program("mutex", 2)},
+		{"x-word", "a word that two threads hand to each other and back, spinning", program("word", 2)},
+		{"x-cond", "the same by a pthread condition variable, sleeping", program("cond", 2)},
+	}
+}
+
 // variants returns the program to be measured, and those that it is compared with.
 func (c *client) variants(op string) ([]variant, error) {
+	if ofThreads(op) {
+		return c.threadVariants(op), nil
+	}
 	task, err := json.Marshal(runner.Task{Verb: verb, Plan: runner.Plan{
 		Conduit: c.Conduit, Threads: core.Single, Ops: []string{op}, CPUs: c.CPUs,
 	}})
@@ -164,9 +201,13 @@ var floors = map[string]floor.Kind{PingPong: floor.PingPong, Flood: floor.Ring, 
 
 // measure measures one operation.
 func (c *client) measure(ctx context.Context, op string, report func(*bench.Series) error) (err error) {
+	ranks, mode := 2, "seq"
+	if ofThreads(op) {
+		ranks, mode = 1, "par"
+	}
 	s := &bench.Series{
 		Family: "CAPI", Title: op + " in C", Quantity: bench.Duration,
-		Params: []bench.Param{{Key: "op", Value: op}, {Key: "conduit", Value: c.Conduit}, {Key: "threads", Value: "seq"}},
+		Params: []bench.Param{{Key: "op", Value: op}, {Key: "conduit", Value: c.Conduit}, {Key: "threads", Value: mode}},
 	}
 	vs, err := c.variants(op)
 	if err != nil {
@@ -209,6 +250,6 @@ func (c *client) measure(ctx context.Context, op string, report func(*bench.Seri
 	if err != nil {
 		return err
 	}
-	s.Results = []bench.Result{{Ranks: 2, Iters: iters, Outcome: out}}
+	s.Results = []bench.Result{{Ranks: ranks, Iters: iters, Outcome: out}}
 	return report(s)
 }

@@ -67,8 +67,11 @@ func TestRun(t *testing.T) {
 	}
 	for op, units := range beside {
 		want := []string{"x-go", "x-crossing", "x-gasnet", "x-floor"}
-		if op == Poll {
+		switch {
+		case op == Poll:
 			want = want[:3]
+		case ofThreads(op):
+			want = []string{"x-one", "x-mutex", "x-word", "x-cond"}
 		}
 		if !slices.Equal(units, want) {
 			t.Errorf("%s is compared with %v", op, units)

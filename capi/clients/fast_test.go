@@ -76,6 +76,21 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
+// TestBarriers has barriers of one thread and of two, in C and in Go.
+func TestBarriers(t *testing.T) {
+	for _, c := range []struct {
+		conduit string
+		ranks   int
+		env     string // AQUEDUCT_C_FAST
+	}{{"sci", 1, "on"}, {"sci", 3, "on"}, {"sci", 2, "off"}, {"udp", 2, "on"}} {
+		t.Setenv("AQUEDUCT_C_FAST", c.env)
+		out, status := job(t, c.ranks, c.conduit, client{source: "barriers", mode: "par"}.build(t))
+		if status != 0 || strings.Count(out, "are right") != c.ranks {
+			t.Errorf("%s, %d ranks, %s: status %d:\n%s", c.conduit, c.ranks, c.env, status, out)
+		}
+	}
+}
+
 // TestCancelledInHandler has a thread end in a handler, where the fast path calls that. The handler's message is taken all the
 // same, and the library is free for other threads.
 func TestCancelledInHandler(t *testing.T) {

@@ -1,5 +1,5 @@
-// Package layout writes down for C the state that Go shares with the fast path of the C library: core.State, and the
-// rings of conduit sci. The types in Go are the only definition.
+// Package layout writes down for C the state that Go shares with the fast path of the C library: core.State, the
+// rings of conduit sci, and a barrier. The types in Go are the only definition.
 package layout
 
 import (
@@ -13,6 +13,7 @@ import (
 
 	"github.com/aqueduct-go/aqueduct/conduits/sci"
 	"github.com/aqueduct-go/aqueduct/core"
+	"github.com/aqueduct-go/aqueduct/extended/engine"
 )
 
 // prefix begins every name in C.
@@ -45,6 +46,9 @@ func declarations() []byte {
 	types, names := sci.ForeignTypes()
 	types = append(types, reflect.TypeFor[core.Words](), reflect.TypeFor[core.State]())
 	names = append(names, "words", "state")
+	barrier, barrierNames := engine.ForeignTypes()
+	types = append(types, barrier...)
+	names = append(names, barrierNames...)
 	known := make(map[reflect.Type]string)
 	for i, t := range types {
 		known[t] = "struct " + prefix + names[i]
@@ -97,19 +101,21 @@ func declarator(t reflect.Type, name string, known map[reflect.Type]string) stri
 	switch t.Kind() {
 	case reflect.Bool:
 		return "bool " + name
-	case reflect.Uint8, reflect.Uint32, reflect.Uint64:
+	case reflect.Uint8, reflect.Int32, reflect.Uint32, reflect.Uint64:
 		return t.Kind().String() + "_t " + name
 	}
 	panic(fmt.Sprintf("layout: %v %s has no counterpart in C", t, name))
 }
 
-// snake returns a Go name as C has it: payRoom becomes pay_room.
+// snake returns a Go name as C has it: payRoom becomes pay_room, and ID id.
 func snake(name string) string {
 	var b strings.Builder
-	for i, r := range name {
-		if unicode.IsUpper(r) && i > 0 {
+	lower := false
+	for _, r := range name {
+		if unicode.IsUpper(r) && lower {
 			b.WriteByte('_')
 		}
+		lower = !unicode.IsUpper(r)
 		b.WriteRune(unicode.ToLower(r))
 	}
 	return b.String()

@@ -73,6 +73,10 @@ static void late(const char *what, char *to, uintptr_t size, gex_AD_t ad) {
 	gex_Event_t event = GEX_EVENT_INVALID;
 	if (strcmp(what, "outside") == 0) {
 		gex_RMA_PutBlocking(world, 1, to + size - 7, bytes, 8, 0);
+	} else if (strcmp(what, "long outside") == 0) {
+		gex_AM_RequestLong0(world, 1, 128, bytes, 8, to + size - 7, GEX_EVENT_NOW, 0);
+	} else if (strcmp(what, "prepare outside") == 0) {
+		bytes[0] = gex_AM_PrepareRequestLong(world, 1, NULL, 8, 8, to + size - 7, NULL, 0, 0) == NULL;
 	} else if (strcmp(what, "null") == 0) {
 		gex_RMA_PutBlocking(world, 1, to, NULL, 8, 0);
 	} else if (strcmp(what, "group") == 0) {

@@ -49,6 +49,7 @@ static void codes(void) {
 	CHECK(gasnet_getSegmentInfo(seg, -1) == GASNET_ERR_BAD_ARG);
 	OK(gasnet_getSegmentInfo(seg, 2));
 	CHECK(gasnet_nodes() > 1 || seg[1].size == 5);
+	CHECK(gasnet_AMRequestLong0(0, HANDLER, bytes, 8, (char *)seg[0].addr + seg[0].size - 7) == GASNET_ERR_BAD_ARG); // it leaves the segment
 	CHECK(strcmp(gasnet_ErrorName(GASNET_ERR_BAD_ARG), "GASNET_ERR_BAD_ARG") == 0 && gasnet_ErrorName(-5) != NULL && gasnet_ErrorDesc(-5) != NULL);
 }
 

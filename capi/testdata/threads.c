@@ -1,17 +1,12 @@
 // Threads that come and go, send messages, wait, put and get, each with implicit operations of its own (PAR). The argument
 // says whether the library is to send and take most messages without crossing into Go: "fast" or "slow".
 
-#include "check.h"
+#include "generations.h"
 
-#include <pthread.h>
 #include <unistd.h>
 
 enum { THREADS = 4, GENERATIONS = 6, MESSAGES = 60, CELLS = 32, PING = 128, PONG, AWAITED };
 
-extern uint64_t gasneti_fast_messages(void);
-
-static gasnet_seginfo_t *segments;
-static gasnet_node_t me, ranks;
 static gasnet_hsl_t lock = GASNET_HSL_INITIALIZER;
 static long locked; // under lock, by handlers and threads
 static volatile int answers[THREADS];
@@ -91,32 +86,15 @@ int main(int argc, char **argv) {
 	pthread_key_create(&program, NULL);
 	pthread_setspecific(program, &program);
 	gasnet_handlerentry_t table[] = {{PING, on_ping}, {PONG, on_pong}, {AWAITED, on_awaited}};
-	OK(gasnet_attach(table, 3, 64 * GASNET_PAGESIZE, 0));
-	me = gasnet_mynode();
-	ranks = gasnet_nodes();
-	segments = calloc(ranks, sizeof *segments);
-	OK(gasnet_getSegmentInfo(segments, (int)ranks));
-	BARRIER();
+	begin(table, 3, (uintptr_t)gasnet_nodes() * THREADS * CELLS * sizeof(uint64_t));
 	uint64_t before = 0;
 	for (int g = 0; g < GENERATIONS; g++) {
 		if (g == 1) {
 			before = gasneti_fast_messages(); // from now on there have been several threads
 		}
-		pthread_t t[THREADS];
-		pthread_attr_t attr;
-		pthread_attr_init(&attr);
-		pthread_attr_setstacksize(&attr, 64 << 10);
-		for (int i = 0; i < THREADS; i++) {
-			CHECK(pthread_create(&t[i], g % 2 == 0 ? NULL : &attr, work, (void *)(intptr_t)i) == 0);
-		}
-		for (int i = 0; i < THREADS; i++) {
-			while (pthread_tryjoin_np(t[i], NULL) != 0) {
-				OK(gasnet_AMPoll()); // peers are served while the threads end
-			}
-		}
+		generation(g, THREADS, work, gasnet_AMPoll); // which serves peers while the threads end
 	}
-	uint64_t in_c = gasneti_fast_messages() - before;
-	CHECK(strcmp(argv[1], "slow") == 0 ? in_c == 0 : in_c > (uint64_t)(GENERATIONS - 1) * THREADS * MESSAGES); // of four times as many
+	check_way(argv[1], before, (uint64_t)(GENERATIONS - 1) * THREADS * MESSAGES);
 	cancelled();
 	BARRIER();
 	gasnet_hsl_lock(&lock);

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +26,7 @@ func capiCommand(cmd *cobra.Command) {
 	f := newCommon(cmd, capi.Ops(), "always 2")
 	f.IntVar(&p.Samples, "samples", 10, about["samples"])
 	f.BoolVar(&quick, "quick", false, about["quick"])
-	f.StringVar(&p.Conduit, "conduit", "sci", about["conduit"])
+	f.StringVar(&p.Conduit, "conduit", "", "`NAME` of the conduit to measure; without it sci, and what crosses over udp")
 	cli.Unknown(cmd, "samples")
 	cli.Values(cmd, "conduit", known.Conduits)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -47,9 +48,6 @@ func runCapi(ctx context.Context, p *capi.Plan, f *common, args []string, stdout
 	case f.Changed("np") && (len(f.np) != 1 || f.np[0] != 2):
 		return cli.Misused(fmt.Errorf("-n %v; the verb measures 2 ranks", f.np))
 	}
-	if p.Ops = f.ops; len(p.Ops) == 0 {
-		p.Ops = capi.Ops()
-	}
 	if p.Prefix, p.Aqrun, err = capi.Locate(); err != nil {
 		return err
 	}
@@ -64,7 +62,12 @@ func runCapi(ctx context.Context, p *capi.Plan, f *common, args []string, stdout
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	h := bench.Conditions()
-	h.Conduit, h.Threads, h.Mode, h.Ranks = p.Conduit, "single", "live", 2
+	plans := plansOf(p, f.ops)
+	var conduits []string
+	for i := range plans {
+		conduits = append(conduits, plans[i].Conduit)
+	}
+	h.Conduit, h.Threads, h.Mode, h.Ranks = strings.Join(conduits, ","), "single", "live", 2
 	h.Pinning = fmt.Sprintf("%d,%d", p.CPUs[0], p.CPUs[1])
 	h.Method = fmt.Sprintf("%d samples, %s", p.Samples, between)
 	h.Peers = "x-gasnet is not measured: set " + gasnetVariable + " to an installation of GASNet with conduit smp"
@@ -74,5 +77,31 @@ func runCapi(ctx context.Context, p *capi.Plan, f *common, args []string, stdout
 	if err := enc.Header(&h); err != nil {
 		return err
 	}
-	return causeOf(ctx, capi.Run(ctx, *p, newProgress(enc, "capi", stderr).Series))
+	progress := newProgress(enc, "capi", stderr)
+	for i := range plans {
+		if err := capi.Run(ctx, plans[i], progress.Series); err != nil {
+			return causeOf(ctx, err)
+		}
+	}
+	return nil
+}
+
+// plansOf returns a plan for each conduit that is measured, with the operations that were asked for. If none were, a network has those
+// that tell something of it.
+func plansOf(p *capi.Plan, ops []string) []capi.Plan {
+	plan := func(conduit string, all []string) capi.Plan {
+		q := *p
+		if q.Conduit, q.Ops = conduit, ops; len(ops) == 0 {
+			q.Ops = all
+		}
+		return q
+	}
+	if p.Conduit != "" {
+		return []capi.Plan{plan(p.Conduit, capi.Ops())}
+	}
+	plans := []capi.Plan{plan("sci", capi.Ops())}
+	if len(ops) == 0 {
+		plans = append(plans, plan("udp", capi.NetworkOps()))
+	}
+	return plans
 }

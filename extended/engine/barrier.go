@@ -45,12 +45,18 @@ func (a Name) merge(b Name) Name {
 // Barrier is a team's split-phase barrier. It carries out a barrier's schedule (package coll) with a name in every signal:
 // a member tells what it knows of those it has heard of.
 type Barrier struct {
-	ready    bool
-	moves    []move
-	hears    []hearing
+	*barrierState // nil before Init
+}
+
+// barrierState is all that there is of a barrier, in types that code in another language has too; see Barrier.Relocate.
+type barrierState struct {
+	moves    *move
+	hears    *hearing
+	movesLen uint32
+	hearsLen uint32
 	epoch    uint32
+	done     uint32 // moves that are over
 	notified bool
-	done     int  // moves that are over
 	own      Name // as notified
 	known    Name // of all members heard of
 	last     Name // of the barrier before
@@ -102,30 +108,38 @@ func (b *Barrier) Init(members, self int, reach bool, hosts *coll.Hosts) {
 	if err != nil {
 		panic(err) // both do for any team, as its hosts are the team's
 	}
+	var hears []hearing
 	for _, r := range s.Recvs {
-		b.hears = append(b.hears, hearing{from: int32(r.Peer), number: int32(r.Number)})
+		hears = append(hears, hearing{from: int32(r.Peer), number: int32(r.Number)})
 	}
+	var moves []move
 	for _, x := range s.Steps {
 		if x.Kind == coll.Send {
-			b.moves = append(b.moves, move{int32(x.Peer), int32(x.Number)})
+			moves = append(moves, move{int32(x.Peer), int32(x.Number)})
 		} else {
-			b.moves = append(b.moves, move{-1, int32(x.Msg)})
+			moves = append(moves, move{-1, int32(x.Msg)})
 		}
 	}
-	b.ready, b.last = true, Name{Flags: Mismatch}
+	b.barrierState = &barrierState{last: Name{Flags: Mismatch}}
+	b.setSchedule(moves, hears)
 }
 
 // Ready reports whether Init was called.
-func (b *Barrier) Ready() bool { return b.ready }
+func (b *Barrier) Ready() bool { return b.barrierState != nil }
 
 // Epoch returns how many barriers were begun.
-func (b *Barrier) Epoch() uint32 { return b.epoch }
+func (b *Barrier) Epoch() uint32 {
+	if !b.Ready() {
+		return 0
+	}
+	return b.epoch
+}
 
 // Notified reports whether a barrier was begun that Finish has not ended.
-func (b *Barrier) Notified() bool { return b.notified }
+func (b *Barrier) Notified() bool { return b.Ready() && b.notified }
 
 // Done reports whether all members have notified.
-func (b *Barrier) Done() bool { return b.done == len(b.moves) }
+func (b *Barrier) Done() bool { return b.done == b.movesLen }
 
 // Begin begins the next barrier; Advance is to be called then.
 func (b *Barrier) Begin(n Name) {
@@ -137,7 +151,7 @@ func (b *Barrier) Begin(n Name) {
 // Advance sends what is due, until that reports that there is no room: then it is to be called again. It returns
 // how much was done.
 func (b *Barrier) Advance(send func(to int, n Notice) bool) (did int) {
-	if !b.notified {
+	if !b.Notified() {
 		return 0
 	}
 	for {
@@ -145,7 +159,7 @@ func (b *Barrier) Advance(send func(to int, n Notice) bool) (did int) {
 		if !b.sends() {
 			return did
 		}
-		m := b.moves[b.done]
+		m := b.step()
 		if !send(int(m.to), Notice{b.epoch, int(m.number), b.known}) {
 			return did
 		}
@@ -154,14 +168,17 @@ func (b *Barrier) Advance(send func(to int, n Notice) bool) (did int) {
 	}
 }
 
+// step returns the step that is due.
+func (b *Barrier) step() move { return b.steps()[b.done] }
+
 // sends reports whether a notice is due.
-func (b *Barrier) sends() bool { return !b.Done() && b.moves[b.done].to >= 0 }
+func (b *Barrier) sends() bool { return !b.Done() && b.step().to >= 0 }
 
 // take takes what is waited for and has come, and returns how many notices these are.
 func (b *Barrier) take() (n int) {
 	set := b.epoch & 1
-	for ; !b.Done() && b.moves[b.done].to < 0; n++ {
-		h := &b.hears[b.moves[b.done].number]
+	for ; !b.Done() && b.step().to < 0; n++ {
+		h := &b.hearings()[b.step().number]
 		if !h.here[set] {
 			return n
 		}
@@ -175,11 +192,11 @@ func (b *Barrier) take() (n int) {
 // Arrive takes a notice that has come from a member, and reports whether Advance is to be called. The error says what is
 // wrong with the notice.
 func (b *Barrier) Arrive(from int, n Notice) (goOn bool, err error) {
-	i := slices.IndexFunc(b.hears, func(h hearing) bool { return int(h.from) == from && int(h.number) == n.Number })
+	i := slices.IndexFunc(b.hearings(), func(h hearing) bool { return int(h.from) == from && int(h.number) == n.Number })
 	if i < 0 {
 		return false, fmt.Errorf("notice %d is not for member %d to send", n.Number, from)
 	}
-	h, set := &b.hears[i], n.Epoch&1
+	h, set := &b.hearings()[i], n.Epoch&1
 	if ahead := n.Epoch - b.epoch; ahead > 1 || ahead == 0 && (!b.notified || b.heard(i)) || h.here[set] {
 		return false, fmt.Errorf("it is in barrier %d, this rank in %d", n.Epoch, b.epoch)
 	}
@@ -188,7 +205,7 @@ func (b *Barrier) Arrive(from int, n Notice) (goOn bool, err error) {
 }
 
 // heard reports whether this barrier has waited for a notice already.
-func (b *Barrier) heard(i int) bool { return slices.Contains(b.moves[:b.done], move{-1, int32(i)}) }
+func (b *Barrier) heard(i int) bool { return slices.Contains(b.steps()[:b.done], move{-1, int32(i)}) }
 
 // Finish ends a barrier that is done. It compares the name given at the end, by the rules that GASNet's releases
 // follow since 1.20.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/aqueduct-go/aqueduct/extended/coll"
 	"github.com/aqueduct-go/aqueduct/extended/engine"
@@ -52,6 +53,8 @@ type member struct {
 	engaged bool
 	shared  []byte
 	calls   int
+
+	elsewhere [][]uint64 // the memory of a barrier that was relocated
 }
 
 // message is one under way: of a call, credit, or of a barrier.
@@ -174,6 +177,12 @@ func (s *script) team(n int, more []string) {
 			Describe: func(x engine.Signature) string { return fmt.Sprintf("%v of %d bytes", coll.Op(x[0]), x[2]) },
 		}, m)
 		m.Barrier.Init(n, i, reach, hosts)
+		if i%2 == 1 { // as where code in another language goes on with it
+			m.Relocate(func(bytes uintptr) unsafe.Pointer {
+				m.elsewhere = append(m.elsewhere, make([]uint64, bytes/8+1))
+				return unsafe.Pointer(&m.elsewhere[len(m.elsewhere)-1][0])
+			})
+		}
 		if shared > 0 {
 			m.Share(128, shared)
 		}
