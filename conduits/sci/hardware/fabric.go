@@ -122,21 +122,29 @@ type spot struct{ x, y int32 }
 
 func (f *fabric) spot(host int) spot { return spot{int32(host) % f.width, int32(host) / f.width} }
 
-// sites returns how many sites the machine has: of hosts, and of the switch's ends of ports.
+// sites returns how many sites the machine has: with a switch its ports, and hosts otherwise.
 func (f *fabric) sites() int {
 	if f.switched {
-		return len(f.links)
+		return int(f.height)
 	}
 	return len(f.links) / 2
 }
 
 // site returns the site that a link leaves.
-func (f *fabric) site(link int) int { return link % f.sites() }
+func (f *fabric) site(link int) int {
+	if f.switched {
+		return int(uint32(link) / uint32(f.width+1))
+	}
+	if n := f.sites(); link >= n {
+		return link - n
+	}
+	return link
+}
 
 // home returns the site of a host.
 func (f *fabric) home(host int) int {
-	if s := f.spot(host); f.switched {
-		return int(s.y*(f.width+1) + s.x)
+	if f.switched {
+		return int(f.spot(host).y)
 	}
 	return host
 }
@@ -148,8 +156,7 @@ func (f *fabric) oneWayIn() bool { return f.switched || f.width == 1 || f.height
 func (f *fabric) waysIn(s spot) [2]int {
 	before := func(i, size int32) int32 { return (i + size - 1) % size }
 	if f.switched {
-		i := int(s.y*(f.width+1) + before(s.x, f.width+1))
-		return [2]int{i, i}
+		return [2]int{int(s.y), int(s.y)}
 	}
 	return [2]int{int(s.y*f.width + before(s.x, f.width)), int(before(s.y, f.height)*f.width + s.x)}
 }

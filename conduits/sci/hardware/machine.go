@@ -86,6 +86,7 @@ type Node struct {
 	oldest   int          // place in window that is taken next
 	buffers  buffers      // for bursts that come in
 	landed   vtime.Time   // when all that has come in so far is in memory
+	landing  landing      // what has come in and has not been put there
 	inward   int          // packets from the node to itself
 	expected int          // what is going to change something here besides the landing of stores, see Expect
 	chance   *rand.Rand   // of errors of what comes in; nil before the first
@@ -144,7 +145,10 @@ func (n *Node) ID() int { return n.id }
 func (n *Node) Machine() *Machine { return n.m }
 
 // Run says which rank runs on the host. What the host's CPU does is charged to it.
-func (n *Node) Run(p *vtime.Proc) { n.proc = p }
+func (n *Node) Run(p *vtime.Proc) {
+	n.proc = p
+	p.BeforeLook(n)
+}
 
 // Proc returns the rank that runs on the host.
 func (n *Node) Proc() *vtime.Proc { return n.proc }

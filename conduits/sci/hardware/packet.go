@@ -32,11 +32,11 @@ type packet struct {
 	told      *vtime.Proc
 	*special  // of all but stores
 
-	m      *Machine
-	next   *packet // at the same site
-	behind *packet // waits for a buffer of the same adapter
-	size   int     // bytes on their way, in one of the next two
-	few    [8]byte // so many at most: of flags
+	next   *packet    // at the same site
+	behind *packet    // waits for a buffer of the same adapter, or has crossed the bus
+	lands  vtime.Time // in memory, of a write that has crossed the bus
+	size   int        // bytes on their way, in one of the next two
+	few    [8]byte    // so many at most: of flags
 	many   []byte
 }
 
@@ -115,7 +115,7 @@ func (m *Machine) packet(k kind, from, to *Node) *packet {
 	if last := len(m.idle) - 1; last >= 0 {
 		p, m.idle = m.idle[last], m.idle[:last]
 	} else {
-		p = &packet{m: m}
+		p = new(packet)
 	}
 	p.kind, p.from, p.to, p.parts = k, from, to, 1
 	if from == to {
@@ -142,7 +142,7 @@ func (p *packet) over() {
 
 // recycle puts p back when nothing is to come of it.
 func (p *packet) recycle() {
-	m := p.m
+	m := p.from.m
 	if p.from == p.to {
 		p.from.inward--
 	}
@@ -150,7 +150,7 @@ func (p *packet) recycle() {
 		*p.special = special{}
 		m.specials = append(m.specials, p.special)
 	}
-	*p = packet{m: m, many: p.many}
+	*p = packet{many: p.many}
 	m.idle = append(m.idle, p)
 }
 
@@ -181,25 +181,28 @@ func (p *packet) serve() {
 func (p *packet) Fire(stage, _ uint64) {
 	switch uint8(stage) {
 	case fetch:
-		p.when = p.m.kernel.Now()
-		p.m.sites[p.to.site].serve(p.when)
+		p.when = p.from.m.kernel.Now()
+		p.from.m.sites[p.to.site].serve(p.when)
+		p.to.Look()
 		p.fetch()
-	case land: // a store's answer is on its way meanwhile
+	case land:
 		p.land()
 	case answer:
-		p.when = p.m.kernel.Now()
+		p.when = p.from.m.kernel.Now()
 		p.answered()
 	}
 }
 
-func (p *packet) at(t vtime.Time, stage uint8) { p.m.kernel.At(t, p, uint64(stage), 0) }
+func (p *packet) at(t vtime.Time, stage uint8) { p.from.m.kernel.At(t, p, uint64(stage), 0) }
 
 // come has the packet come to the site of a node.
-func (p *packet) come(n *Node, stage uint8, when vtime.Time) { p.m.sites[n.site].come(p, stage, when) }
+func (p *packet) come(n *Node, stage uint8, when vtime.Time) {
+	p.from.m.sites[n.site].come(p, stage, when)
+}
 
 // reach has the packet come to the site from which the next link of its route leaves.
 func (p *packet) reach(stage uint8, when vtime.Time) {
-	p.m.sites[p.m.fabric.site(p.route.link())].come(p, stage, when)
+	p.from.m.sites[p.from.m.fabric.site(p.route.link())].come(p, stage, when)
 }
 
 // bytes is how many bytes the packet is to move.
@@ -259,7 +262,7 @@ func (m *Machine) incoming(k kind, n int) vtime.Time {
 
 // inject takes the burst across the local bus and through the adapter.
 func (p *packet) inject() {
-	m, n := p.m, p.from
+	m, n := p.from.m, p.from
 	n.counts.Bursts++
 	took := m.profile.Bus.WriteTime(p.out())
 	if p.kind == dmaWrite {
@@ -283,8 +286,8 @@ func (p *packet) inject() {
 
 // injectNow is inject at the kernel's time, of what was not known before: it comes last.
 func (p *packet) injectNow() {
-	p.when = p.m.kernel.Now()
-	p.m.look(p.from.site)
+	p.when = p.from.m.kernel.Now()
+	p.from.m.look(p.from.site)
 	p.inject()
 }
 
@@ -300,7 +303,7 @@ func (p *packet) depart() {
 // travel has the next link of the route carry the packet as soon as it is free. The head goes
 // on to the link after that before the rest has come (cut-through).
 func (p *packet) travel() {
-	m := p.m
+	m := p.from.m
 	l := &m.fabric.links[p.route.link()]
 	if l.cut {
 		p.fail(Dead)
@@ -325,7 +328,7 @@ func (p *packet) travel() {
 
 // accept takes the burst into the remote adapter, where it may meet an error.
 func (p *packet) accept() {
-	m := p.m
+	m := p.from.m
 	// The driver takes care of interrupts itself. Stores that nobody watches are flags, which
 	// no program could repeat: the adapters do that, at no cost here.
 	fallible := p.kind != interrupt && (p.kind != store || p.acct != nil)
@@ -360,7 +363,7 @@ func (p *packet) enter() {
 // cross takes the burst, which has a buffer, across the bus of the remote host, and returns
 // when the buffer is free again. A write is answered as soon as it has the buffer.
 func (p *packet) cross() (free vtime.Time) {
-	m, n := p.m, p.to
+	m, n := p.from.m, p.to
 	now := p.when
 	switch {
 	case n.lost: // while the burst waited
@@ -379,7 +382,7 @@ func (p *packet) cross() (free vtime.Time) {
 	}
 	p.parts++
 	n.landed = free + m.profile.Memory.Visible
-	p.at(n.landed, land)
+	n.land(p)
 	p.reply(0)
 	return free
 }
@@ -397,7 +400,7 @@ func (p *packet) fetch() {
 
 // reply sends the answer, with n bytes of data.
 func (p *packet) reply(n int) {
-	m := p.m
+	m := p.from.m
 	switch {
 	case p.outcome == Unknown:
 		p.fail(Unknown)
@@ -417,7 +420,7 @@ func (p *packet) fail(o Outcome) {
 		p.over()
 		return
 	}
-	p.conclude(p.when+p.m.profile.Error.Timeout, o)
+	p.conclude(p.when+p.from.m.profile.Error.Timeout, o)
 }
 
 // conclude says when it is known how the packet fared. The CPU that stored takes that time
@@ -439,7 +442,7 @@ func (p *packet) answered() {
 		p.done = true
 		p.from.proc.Arrive()
 	case p.kind == dmaRead && p.outcome == Delivered:
-		m, n := p.m, p.from
+		m, n := p.from.m, p.from
 		m.sites[n.site].serve(p.when)
 		crossed := n.bus.Use(p.when, m.incoming(p.kind, p.back()))
 		p.at(crossed+m.profile.Memory.Visible, land)
@@ -449,19 +452,17 @@ func (p *packet) answered() {
 	}
 }
 
-// land puts the bytes where they go.
+// land has an interrupt come, or puts the bytes of a read where they go.
 func (p *packet) land() {
-	switch {
-	case p.kind == interrupt:
+	if p.kind == interrupt {
 		p.to.Came()
-		if !p.to.lost {
+		if p.to.Look(); !p.to.lost {
 			p.target.Fire(p.a, p.b)
 		}
-	case p.kind == dmaRead:
+	} else {
+		p.from.Look()
 		p.put(p.from)
 		p.queue.answered(p.outcome)
-	default:
-		p.put(p.to)
 	}
 	p.over()
 }
