@@ -104,7 +104,7 @@ func (k *Kernel) first(e entry) bool {
 	return e.before(first) != 0
 }
 
-// BeforeLook has l called whenever Sync or Park has brought p to a time, before p goes on. It is called before Run.
+// BeforeLook has l called whenever Sync or Park has brought p to a time, before p goes on.
 func (p *Proc) BeforeLook(l Looker) { p.looker = l }
 
 // Ended reports whether p's body has returned.

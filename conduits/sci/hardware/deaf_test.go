@@ -69,9 +69,9 @@ func TestNotWokenForNothing(t *testing.T) {
 // the wake-up of its CPU. Whoever changes them changes what every modelled message costs the host.
 func TestEventsOfAStore(t *testing.T) {
 	for _, c := range []struct {
-		machine    string
-		nodes, to  int
-		want       uint64
+		machine   string
+		nodes, to int
+		want      uint64
 	}{{"scale", 512, 1, 4}, {"scale", 65536, 65535, 4}, {"d339", 8, 1, 6}} {
 		t.Run(fmt.Sprintf("%s-%d", c.machine, c.nodes), func(t *testing.T) {
 			memory := make([]byte, 8)

@@ -23,6 +23,7 @@ type fabric struct {
 	switched      bool       // the rings meet in a switch
 	turn          vtime.Time // from one ring to the next
 	links         []link
+	cuts          int // links that are cut
 }
 
 // link is a cable that can be cut.
@@ -132,8 +133,11 @@ func (f *fabric) sites() int {
 
 // site returns the site that a link leaves.
 func (f *fabric) site(link int) int {
-	if f.switched {
-		return int(uint32(link) / uint32(f.width+1))
+	switch {
+	case f.direct():
+		return link / 2
+	case f.switched:
+		return link / int(f.width+1)
 	}
 	if n := f.sites(); link >= n {
 		return link - n
@@ -148,6 +152,9 @@ func (f *fabric) home(host int) int {
 	}
 	return host
 }
+
+// direct tells whether every host has a port of the switch to itself.
+func (f *fabric) direct() bool { return f.switched && f.width == 1 }
 
 // oneWayIn tells whether all that comes to a host comes over one link.
 func (f *fabric) oneWayIn() bool { return f.switched || f.width == 1 || f.height == 1 }
@@ -164,6 +171,8 @@ func (f *fabric) waysIn(s spot) [2]int {
 // request returns the route from one node to another, which must not be the same.
 func (f *fabric) request(from, to spot) route {
 	switch {
+	case f.direct():
+		return route{arc{2 * from.y, 1, 2, 0, 1}, arc{2 * to.y, 1, 2, 1, 0}}
 	case !f.switched:
 		return join(f.row(from.y, from.x, to.x), f.column(to.x, from.y, to.y))
 	case from.y == to.y:
@@ -177,6 +186,8 @@ func (f *fabric) request(from, to spot) route {
 // last ring first.
 func (f *fabric) answer(from, to spot) route {
 	switch {
+	case f.direct():
+		return f.request(to, from)
 	case !f.switched:
 		return join(f.column(to.x, to.y, from.y), f.row(from.y, to.x, from.x))
 	case from.y == to.y:
@@ -226,7 +237,7 @@ func (m *Machine) reaches(from, to *Node) bool {
 		return false
 	}
 	f := &m.fabric
-	return from == to || f.works(f.request(from.spot, to.spot)) && f.works(f.answer(from.spot, to.spot))
+	return from == to || f.cuts == 0 || f.works(f.request(from.spot, to.spot)) && f.works(f.answer(from.spot, to.spot))
 }
 
 // Links returns how many links the machine has.

@@ -18,7 +18,10 @@ type Machine struct {
 	fabric   fabric
 	sites    []site
 	slack    slacks
-	looking  bool // a proc has a site serve
+	stores   []cost     // of a store by its bytes
+	bare     vtime.Time // that an answer without data takes up a link
+	fallible bool       // errors happen
+	looking  bool       // a proc has a site serve
 	nodes    []*Node
 	watchers []func(Event)
 	idle     []*packet
@@ -45,6 +48,12 @@ func New(k *vtime.Kernel, p *Profile, nodes int) (*Machine, error) {
 		foreseen: min(p.Memory.Visible, p.Interrupt.Latency, p.Error.Detect, p.Call.Connect, p.Call.Disconnect),
 	}
 	m.slack = newSlacks(p, &m.fabric)
+	m.stores = make([]cost, p.PIO.Block+1)
+	for n := range m.stores {
+		m.stores[n] = m.cost(store, n)
+	}
+	m.bare = p.Link.Rate.Time(m.wire(store, 0))
+	m.fallible = p.Error.Lost > 0 || p.Error.Busy > 0
 	m.sites = make([]site, m.fabric.sites())
 	for i := range m.sites {
 		m.sites[i].due = notYet

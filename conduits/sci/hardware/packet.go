@@ -260,15 +260,39 @@ func (m *Machine) incoming(k kind, n int) vtime.Time {
 	return vtime.Time(count)*bus.WriteTime(0) + bus.WriteTime(n) - bus.WriteTime(0)
 }
 
+// cost is what a burst asks of the machine on the way to its target.
+type cost struct {
+	packets  int        // that it is cut into
+	outgoing vtime.Time // across the bus of the host that it comes from
+	length   vtime.Time // that it takes up a link
+	incoming vtime.Time // across the bus of the host that it comes to
+}
+
+// cost returns what n bytes cost that go with a request.
+func (m *Machine) cost(k kind, n int) cost {
+	outgoing := m.profile.Bus.WriteTime(n)
+	if k == dmaWrite {
+		outgoing = m.profile.Memory.Read + m.profile.Bus.ReadTime(n)
+	}
+	return cost{m.packets(k, n), outgoing, m.profile.Link.Rate.Time(m.wire(k, n)), m.incoming(k, n)}
+}
+
+// cost returns what the packet costs.
+func (p *packet) cost() *cost {
+	m := p.from.m
+	if p.kind == store {
+		return &m.stores[p.size]
+	}
+	c := m.cost(p.kind, p.out())
+	return &c
+}
+
 // inject takes the burst across the local bus and through the adapter.
 func (p *packet) inject() {
-	m, n := p.from.m, p.from
+	n, c := p.from, p.cost()
+	m := n.m
 	n.counts.Bursts++
-	took := m.profile.Bus.WriteTime(p.out())
-	if p.kind == dmaWrite {
-		took = m.profile.Memory.Read + m.profile.Bus.ReadTime(p.out())
-	}
-	crossed := n.bus.Use(p.when, took)
+	crossed := n.bus.Use(p.when, c.outgoing)
 	if p.kind.isDMA() {
 		p.queue.chain.Sent(crossed)
 	}
@@ -276,12 +300,11 @@ func (p *packet) inject() {
 		p.come(n, enter, crossed)
 		return
 	}
-	count := m.packets(p.kind, p.out())
-	n.counts.Packets += int64(count)
-	ready := n.sending.Use(crossed, vtime.Time(count)*m.profile.Adapter.Send)
-	p.route = m.fabric.request(p.from.spot, p.to.spot)
-	p.length = m.profile.Link.Rate.Time(m.wire(p.kind, p.out()))
-	p.reach(depart, ready+m.profile.Adapter.Forward)
+	n.counts.Packets += int64(c.packets)
+	ready := n.sending.Use(crossed, vtime.Time(c.packets)*m.profile.Adapter.Send)
+	p.route = m.fabric.request(n.spot, p.to.spot)
+	p.length = c.length
+	p.come(n, depart, ready+m.profile.Adapter.Forward)
 }
 
 // injectNow is inject at the kernel's time, of what was not known before: it comes last.
@@ -309,8 +332,9 @@ func (p *packet) travel() {
 		p.fail(Dead)
 		return
 	}
-	head, tail := l.Carry(p.when, p.length)
-	head, tail = head+m.profile.Link.Hop, tail+m.profile.Link.Hop
+	_, tail := l.Carry(p.when, p.length)
+	tail += m.profile.Link.Hop
+	head := tail - p.length
 	switch more, turn := p.route.step(); {
 	case turn:
 		p.reach(hop, head+m.fabric.turn)
@@ -331,7 +355,7 @@ func (p *packet) accept() {
 	m := p.from.m
 	// The driver takes care of interrupts itself. Stores that nobody watches are flags, which
 	// no program could repeat: the adapters do that, at no cost here.
-	fallible := p.kind != interrupt && (p.kind != store || p.acct != nil)
+	fallible := m.fallible && p.kind != interrupt && (p.kind != store || p.acct != nil)
 	if fallible && p.to.strikes(m.profile.Error.Lost) {
 		p.from.counts.Dropped++
 		if p.to.strikes(machine.Certain / 2) {
@@ -344,7 +368,7 @@ func (p *packet) accept() {
 		p.from.counts.Refused++
 		p.outcome = Busy
 	}
-	work := vtime.Time(m.packets(p.kind, p.out())) * m.profile.Adapter.Receive
+	work := vtime.Time(p.cost().packets) * m.profile.Adapter.Receive
 	p.come(p.to, enter, p.to.receives.Use(p.when, work))
 }
 
@@ -354,7 +378,7 @@ func (p *packet) enter() {
 	case p.to.lost:
 		p.fail(Dead)
 	case p.outcome == Busy:
-		p.reply(0)
+		p.reply(p.from.m.bare)
 	default:
 		p.to.admit(p)
 	}
@@ -374,7 +398,7 @@ func (p *packet) cross() (free vtime.Time) {
 		p.at(max(free, n.landed), fetch) // reads push writes ahead of them
 		return free
 	}
-	free = n.bus.Use(now, m.incoming(p.kind, p.out()))
+	free = n.bus.Use(now, p.cost().incoming)
 	if p.kind == interrupt {
 		n.Expect()
 		p.at(free+m.profile.Interrupt.Latency, land)
@@ -383,7 +407,7 @@ func (p *packet) cross() (free vtime.Time) {
 	p.parts++
 	n.landed = free + m.profile.Memory.Visible
 	n.land(p)
-	p.reply(0)
+	p.reply(m.bare)
 	return free
 }
 
@@ -395,20 +419,20 @@ func (p *packet) fetch() {
 	} else {
 		p.carry(p.src)
 	}
-	p.reply(p.back())
+	m := p.from.m
+	p.reply(m.profile.Link.Rate.Time(m.wire(p.kind, p.back())))
 }
 
-// reply sends the answer, with n bytes of data.
-func (p *packet) reply(n int) {
-	m := p.from.m
+// reply sends the answer, which takes up a link for length.
+func (p *packet) reply(length vtime.Time) {
 	switch {
 	case p.outcome == Unknown:
 		p.fail(Unknown)
 	case p.from == p.to:
 		p.conclude(p.when, p.outcome)
 	default:
-		p.route = m.fabric.answer(p.from.spot, p.to.spot)
-		p.length = m.profile.Link.Rate.Time(m.wire(p.kind, n))
+		p.route = p.from.m.fabric.answer(p.from.spot, p.to.spot)
+		p.length = length
 		p.answering = true
 		p.travel()
 	}

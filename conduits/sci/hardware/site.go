@@ -33,6 +33,9 @@ func (s *site) come(p *packet, stage uint8, when vtime.Time) {
 		}
 		p.next, *at = *at, p
 	}
+	if s.due == serving { // it plans when it has served
+		return
+	}
 	if deadline := p.deadline(); deadline < s.due {
 		s.schedule(p.from.m, deadline)
 	}
@@ -101,9 +104,10 @@ func (s *site) plan() {
 // look serves what has come to a site up to the kernel's time. A proc calls it that looks at what follows
 // from that; it may be ahead of the kernel.
 func (m *Machine) look(site int) {
-	if s := &m.sites[site]; s.first != nil {
+	s, now := &m.sites[site], m.kernel.Now()
+	if s.first != nil && s.first.when <= now {
 		m.looking = true
-		s.serve(m.kernel.Now())
+		s.serve(now)
 		m.looking = false
 	}
 }
