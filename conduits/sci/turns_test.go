@@ -84,8 +84,8 @@ func TestEventsOfAShort(t *testing.T) {
 	}
 	const rounds = 100 // from 10 on all is connected
 	each := float64(events(10+rounds)-events(10)) / (rounds * ranks)
-	if each != 19 {
-		t.Errorf("%v events, want 19", each)
+	if each != 16 {
+		t.Errorf("%v events, want 16", each)
 	}
 }
 

@@ -455,6 +455,11 @@ func (p *packet) conclude(at vtime.Time, o Outcome) {
 		p.at(at, answer)
 		return
 	}
+	if a := p.acct; a != nil && a.last == p {
+		if a.last = nil; a.open > 1 { // it has failed before those before it were answered
+			p.from.await()
+		}
+	}
 	p.from.settle(int(p.place), at, o, p.acct)
 	p.over()
 }

@@ -152,10 +152,16 @@ func (s *site) Label(_, _ uint64) string {
 // deadline returns until when p must have been served: right before anything can follow from it at
 // another site, or for the sender. So whatever comes to a site is known there before it comes, and the
 // order of what comes at one time does not depend on that of events.
-func (p *packet) deadline() vtime.Time { return p.when + max(0, p.slack()-1) }
+func (p *packet) deadline() vtime.Time {
+	slack := p.slack()
+	if slack == notYet {
+		return notYet
+	}
+	return p.when + max(0, slack-1)
+}
 
 // slack returns how long after p has come to a site, for its present stage, something can follow from that
-// at the earliest.
+// at the earliest; notYet of an answer that nobody waits for. Of these there are no more than places in the sender's window.
 func (p *packet) slack() vtime.Time {
 	m := p.from.m
 	t := &m.slack
@@ -182,8 +188,8 @@ func (p *packet) slack() vtime.Time {
 		return t.arrive + p.to.entering()
 	case !p.answering:
 		return t.arrive
-	case p.kind == store && p.acct == nil && !p.from.stalled:
-		return t.idle // only claim asks for it, which serves the site
+	case p.kind == store && !p.from.stalled && (p.acct == nil || p.acct.last != nil && p.acct.last != p):
+		return notYet // the last one's answer comes behind it, and all that wait for a place in the window serve the site
 	}
 	return t.answer
 }
@@ -208,11 +214,7 @@ type slacks struct {
 	accept vtime.Time // through the receiving half
 	enter  vtime.Time // until the answer is at a second link, and data in memory
 	answer vtime.Time // until the answer is taken in
-	idle   vtime.Time // of an answer that nobody waits for
 }
-
-// longestIdle is for how long an answer that nobody waits for may stay where it is, lest sites gather many.
-const longestIdle = 10 * vtime.Microsecond
 
 func newSlacks(p *Profile, f *fabric) slacks {
 	shortest := p.Link.Rate.Time(int(p.Packet.Header + p.Packet.CRC))
@@ -225,16 +227,15 @@ func newSlacks(p *Profile, f *fabric) slacks {
 		arrive: shortest + p.Link.Hop + p.Adapter.Accept,
 		accept: p.Adapter.Receive,
 		answer: shortest + p.Link.Hop + p.Adapter.Answer,
-		idle:   longestIdle,
 	}
 	if f.oneWayIn() {
 		s.arrive += p.Adapter.Receive
 	}
-	second := s.hop
-	if f.switched && f.width == 1 {
-		second = s.turn
+	first, second := min(s.hop, s.arrive), s.hop
+	if f.direct() {
+		first, second = s.turn, s.turn
 	}
-	s.inject = cross + p.Adapter.Send + p.Adapter.Forward + min(second, s.arrive)
+	s.inject = cross + p.Adapter.Send + p.Adapter.Forward + first
 	s.enter = min(second, cross+p.Memory.Visible, cross+p.Interrupt.Latency, p.Memory.Read+p.Bus.ReadTime(0))
 	for _, t := range []*vtime.Time{&s.cross, &s.inject, &s.turn, &s.hop, &s.arrive, &s.accept, &s.enter, &s.answer} {
 		*t = min(*t, p.Error.Timeout) // of what fails
