@@ -19,6 +19,7 @@ type Machine struct {
 	sites    []site
 	slack    slacks
 	stores   []cost     // of a store by its bytes
+	other    cost       // of the packet that was asked about last, if it is no store
 	bare     vtime.Time // that an answer without data takes up a link
 	fallible bool       // errors happen
 	looking  bool       // a proc has a site serve
@@ -129,8 +130,11 @@ func newNode(m *Machine, id int) *Node {
 // the Expect that announces it.
 func (n *Node) Unchanged() bool {
 	now := n.m.kernel.Now()
+	if n.landed > now || n.expected > 0 || n.m.expected > 0 || n.proc.Now()-now >= n.m.foreseen {
+		return false
+	}
 	n.m.look(n.site)
-	return n.landed <= now && n.expected == 0 && n.m.expected == 0 && n.proc.Now()-now < n.m.foreseen
+	return n.landed <= now
 }
 
 // Expect says that something is going to change what this node's driver knows: another node begins a call of its driver

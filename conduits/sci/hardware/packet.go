@@ -277,14 +277,14 @@ func (m *Machine) cost(k kind, n int) cost {
 	return cost{m.packets(k, n), outgoing, m.profile.Link.Rate.Time(m.wire(k, n)), m.incoming(k, n)}
 }
 
-// cost returns what the packet costs.
+// cost returns what the packet costs; the answer is valid until the next call.
 func (p *packet) cost() *cost {
 	m := p.from.m
 	if p.kind == store {
 		return &m.stores[p.size]
 	}
-	c := m.cost(p.kind, p.out())
-	return &c
+	m.other = m.cost(p.kind, p.out())
+	return &m.other
 }
 
 // inject takes the burst across the local bus and through the adapter.
