@@ -29,15 +29,15 @@ type packet struct {
 	length    vtime.Time // that it takes up a link
 	acct      *Account   // of a store; may be nil
 	dst       []byte     // of a write it is remote, of a read local
-	told      *vtime.Proc
-	*special  // of all but stores
+	size      int        // bytes on their way, in few or many
+	next      *packet    // at the same site
 
-	next   *packet    // at the same site
-	behind *packet    // waits for a buffer of the same adapter, or has crossed the bus
-	lands  vtime.Time // in memory, of a write that has crossed the bus
-	size   int        // bytes on their way, in one of the next two
-	few    [8]byte    // so many at most: of flags
-	many   []byte
+	told     *vtime.Proc
+	*special            // of all but stores
+	behind   *packet    // waits for a buffer of the same adapter, or has crossed the bus
+	lands    vtime.Time // in memory, of a write that has crossed the bus
+	few      [8]byte    // so many bytes at most: of flags
+	many     []byte
 }
 
 // special is what packets that no store has made have besides.
