@@ -57,8 +57,8 @@ func TestTurnsInVirtualTime(t *testing.T) {
 }
 
 // TestEventsOfAShort pins how many events a Short of a ring is: those of the sites that serve its 8 packets, which are
-// the header's two, three flags, and the three of the answer, and which mostly come to a site in groups; a landing
-// for each; and the wake-ups of both ranks. A rank that looks at flags wakes only if something may have come
+// the header's two, three flags, and the three of the answer, and which mostly come to a site in groups; the landings of
+// the two flags that wake somebody; and the wake-ups of both ranks. A rank that looks at flags wakes only if something may have come
 // until then. Whoever changes the number changes what every modelled message costs the host.
 func TestEventsOfAShort(t *testing.T) {
 	const ranks, request = 8, 128
@@ -84,8 +84,8 @@ func TestEventsOfAShort(t *testing.T) {
 	}
 	const rounds = 100 // from 10 on all is connected
 	each := float64(events(10+rounds)-events(10)) / (rounds * ranks)
-	if each != 33 {
-		t.Errorf("%v events, want 33", each)
+	if each != 16 {
+		t.Errorf("%v events, want 16", each)
 	}
 }
 

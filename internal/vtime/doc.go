@@ -44,6 +44,7 @@
 // a proc costs nothing but the code it runs, a Sync with nothing due is a
 // comparison, and events are fired on the stack of whichever proc waits;
 // coroutines are switched only when another proc is due, straight to that.
+// What only one proc can see a model may put off until that proc looks: see [Proc.BeforeLook].
 //
 // # Waiting
 //

@@ -19,6 +19,7 @@ type Proc struct {
 	name   string
 	key    uint64 // of its wake-ups in the queue
 	lag    Time   // how far it is ahead of the kernel
+	looker Looker // is called before the proc looks; may be nil
 
 	parked bool   // waits for Arrive
 	since  Time   // when it parked last
@@ -38,6 +39,9 @@ type Proc struct {
 
 	explain func(op string) string // nil: as it is
 }
+
+// Looker is a model that puts off what only one proc can see, until that proc may look.
+type Looker interface{ Look() }
 
 // Kernel returns the kernel that p belongs to.
 func (p *Proc) Kernel() *Kernel { return p.kernel }
@@ -80,17 +84,31 @@ func (p *Proc) Sync() {
 		panic(isOver)
 	}
 	p.lag = 0
-	if k.queue.entries.n == 0 {
+	if k.first(e) {
 		k.now = e.at
-		return
+	} else {
+		k.queue.entries.push(e)
+		p.give(k.due())
 	}
-	if first, _ := k.queue.entries.first(); e.before(first) != 0 {
-		k.now = e.at
-		return
+	if p.looker != nil {
+		p.looker.Look()
 	}
-	k.queue.entries.push(e)
-	p.give(k.due())
 }
+
+// first tells whether an entry that is not in the queue comes before all that are.
+func (k *Kernel) first(e entry) bool {
+	if k.queue.entries.n == 0 {
+		return true
+	}
+	first, _ := k.queue.entries.first()
+	return e.before(first) != 0
+}
+
+// BeforeLook has l called whenever Sync or Park has brought p to a time, before p goes on.
+func (p *Proc) BeforeLook(l Looker) { p.looker = l }
+
+// Ended reports whether p's body has returned.
+func (p *Proc) Ended() bool { return p.ended }
 
 // Park waits for Arrive. The poll grid starts at p's own time and has the given
 // period; p wakes at its first point, the start included, that is not before
@@ -108,6 +126,9 @@ func (p *Proc) Park(period Time) {
 	}
 	p.lag = 0
 	p.give(p.kernel.due())
+	if p.looker != nil {
+		p.looker.Look()
+	}
 }
 
 // Parked reports whether p is in Park, and nothing has arrived for it.

@@ -269,3 +269,43 @@ func TestArrivalDuringPoll(t *testing.T) {
 		}
 	}
 }
+
+// looks counts how often a proc was about to look, and when last.
+type looks struct {
+	k  *vtime.Kernel
+	n  int
+	at vtime.Time
+}
+
+func (l *looks) Look() { l.n, l.at = l.n+1, l.k.Now() }
+
+// TestBeforeLook has a proc synchronise alone, and with another one due before, and park. Its looker is called each
+// time before it goes on, at its time.
+func TestBeforeLook(t *testing.T) {
+	k := vtime.New(1)
+	l := &looks{k: k}
+	first := k.Spawn("first", func(p *vtime.Proc) {
+		for i := 1; i <= 3; i++ {
+			p.Charge(2 * vtime.Nanosecond)
+			if i == 3 {
+				p.Park(0)
+			} else {
+				p.Sync()
+			}
+			if l.n != i || l.at != p.Now() {
+				t.Errorf("%d looks, the last at %v, want %d and %v", l.n, l.at, i, p.Now())
+			}
+		}
+	})
+	first.BeforeLook(l)
+	k.Spawn("second", func(p *vtime.Proc) {
+		p.Charge(3 * vtime.Nanosecond)
+		p.Sync()
+		p.Charge(4 * vtime.Nanosecond)
+		p.Sync()
+		first.Arrive()
+	})
+	if err := k.Run(); err != nil {
+		t.Fatal(err)
+	}
+}

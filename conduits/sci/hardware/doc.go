@@ -40,13 +40,16 @@
 // # Sites
 //
 // A packet, request or answer, comes to one site after the other: to a host, with its bus and the links that
-// leave it, or to the switch's end of a port. A site serves packets in the order in which they come, those of
+// leave it, or to a port of the switch, with the links of its ring and the hosts there. A site serves packets in the order in which they come, those of
 // one time by stage, sender and target. It need not do so at once: what a packet gets at a site is known
-// elsewhere later by the latency of the stage at least, its slack (the next link, the memory, the sender's
+// elsewhere later by the latency of the stage at least, its slack (the next site's link, the memory, the sender's
 // window). So a site has one event right before the first slack of what has come is over, and serves all that
-// has come until then. Three flags of a message mostly make their way by one event for each stage. Whoever looks
+// has come until then. Three flags of a message mostly make their way by one event for each site. Whoever looks
 // at a site's state before has it served first: a CPU that looks at memory, a report, whoever cuts a link. An
 // answer to a store without an account is taken in when its place in the window is needed.
+//
+// Bytes that have landed are in the host's memory when somebody looks there ([Node.Look]). So only the landing of a store
+// that is to wake a CPU is an event.
 //
 // The order of what comes to a site does therefore not depend on when anything was scheduled, and all times are
 // those of a machine whose packets each have an event at each stage: a test runs both. Only what is not known

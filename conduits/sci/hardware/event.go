@@ -24,10 +24,16 @@ func (m *Machine) Watch(f func(Event)) { m.watchers = append(m.watchers, f) }
 // arrives. Every transaction whose request or answer needs a cut link fails.
 func (m *Machine) SetLink(i int, works bool) {
 	m.lookAll()
-	m.fabric.links[i].cut = !works
-	kind := LinkCut
+	l, kind := &m.fabric.links[i], LinkCut
 	if works {
 		kind = LinkMended
+	}
+	if l.cut == works {
+		l.cut = !works
+		m.fabric.cuts++
+		if works {
+			m.fabric.cuts -= 2
+		}
 	}
 	m.tell(kind, i)
 }

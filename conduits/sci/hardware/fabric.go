@@ -23,6 +23,7 @@ type fabric struct {
 	switched      bool       // the rings meet in a switch
 	turn          vtime.Time // from one ring to the next
 	links         []link
+	cuts          int // links that are cut
 }
 
 // link is a cable that can be cut.
@@ -122,24 +123,38 @@ type spot struct{ x, y int32 }
 
 func (f *fabric) spot(host int) spot { return spot{int32(host) % f.width, int32(host) / f.width} }
 
-// sites returns how many sites the machine has: of hosts, and of the switch's ends of ports.
+// sites returns how many sites the machine has: with a switch its ports, and hosts otherwise.
 func (f *fabric) sites() int {
 	if f.switched {
-		return len(f.links)
+		return int(f.height)
 	}
 	return len(f.links) / 2
 }
 
 // site returns the site that a link leaves.
-func (f *fabric) site(link int) int { return link % f.sites() }
+func (f *fabric) site(link int) int {
+	switch {
+	case f.direct():
+		return link / 2
+	case f.switched:
+		return link / int(f.width+1)
+	}
+	if n := f.sites(); link >= n {
+		return link - n
+	}
+	return link
+}
 
 // home returns the site of a host.
 func (f *fabric) home(host int) int {
-	if s := f.spot(host); f.switched {
-		return int(s.y*(f.width+1) + s.x)
+	if f.switched {
+		return int(f.spot(host).y)
 	}
 	return host
 }
+
+// direct tells whether every host has a port of the switch to itself.
+func (f *fabric) direct() bool { return f.switched && f.width == 1 }
 
 // oneWayIn tells whether all that comes to a host comes over one link.
 func (f *fabric) oneWayIn() bool { return f.switched || f.width == 1 || f.height == 1 }
@@ -148,8 +163,7 @@ func (f *fabric) oneWayIn() bool { return f.switched || f.width == 1 || f.height
 func (f *fabric) waysIn(s spot) [2]int {
 	before := func(i, size int32) int32 { return (i + size - 1) % size }
 	if f.switched {
-		i := int(s.y*(f.width+1) + before(s.x, f.width+1))
-		return [2]int{i, i}
+		return [2]int{int(s.y), int(s.y)}
 	}
 	return [2]int{int(s.y*f.width + before(s.x, f.width)), int(before(s.y, f.height)*f.width + s.x)}
 }
@@ -157,6 +171,8 @@ func (f *fabric) waysIn(s spot) [2]int {
 // request returns the route from one node to another, which must not be the same.
 func (f *fabric) request(from, to spot) route {
 	switch {
+	case f.direct():
+		return route{arc{2 * from.y, 1, 2, 0, 1}, arc{2 * to.y, 1, 2, 1, 0}}
 	case !f.switched:
 		return join(f.row(from.y, from.x, to.x), f.column(to.x, from.y, to.y))
 	case from.y == to.y:
@@ -170,6 +186,8 @@ func (f *fabric) request(from, to spot) route {
 // last ring first.
 func (f *fabric) answer(from, to spot) route {
 	switch {
+	case f.direct():
+		return f.request(to, from)
 	case !f.switched:
 		return join(f.column(to.x, to.y, from.y), f.row(from.y, to.x, from.x))
 	case from.y == to.y:
@@ -219,7 +237,7 @@ func (m *Machine) reaches(from, to *Node) bool {
 		return false
 	}
 	f := &m.fabric
-	return from == to || f.works(f.request(from.spot, to.spot)) && f.works(f.answer(from.spot, to.spot))
+	return from == to || f.cuts == 0 || f.works(f.request(from.spot, to.spot)) && f.works(f.answer(from.spot, to.spot))
 }
 
 // Links returns how many links the machine has.

@@ -18,7 +18,11 @@ type Machine struct {
 	fabric   fabric
 	sites    []site
 	slack    slacks
-	looking  bool // a proc has a site serve
+	stores   []cost     // of a store by its bytes
+	other    cost       // of the packet that was asked about last, if it is no store
+	bare     vtime.Time // that an answer without data takes up a link
+	fallible bool       // errors happen
+	looking  bool       // a proc has a site serve
 	nodes    []*Node
 	watchers []func(Event)
 	idle     []*packet
@@ -45,6 +49,12 @@ func New(k *vtime.Kernel, p *Profile, nodes int) (*Machine, error) {
 		foreseen: min(p.Memory.Visible, p.Interrupt.Latency, p.Error.Detect, p.Call.Connect, p.Call.Disconnect),
 	}
 	m.slack = newSlacks(p, &m.fabric)
+	m.stores = make([]cost, p.PIO.Block+1)
+	for n := range m.stores {
+		m.stores[n] = m.cost(store, n)
+	}
+	m.bare = p.Link.Rate.Time(m.wire(store, 0))
+	m.fallible = p.Error.Lost > 0 || p.Error.Busy > 0
 	m.sites = make([]site, m.fabric.sites())
 	for i := range m.sites {
 		m.sites[i].due = notYet
@@ -86,6 +96,7 @@ type Node struct {
 	oldest   int          // place in window that is taken next
 	buffers  buffers      // for bursts that come in
 	landed   vtime.Time   // when all that has come in so far is in memory
+	landing  landing      // what has come in and has not been put there
 	inward   int          // packets from the node to itself
 	expected int          // what is going to change something here besides the landing of stores, see Expect
 	chance   *rand.Rand   // of errors of what comes in; nil before the first
@@ -119,8 +130,11 @@ func newNode(m *Machine, id int) *Node {
 // the Expect that announces it.
 func (n *Node) Unchanged() bool {
 	now := n.m.kernel.Now()
+	if n.landed > now || n.expected > 0 || n.m.expected > 0 || n.proc.Now()-now >= n.m.foreseen {
+		return false
+	}
 	n.m.look(n.site)
-	return n.landed <= now && n.expected == 0 && n.m.expected == 0 && n.proc.Now()-now < n.m.foreseen
+	return n.landed <= now
 }
 
 // Expect says that something is going to change what this node's driver knows: another node begins a call of its driver
@@ -144,7 +158,10 @@ func (n *Node) ID() int { return n.id }
 func (n *Node) Machine() *Machine { return n.m }
 
 // Run says which rank runs on the host. What the host's CPU does is charged to it.
-func (n *Node) Run(p *vtime.Proc) { n.proc = p }
+func (n *Node) Run(p *vtime.Proc) {
+	n.proc = p
+	p.BeforeLook(n)
+}
 
 // Proc returns the rank that runs on the host.
 func (n *Node) Proc() *vtime.Proc { return n.proc }

@@ -27,7 +27,7 @@ func TestOrder(t *testing.T) {
 		for _, order := range [][]at{{c.first, c.second}, {c.second, c.first}} {
 			s := &site{due: serving} // nothing is served
 			for _, a := range order {
-				p := &packet{m: m, from: m.Node(a.from), to: m.Node(a.to)}
+				p := &packet{from: m.Node(a.from), to: m.Node(a.to)}
 				s.come(p, a.stage, a.when)
 			}
 			if p := s.first; p.when != c.first.when || p.stage != c.first.stage || p.from.id != c.first.from || p.to.id != c.first.to {
@@ -42,8 +42,8 @@ func TestOrder(t *testing.T) {
 // of the first, which are of no machine here, so that a look at one panics.
 func TestPlanLooksAtFew(t *testing.T) {
 	m := small(t)
-	first := &packet{m: m, from: m.Node(0), to: m.Node(1), stage: inject, when: 5000}
-	first.next = &packet{from: m.Node(0), to: m.Node(1), stage: inject, when: first.deadline()}
+	first := &packet{from: m.Node(0), to: m.Node(1), stage: inject, when: 5000}
+	first.next = &packet{from: new(Node), to: m.Node(1), stage: inject, when: first.deadline()}
 	s := &m.sites[0]
 	s.first, s.last = first, first.next
 	if s.plan(); s.due != first.deadline() {

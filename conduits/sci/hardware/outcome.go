@@ -40,6 +40,7 @@ func (o Outcome) String() string {
 type Account struct {
 	peer     *Node      // where the last store went
 	open     int        // stores that may still be answered
+	last     *packet    // of the last store; nil when that is answered
 	answered vtime.Time // when the last answer is there
 	outcome  Outcome    // the worst so far
 	assessed vtime.Time // when the driver knows what an Unknown was

@@ -29,15 +29,15 @@ type packet struct {
 	length    vtime.Time // that it takes up a link
 	acct      *Account   // of a store; may be nil
 	dst       []byte     // of a write it is remote, of a read local
-	told      *vtime.Proc
-	*special  // of all but stores
+	size      int        // bytes on their way, in few or many
+	next      *packet    // at the same site
 
-	m      *Machine
-	next   *packet // at the same site
-	behind *packet // waits for a buffer of the same adapter
-	size   int     // bytes on their way, in one of the next two
-	few    [8]byte // so many at most: of flags
-	many   []byte
+	told     *vtime.Proc
+	*special            // of all but stores
+	behind   *packet    // waits for a buffer of the same adapter, or has crossed the bus
+	lands    vtime.Time // in memory, of a write that has crossed the bus
+	few      [8]byte    // so many bytes at most: of flags
+	many     []byte
 }
 
 // special is what packets that no store has made have besides.
@@ -115,7 +115,7 @@ func (m *Machine) packet(k kind, from, to *Node) *packet {
 	if last := len(m.idle) - 1; last >= 0 {
 		p, m.idle = m.idle[last], m.idle[:last]
 	} else {
-		p = &packet{m: m}
+		p = new(packet)
 	}
 	p.kind, p.from, p.to, p.parts = k, from, to, 1
 	if from == to {
@@ -142,7 +142,7 @@ func (p *packet) over() {
 
 // recycle puts p back when nothing is to come of it.
 func (p *packet) recycle() {
-	m := p.m
+	m := p.from.m
 	if p.from == p.to {
 		p.from.inward--
 	}
@@ -150,7 +150,7 @@ func (p *packet) recycle() {
 		*p.special = special{}
 		m.specials = append(m.specials, p.special)
 	}
-	*p = packet{m: m, many: p.many}
+	*p = packet{many: p.many}
 	m.idle = append(m.idle, p)
 }
 
@@ -181,25 +181,28 @@ func (p *packet) serve() {
 func (p *packet) Fire(stage, _ uint64) {
 	switch uint8(stage) {
 	case fetch:
-		p.when = p.m.kernel.Now()
-		p.m.sites[p.to.site].serve(p.when)
+		p.when = p.from.m.kernel.Now()
+		p.from.m.sites[p.to.site].serve(p.when)
+		p.to.Look()
 		p.fetch()
-	case land: // a store's answer is on its way meanwhile
+	case land:
 		p.land()
 	case answer:
-		p.when = p.m.kernel.Now()
+		p.when = p.from.m.kernel.Now()
 		p.answered()
 	}
 }
 
-func (p *packet) at(t vtime.Time, stage uint8) { p.m.kernel.At(t, p, uint64(stage), 0) }
+func (p *packet) at(t vtime.Time, stage uint8) { p.from.m.kernel.At(t, p, uint64(stage), 0) }
 
 // come has the packet come to the site of a node.
-func (p *packet) come(n *Node, stage uint8, when vtime.Time) { p.m.sites[n.site].come(p, stage, when) }
+func (p *packet) come(n *Node, stage uint8, when vtime.Time) {
+	p.from.m.sites[n.site].come(p, stage, when)
+}
 
 // reach has the packet come to the site from which the next link of its route leaves.
 func (p *packet) reach(stage uint8, when vtime.Time) {
-	p.m.sites[p.m.fabric.site(p.route.link())].come(p, stage, when)
+	p.from.m.sites[p.from.m.fabric.site(p.route.link())].come(p, stage, when)
 }
 
 // bytes is how many bytes the packet is to move.
@@ -257,15 +260,39 @@ func (m *Machine) incoming(k kind, n int) vtime.Time {
 	return vtime.Time(count)*bus.WriteTime(0) + bus.WriteTime(n) - bus.WriteTime(0)
 }
 
+// cost is what a burst asks of the machine on the way to its target.
+type cost struct {
+	packets  int        // that it is cut into
+	outgoing vtime.Time // across the bus of the host that it comes from
+	length   vtime.Time // that it takes up a link
+	incoming vtime.Time // across the bus of the host that it comes to
+}
+
+// cost returns what n bytes cost that go with a request.
+func (m *Machine) cost(k kind, n int) cost {
+	outgoing := m.profile.Bus.WriteTime(n)
+	if k == dmaWrite {
+		outgoing = m.profile.Memory.Read + m.profile.Bus.ReadTime(n)
+	}
+	return cost{m.packets(k, n), outgoing, m.profile.Link.Rate.Time(m.wire(k, n)), m.incoming(k, n)}
+}
+
+// cost returns what the packet costs; the answer is valid until the next call.
+func (p *packet) cost() *cost {
+	m := p.from.m
+	if p.kind == store {
+		return &m.stores[p.size]
+	}
+	m.other = m.cost(p.kind, p.out())
+	return &m.other
+}
+
 // inject takes the burst across the local bus and through the adapter.
 func (p *packet) inject() {
-	m, n := p.m, p.from
+	n, c := p.from, p.cost()
+	m := n.m
 	n.counts.Bursts++
-	took := m.profile.Bus.WriteTime(p.out())
-	if p.kind == dmaWrite {
-		took = m.profile.Memory.Read + m.profile.Bus.ReadTime(p.out())
-	}
-	crossed := n.bus.Use(p.when, took)
+	crossed := n.bus.Use(p.when, c.outgoing)
 	if p.kind.isDMA() {
 		p.queue.chain.Sent(crossed)
 	}
@@ -273,18 +300,17 @@ func (p *packet) inject() {
 		p.come(n, enter, crossed)
 		return
 	}
-	count := m.packets(p.kind, p.out())
-	n.counts.Packets += int64(count)
-	ready := n.sending.Use(crossed, vtime.Time(count)*m.profile.Adapter.Send)
-	p.route = m.fabric.request(p.from.spot, p.to.spot)
-	p.length = m.profile.Link.Rate.Time(m.wire(p.kind, p.out()))
-	p.reach(depart, ready+m.profile.Adapter.Forward)
+	n.counts.Packets += int64(c.packets)
+	ready := n.sending.Use(crossed, vtime.Time(c.packets)*m.profile.Adapter.Send)
+	p.route = m.fabric.request(n.spot, p.to.spot)
+	p.length = c.length
+	p.come(n, depart, ready+m.profile.Adapter.Forward)
 }
 
 // injectNow is inject at the kernel's time, of what was not known before: it comes last.
 func (p *packet) injectNow() {
-	p.when = p.m.kernel.Now()
-	p.m.look(p.from.site)
+	p.when = p.from.m.kernel.Now()
+	p.from.m.look(p.from.site)
 	p.inject()
 }
 
@@ -300,14 +326,15 @@ func (p *packet) depart() {
 // travel has the next link of the route carry the packet as soon as it is free. The head goes
 // on to the link after that before the rest has come (cut-through).
 func (p *packet) travel() {
-	m := p.m
+	m := p.from.m
 	l := &m.fabric.links[p.route.link()]
 	if l.cut {
 		p.fail(Dead)
 		return
 	}
-	head, tail := l.Carry(p.when, p.length)
-	head, tail = head+m.profile.Link.Hop, tail+m.profile.Link.Hop
+	_, tail := l.Carry(p.when, p.length)
+	tail += m.profile.Link.Hop
+	head := tail - p.length
 	switch more, turn := p.route.step(); {
 	case turn:
 		p.reach(hop, head+m.fabric.turn)
@@ -325,10 +352,10 @@ func (p *packet) travel() {
 
 // accept takes the burst into the remote adapter, where it may meet an error.
 func (p *packet) accept() {
-	m := p.m
+	m := p.from.m
 	// The driver takes care of interrupts itself. Stores that nobody watches are flags, which
 	// no program could repeat: the adapters do that, at no cost here.
-	fallible := p.kind != interrupt && (p.kind != store || p.acct != nil)
+	fallible := m.fallible && p.kind != interrupt && (p.kind != store || p.acct != nil)
 	if fallible && p.to.strikes(m.profile.Error.Lost) {
 		p.from.counts.Dropped++
 		if p.to.strikes(machine.Certain / 2) {
@@ -341,7 +368,7 @@ func (p *packet) accept() {
 		p.from.counts.Refused++
 		p.outcome = Busy
 	}
-	work := vtime.Time(m.packets(p.kind, p.out())) * m.profile.Adapter.Receive
+	work := vtime.Time(p.cost().packets) * m.profile.Adapter.Receive
 	p.come(p.to, enter, p.to.receives.Use(p.when, work))
 }
 
@@ -351,7 +378,7 @@ func (p *packet) enter() {
 	case p.to.lost:
 		p.fail(Dead)
 	case p.outcome == Busy:
-		p.reply(0)
+		p.reply(p.from.m.bare)
 	default:
 		p.to.admit(p)
 	}
@@ -360,7 +387,7 @@ func (p *packet) enter() {
 // cross takes the burst, which has a buffer, across the bus of the remote host, and returns
 // when the buffer is free again. A write is answered as soon as it has the buffer.
 func (p *packet) cross() (free vtime.Time) {
-	m, n := p.m, p.to
+	m, n := p.from.m, p.to
 	now := p.when
 	switch {
 	case n.lost: // while the burst waited
@@ -371,7 +398,7 @@ func (p *packet) cross() (free vtime.Time) {
 		p.at(max(free, n.landed), fetch) // reads push writes ahead of them
 		return free
 	}
-	free = n.bus.Use(now, m.incoming(p.kind, p.out()))
+	free = n.bus.Use(now, p.cost().incoming)
 	if p.kind == interrupt {
 		n.Expect()
 		p.at(free+m.profile.Interrupt.Latency, land)
@@ -379,8 +406,8 @@ func (p *packet) cross() (free vtime.Time) {
 	}
 	p.parts++
 	n.landed = free + m.profile.Memory.Visible
-	p.at(n.landed, land)
-	p.reply(0)
+	n.land(p)
+	p.reply(m.bare)
 	return free
 }
 
@@ -392,20 +419,20 @@ func (p *packet) fetch() {
 	} else {
 		p.carry(p.src)
 	}
-	p.reply(p.back())
+	m := p.from.m
+	p.reply(m.profile.Link.Rate.Time(m.wire(p.kind, p.back())))
 }
 
-// reply sends the answer, with n bytes of data.
-func (p *packet) reply(n int) {
-	m := p.m
+// reply sends the answer, which takes up a link for length.
+func (p *packet) reply(length vtime.Time) {
 	switch {
 	case p.outcome == Unknown:
 		p.fail(Unknown)
 	case p.from == p.to:
 		p.conclude(p.when, p.outcome)
 	default:
-		p.route = m.fabric.answer(p.from.spot, p.to.spot)
-		p.length = m.profile.Link.Rate.Time(m.wire(p.kind, n))
+		p.route = p.from.m.fabric.answer(p.from.spot, p.to.spot)
+		p.length = length
 		p.answering = true
 		p.travel()
 	}
@@ -417,7 +444,7 @@ func (p *packet) fail(o Outcome) {
 		p.over()
 		return
 	}
-	p.conclude(p.when+p.m.profile.Error.Timeout, o)
+	p.conclude(p.when+p.from.m.profile.Error.Timeout, o)
 }
 
 // conclude says when it is known how the packet fared. The CPU that stored takes that time
@@ -427,6 +454,11 @@ func (p *packet) conclude(at vtime.Time, o Outcome) {
 	if p.kind != store {
 		p.at(at, answer)
 		return
+	}
+	if a := p.acct; a != nil && a.last == p {
+		if a.last = nil; a.open > 1 { // it has failed before those before it were answered
+			p.from.await()
+		}
 	}
 	p.from.settle(int(p.place), at, o, p.acct)
 	p.over()
@@ -439,7 +471,7 @@ func (p *packet) answered() {
 		p.done = true
 		p.from.proc.Arrive()
 	case p.kind == dmaRead && p.outcome == Delivered:
-		m, n := p.m, p.from
+		m, n := p.from.m, p.from
 		m.sites[n.site].serve(p.when)
 		crossed := n.bus.Use(p.when, m.incoming(p.kind, p.back()))
 		p.at(crossed+m.profile.Memory.Visible, land)
@@ -449,19 +481,17 @@ func (p *packet) answered() {
 	}
 }
 
-// land puts the bytes where they go.
+// land has an interrupt come, or puts the bytes of a read where they go.
 func (p *packet) land() {
-	switch {
-	case p.kind == interrupt:
+	if p.kind == interrupt {
 		p.to.Came()
-		if !p.to.lost {
+		if p.to.Look(); !p.to.lost {
 			p.target.Fire(p.a, p.b)
 		}
-	case p.kind == dmaRead:
+	} else {
+		p.from.Look()
 		p.put(p.from)
 		p.queue.answered(p.outcome)
-	default:
-		p.put(p.to)
 	}
 	p.over()
 }

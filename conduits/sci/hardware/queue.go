@@ -116,6 +116,7 @@ func (q *Queue) Send(i, pos, n int) {
 	p := q.n.m.packet(k, q.n, t.Peer)
 	p.queue, p.dst, p.src = q, t.Dst[pos:pos+n], t.Src[pos:pos+n]
 	if k == dmaWrite {
+		q.n.Look()
 		p.carry(p.src)
 	}
 	p.injectNow()

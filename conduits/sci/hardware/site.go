@@ -5,7 +5,7 @@ import (
 )
 
 // site is a place of the machine that packets come to, with what they ask for there: a host's, with its bus,
-// its adapter and the links that leave it; or the switch's at a port, with the link that leaves that.
+// its adapter and the links that leave it; or a port's of the switch, with the links of its ring, and the hosts there.
 //
 // A site serves packets in the order in which they come to it: by time, and those of one time by their
 // stage, sender and target. That order does not depend on when the kernel has the site serve them. So
@@ -33,8 +33,11 @@ func (s *site) come(p *packet, stage uint8, when vtime.Time) {
 		}
 		p.next, *at = *at, p
 	}
+	if s.due == serving { // it plans when it has served
+		return
+	}
 	if deadline := p.deadline(); deadline < s.due {
-		s.schedule(p.m, deadline)
+		s.schedule(p.from.m, deadline)
 	}
 }
 
@@ -93,7 +96,7 @@ func (s *site) plan() {
 		deadline = min(deadline, p.deadline())
 	}
 	if deadline < s.due {
-		m := s.first.m
+		m := s.first.from.m
 		s.schedule(m, max(deadline, m.kernel.Now()))
 	}
 }
@@ -101,17 +104,23 @@ func (s *site) plan() {
 // look serves what has come to a site up to the kernel's time. A proc calls it that looks at what follows
 // from that; it may be ahead of the kernel.
 func (m *Machine) look(site int) {
-	if s := &m.sites[site]; s.first != nil {
+	s, now := &m.sites[site], m.kernel.Now()
+	if s.first != nil && s.first.when <= now {
 		m.looking = true
-		s.serve(m.kernel.Now())
+		s.serve(now)
 		m.looking = false
 	}
 }
 
-// lookAll is look at all sites.
+// lookAll is look at all sites, and puts in memory what has landed up to now.
 func (m *Machine) lookAll() {
 	for i := range m.sites {
 		m.look(i)
+	}
+	for _, n := range m.nodes {
+		if n != nil {
+			n.Look()
+		}
 	}
 }
 
@@ -143,12 +152,18 @@ func (s *site) Label(_, _ uint64) string {
 // deadline returns until when p must have been served: right before anything can follow from it at
 // another site, or for the sender. So whatever comes to a site is known there before it comes, and the
 // order of what comes at one time does not depend on that of events.
-func (p *packet) deadline() vtime.Time { return p.when + max(0, p.slack()-1) }
+func (p *packet) deadline() vtime.Time {
+	slack := p.slack()
+	if slack == notYet {
+		return notYet
+	}
+	return p.when + max(0, slack-1)
+}
 
 // slack returns how long after p has come to a site, for its present stage, something can follow from that
-// at the earliest.
+// at the earliest; notYet of an answer that nobody waits for. Of these there are no more than places in the sender's window.
 func (p *packet) slack() vtime.Time {
-	m := p.m
+	m := p.from.m
 	t := &m.slack
 	if t.none {
 		return 0
@@ -160,63 +175,67 @@ func (p *packet) slack() vtime.Time {
 		}
 		return t.inject
 	case accept:
-		return t.accept
+		return t.accept + p.to.entering()
 	case enter, board:
-		if p.to.inward > 0 { // what the node stores into its own memory is answered at once when it has a buffer
-			return 0
-		}
-		return t.enter
+		return p.to.entering()
 	}
 	switch more, turn := p.route.ahead(); {
 	case turn:
 		return t.turn
 	case more:
 		return t.hop
+	case !p.answering && t.home:
+		return t.arrive + p.to.entering()
 	case !p.answering:
 		return t.arrive
-	case p.kind == store && p.acct == nil && !p.from.stalled:
-		return t.idle // only claim asks for it, which serves the site
+	case p.kind == store && !p.from.stalled && (p.acct == nil || p.acct.last != nil && p.acct.last != p):
+		return notYet // the last one's answer comes behind it, and all that wait for a place in the window serve the site
 	}
 	return t.answer
+}
+
+// entering is the slack of what enters the adapter of a node.
+func (n *Node) entering() vtime.Time {
+	if n.inward > 0 { // what the node stores into its own memory is answered at once when it has a buffer
+		return 0
+	}
+	return n.m.slack.enter
 }
 
 // slacks are the slack of each stage, at least.
 type slacks struct {
 	none   bool       // tests: each packet is served at its time
 	cross  vtime.Time // across the bus
-	inject vtime.Time // and through the adapter
+	inject vtime.Time // and through the adapter, over the first link
 	hop    vtime.Time // to the next link of a ring
 	turn   vtime.Time // and on to another ring
 	arrive vtime.Time // to the adapter, and through its receiving half unless that has a second link
+	home   bool       // the last link on the way to a host leaves the host's own site
 	accept vtime.Time // through the receiving half
 	enter  vtime.Time // until the answer is at a second link, and data in memory
 	answer vtime.Time // until the answer is taken in
-	idle   vtime.Time // of an answer that nobody waits for
 }
-
-// longestIdle is for how long an answer that nobody waits for may stay where it is, lest sites gather many.
-const longestIdle = 10 * vtime.Microsecond
 
 func newSlacks(p *Profile, f *fabric) slacks {
 	shortest := p.Link.Rate.Time(int(p.Packet.Header + p.Packet.CRC))
 	cross := p.Bus.WriteTime(0)
 	s := slacks{
 		cross:  cross,
-		inject: cross + p.Adapter.Send + p.Adapter.Forward,
+		home:   f.switched,
 		hop:    p.Link.Hop,
 		turn:   p.Link.Hop + f.turn,
 		arrive: shortest + p.Link.Hop + p.Adapter.Accept,
 		accept: p.Adapter.Receive,
 		answer: shortest + p.Link.Hop + p.Adapter.Answer,
-		idle:   longestIdle,
 	}
 	if f.oneWayIn() {
 		s.arrive += p.Adapter.Receive
 	}
-	second := s.hop
-	if f.switched && f.width == 1 {
-		second = s.turn
+	first, second := min(s.hop, s.arrive), s.hop
+	if f.direct() {
+		first, second = s.turn, s.turn
 	}
+	s.inject = cross + p.Adapter.Send + p.Adapter.Forward + first
 	s.enter = min(second, cross+p.Memory.Visible, cross+p.Interrupt.Latency, p.Memory.Read+p.Bus.ReadTime(0))
 	for _, t := range []*vtime.Time{&s.cross, &s.inject, &s.turn, &s.hop, &s.arrive, &s.accept, &s.enter, &s.answer} {
 		*t = min(*t, p.Error.Timeout) // of what fails

@@ -10,7 +10,7 @@ import (
 func TestPacketLines(t *testing.T) {
 	const line = 64
 	var p packet
-	if size, room := unsafe.Sizeof(p), unsafe.Sizeof(uintptr(0)); room == 8 && (size != 3*line || unsafe.Offsetof(p.kind) != line || unsafe.Offsetof(p.m) != 2*line) {
-		t.Errorf("%d bytes, what becomes of it from %d on, its bytes from %d on; want 3 lines of %d", size, unsafe.Offsetof(p.kind), unsafe.Offsetof(p.m), line)
+	if size, room := unsafe.Sizeof(p), unsafe.Sizeof(uintptr(0)); room == 8 && (size != 3*line || unsafe.Offsetof(p.kind) != line || unsafe.Offsetof(p.told) != 2*line) {
+		t.Errorf("%d bytes, what becomes of it from %d on, its bytes from %d on; want 3 lines of %d", size, unsafe.Offsetof(p.kind), unsafe.Offsetof(p.told), line)
 	}
 }

@@ -27,7 +27,7 @@ func (n *Node) Store(to *Node, dst, src []byte, off int, acct *Account, told *vt
 		p.dst, p.told = dst[:size], told
 		p.carry(src[:size])
 		if p.acct = acct; acct != nil {
-			acct.peer = to
+			acct.peer, acct.last = to, p
 			acct.open++
 		}
 		p.come(n, inject, n.proc.Now())
@@ -61,12 +61,17 @@ func (n *Node) takeIn() {
 	}
 }
 
+// await has the sites from which answers come serve those that are waited for now, and were not before.
+func (n *Node) await() {
+	for _, i := range n.m.fabric.waysIn(n.spot) {
+		n.m.sites[i].plan()
+	}
+}
+
 func (n *Node) stall() {
 	since := n.proc.Now()
 	n.stalled = true
-	for _, i := range n.m.fabric.waysIn(n.spot) {
-		n.m.sites[i].plan() // the answers on their way are waited for now
-	}
+	n.await()
 	for n.window[n.oldest] == notYet {
 		n.proc.Park(0)
 	}
