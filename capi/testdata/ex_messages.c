@@ -238,11 +238,11 @@ static void crowded_barrier(void) {
 	gex_RankInfo_t *near;
 	gex_Rank_t reached;
 	gex_System_QueryNbrhdInfo(&near, &reached, NULL);
-	memset(slot(me, 0), 0, sizeof(int));
+	memset(slot(me, ranks), 0, sizeof(int)); // to which nobody sends
 	gasnet_barrier(0, GASNET_BARRIERFLAG_ANONYMOUS);
 	if (ranks > 1 && reached == ranks && me <= 1) {
 		CHECK(gex_Segment_QueryBound(world, 1, &there, &here, NULL) == 0 && here != NULL);
-		int *word = here;
+		int *word = (int *)((unsigned char *)here + ranks * 256);
 		if (me == 0) {
 			while (gex_AM_RequestShort0(world, 1, PLAIN, GEX_FLAG_IMMEDIATE) == 0) {
 			}

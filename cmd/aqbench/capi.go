@@ -26,7 +26,7 @@ func capiCommand(cmd *cobra.Command) {
 	f := newCommon(cmd, capi.Ops(), "always 2")
 	f.IntVar(&p.Samples, "samples", 10, about["samples"])
 	f.BoolVar(&quick, "quick", false, about["quick"])
-	f.StringVar(&p.Conduit, "conduit", "", "`NAME` of the conduit to measure; without it sci, and what crosses over udp")
+	f.StringVar(&p.Conduit, "conduit", "", about["conduit"])
 	cli.Unknown(cmd, "samples")
 	cli.Values(cmd, "conduit", known.Conduits)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
