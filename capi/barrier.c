@@ -99,6 +99,9 @@ static void arrive(gasnet_token_t token, gasnet_handlerarg_t low, gasnet_handler
 	(void)low, (void)high;
 	struct gasneti_barrier *b = barrier;
 	struct gasneti_hearing *h = find(b, token->source, (uint32_t)epoch, number);
+	if (h == NULL) {
+		gasneti_misuse("a barrier", "a peer has changed its notice after sending it");
+	}
 	h->here[epoch & 1] = true;
 	h->told[epoch & 1] = (struct gasneti_name){.flags = (uint8_t)flags, .id = id};
 	if ((uint32_t)epoch == b->epoch && take(b) > 0 && sends(b)) {

@@ -12,7 +12,9 @@ void gasneti_coll_progress(void) {
 }
 
 void gasneti_coll_combine(gasnet_coll_reduce_fn_t fn, void *left, const void *right, size_t n, size_t size, int flags, int arg) {
+	gasneti_thread.restricted |= GASNETI_COMPUTES;
 	fn(left, n, left, n, right, size, flags, arg);
+	gasneti_thread.restricted &= ~GASNETI_COMPUTES;
 }
 
 static gasnet_coll_handle_t begin(const char *name, int blocking, struct gasneti_coll_call *call) {

@@ -40,6 +40,8 @@ gex_Event_t gex_Coll_ReduceToAllNB(gex_TM_t tm, void *dst, const void *src, gex_
 void gasneti_ex_combine(gex_Coll_ReduceFn_t fn, const void *arg1, void *arg2_and_out, size_t count, const void *cdata) {
 	int before; // below is Go, through which a thread that is cancelled cannot go back
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	gasneti_thread.restricted |= GASNETI_COMPUTES;
 	fn(arg1, arg2_and_out, count, cdata);
+	gasneti_thread.restricted &= ~GASNETI_COMPUTES;
 	pthread_setcancelstate(before, NULL);
 }

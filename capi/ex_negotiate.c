@@ -52,15 +52,16 @@ static bool prepare_here(int form, gasnet_node_t dest, const struct offer *o) {
 	prepared.size = o->most < limit ? o->most : limit;
 	prepared.addr = (void *)o->buf;
 	if (o->buf == NULL) {
-		if (gasneti_thread.staging_size < prepared.size) {
-			free(gasneti_thread.staging);
-			gasneti_thread.staging = malloc(prepared.size);
-			gasneti_thread.staging_size = gasneti_thread.staging == NULL ? 0 : prepared.size;
+		__typeof__(&gasneti_thread.staging[0]) s = &gasneti_thread.staging[(form & GASNETI_IS_REQUEST) != 0];
+		if (s->size < prepared.size) {
+			free(s->at);
+			s->at = malloc(prepared.size);
+			s->size = s->at == NULL ? 0 : prepared.size;
 		}
-		if (gasneti_thread.staging_size < prepared.size) {
+		if (s->size < prepared.size) {
 			return false;
 		}
-		prepared.addr = gasneti_thread.staging;
+		prepared.addr = s->at;
 	}
 	return true;
 }

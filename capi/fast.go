@@ -51,13 +51,13 @@ func shareState() {
 	if f == nil || foreign != nil || !endpoint.Core().Reaches() {
 		return
 	}
-	shareBarrier()
 	several := C.int(0)
 	if job.Config().Threads == core.Many {
 		several = 1
 	}
 	if C.gasneti_share(C.uint32_t(layout.Version()), unsafe.Pointer(state), f.Rings, several) {
 		foreign = f
+		shareBarrier()
 	}
 }
 

@@ -65,8 +65,9 @@ static inline int gasneti_header_reply(uint32_t h) { return h >> 7 & 1; }
 static inline uint32_t gasneti_header_kind(uint32_t h) { return h >> 5 & 3; }
 static inline int gasneti_header_nargs(uint32_t h) { return h & 31; }
 
-// Why a thread may not communicate: it holds a lock or is in a section without interrupts, or it has prepared a message.
-enum { GASNETI_HOLDS = 1, GASNETI_PREPARED = 2 };
+// Why a thread may not communicate: it holds a lock or is in a section without interrupts, it has prepared a message, or it runs an operator of a
+// collective call.
+enum { GASNETI_HOLDS = 1, GASNETI_PREPARED = 2, GASNETI_COMPUTES = 4 };
 
 // What a thread holds, as far as a program that is compiled for debugging says it (lock.c).
 enum { GASNETI_MAX_HELD = 64 };
@@ -84,9 +85,11 @@ struct gasneti_thread {
 	int turns; // the GASNET_BLOCKUNTIL that it is in has begun in Go
 	uint32_t looked; // and the last event in C after which its condition was looked at
 	unsigned sends; // requests since the last poll for their sake
-	int restricted; // why it may not communicate, of GASNETI_HOLDS and GASNETI_PREPARED
-	void *staging;  // the library's memory for the payload of a message that it prepares in C, of so many bytes
-	size_t staging_size;
+	int restricted; // why it may not communicate, of GASNETI_HOLDS, GASNETI_PREPARED and GASNETI_COMPUTES
+	struct {
+		void *at;
+		size_t size;
+	} staging[2]; // the library's memory for payloads that it prepares in C: of a reply, and of a request, while whose commit handlers may run
 	struct gasneti_token token;
 	struct gasneti_held held;
 };

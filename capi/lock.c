@@ -15,8 +15,11 @@ static void restrict_thread(void) {
 	gasneti_thread.restricted |= held()->depth > 0 || held()->section ? GASNETI_HOLDS : 0;
 }
 
-// Reports a call while the thread has prepared a message, holds a lock, is in a section without interrupts, or runs a handler.
+// Reports a call while the thread has prepared a message, holds a lock, is in a section without interrupts, or runs a handler or an operator.
 void gasneti_restricted(const char *call) {
+	if (gasneti_thread.restricted & GASNETI_COMPUTES) {
+		gasneti_misuse(call, "called by an operator of a collective, where handlers run; it may only compute");
+	}
 	if (gasneti_thread.restricted & GASNETI_PREPARED) {
 		gasneti_misuse(call, "the thread has prepared a message; commit it first");
 	}

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 __thread struct gasneti_thread gasneti_thread;
 struct gasneti_thread *_Atomic gasneti_main_thread;
@@ -14,9 +15,10 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void close_thread(void *thread) {
 	gasneti_fast_abandon();
-	free(gasneti_thread.staging);
-	gasneti_thread.staging = NULL;
-	gasneti_thread.staging_size = 0;
+	for (int i = 0; i < 2; i++) {
+		free(gasneti_thread.staging[i].at);
+	}
+	memset(gasneti_thread.staging, 0, sizeof gasneti_thread.staging);
 	if (gasneti_main_thread == thread) {
 		gasneti_main_thread = NULL;
 	}

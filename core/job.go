@@ -311,13 +311,20 @@ func (j *Job) finish() error {
 	if err := j.finishAll(); err != nil {
 		return err
 	}
+	if ep := j.ep.Load(); ep != nil && j.cfg.AtExit != nil && ep.powers.Lasting && ep.proc == nil {
+		return j.boot.Close() // the process is about to end, and other threads may be in calls until then
+	}
 	return errors.Join(j.release(), j.boot.Close())
 }
 
 // finishAll returns when the bodies of all ranks have returned.
 func (j *Job) finishAll() error {
 	if ep := j.ep.Load(); ep != nil {
-		if err := ep.finalBarrier(); err != nil {
+		c := &ep.Context
+		if j.cfg.AtExit != nil && !ep.single && ep.proc == nil {
+			c = ep.NewContext() // a thread of another language may be in a call by that one, and go on
+		}
+		if err := c.finalBarrier(); err != nil {
 			return err
 		}
 		if err := j.handOver(false); err != nil {

@@ -35,6 +35,7 @@ type Powers struct {
 	Collectives  Collectives  // collective operations
 	Spinner      Spinner      // live only
 	Foreign      *Foreign     // live only, and only if Attachment.Foreign asks for it
+	Lasting      bool         // live only: Close does nothing that the end of the process does not do, so that a process which ends then does without
 	Idler        Idler        // modelled only
 	LossDetector LossDetector // modelled only
 }

@@ -61,6 +61,23 @@ func TestExits(t *testing.T) {
 	}
 }
 
+// TestLeaveBeside has a thread end the job in good order while another one goes on.
+func TestLeaveBeside(t *testing.T) {
+	program := client{source: "beside", mode: "par"}.build(t)
+	for _, who := range []string{"main", "other"} {
+		for _, fast := range []string{"on", "off"} {
+			t.Run(who+"/"+fast, func(t *testing.T) {
+				t.Setenv("AQUEDUCT_C_FAST", fast)
+				for range 3 {
+					if out, status := job(t, 2, "sci", program, who); status != 0 || out != "" {
+						t.Errorf("status %d; want 0 and nothing:\n%s", status, out)
+					}
+				}
+			})
+		}
+	}
+}
+
 // TestSignals has handlers of signals that were installed for no stack in particular come all the time.
 func TestSignals(t *testing.T) {
 	for m, mode := range []string{"seq", "par"} {

@@ -82,9 +82,10 @@ func TestBarriers(t *testing.T) {
 		conduit string
 		ranks   int
 		env     string // AQUEDUCT_C_FAST
-	}{{"sci", 1, "on"}, {"sci", 3, "on"}, {"sci", 2, "off"}, {"udp", 2, "on"}} {
+		says    string // see ../testdata/barriers.c
+	}{{"sci", 1, "on", "fast"}, {"sci", 3, "on", "fast"}, {"sci", 2, "off", "slow"}, {"udp", 2, "on", "slow"}} {
 		t.Setenv("AQUEDUCT_C_FAST", c.env)
-		out, status := job(t, c.ranks, c.conduit, client{source: "barriers", mode: "par"}.build(t))
+		out, status := job(t, c.ranks, c.conduit, client{source: "barriers", mode: "par"}.build(t), c.says)
 		if status != 0 || strings.Count(out, "are right") != c.ranks {
 			t.Errorf("%s, %d ranks, %s: status %d:\n%s", c.conduit, c.ranks, c.env, status, out)
 		}

@@ -232,6 +232,21 @@ static void immediate(void) {
 	GASNET_BLOCKUNTIL(entered >= sent);
 }
 
+// Prepared requests to all ranks, more than there is room for: while a commit waits, the thread handles requests, and prepares replies.
+static void crowded_requests(void) {
+	size_t n = gex_AM_LUBRequestMedium();
+	int want = replies;
+	for (int i = 0; i < MANY; i++) {
+		for (gex_Rank_t to = 0; to < ranks; to++, want++) {
+			int seed = 2 * (i + 50 * (int)me);
+			gex_AM_SrcDesc_t sd = gex_AM_PrepareRequestMedium(world, to, NULL, n, n, NULL, 0, 1);
+			fill(gex_AM_SrcDescAddr(sd), n, seed);
+			gex_AM_CommitRequestMedium1(sd, h_medium, n, seed);
+		}
+	}
+	GASNET_BLOCKUNTIL(replies >= want);
+}
+
 // A barrier in which there is no room for rank 0's notice at first: rank 1 takes messages only after it, when rank 0 has said so by a store.
 static void crowded_barrier(void) {
 	void *there, *here;
@@ -336,6 +351,7 @@ int main(int argc, char **argv) {
 		with_segments((me + i) % ranks);
 	}
 	check_way(argc, argv);
+	crowded_requests();
 	crowded_barrier();
 	uint64_t notices = gasneti_fast_messages();
 	for (int i = 0; i < BARRIERS; i++) {

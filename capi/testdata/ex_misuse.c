@@ -16,6 +16,12 @@ static void on_message(gex_Token_t t) {
 	gex_Event_Wait(gex_Coll_BarrierNB(world, 0));
 }
 
+// An operator of a reduction that communicates.
+static void reduce(const void *a, void *b, size_t n, const void *cdata) {
+	(void)a, (void)b, (void)n, (void)cdata;
+	gex_AM_RequestShort0(world, 1, 128, 0);
+}
+
 // Before there are segments.
 static void early(const char *what, void *to) {
 	gex_Event_t event;
@@ -129,6 +135,9 @@ int main(int argc, char **argv) {
 	CHECK(gex_EP_RegisterHandlers(ep, table, 1) == GASNET_ERR_BAD_ARG);
 	CHECK(gex_EP_RegisterHandlers(GEX_EP_INVALID, NULL, 0) == GASNET_ERR_BAD_ARG);
 	gex_Event_Wait(gex_Coll_BarrierNB(world, 0));
+	if (strcmp(what, "operator") == 0) {
+		gex_Event_Wait(gex_Coll_ReduceToAllNB(world, bytes, bytes + 8, GEX_DT_USER, 8, 1, GEX_OP_USER, reduce, NULL, 0));
+	}
 	if (gex_TM_QueryRank(world) == 0) {
 		early(what, bytes);
 	}

@@ -22,6 +22,7 @@ func (c *live) Powers() core.Powers {
 		},
 		Reacher: c,
 		Foreign: c.foreign(),
+		Lasting: true,
 	}
 }
 
@@ -36,7 +37,7 @@ func (c *paper) Plan(a *core.Attachment) (core.Plan, error) {
 
 // Powers implements core.Conduit.
 func (c *paper) Powers() core.Powers {
-	p := core.Powers{Limits: c.limits()}
+	p := core.Powers{Limits: c.limits(), Lasting: true}
 	if c.model != nil {
 		p.LossDetector = c
 	}
