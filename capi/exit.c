@@ -137,12 +137,12 @@ static double seconds(const char *name, double otherwise) {
 	const char *text = getenv(name);
 	char *end;
 	double value = text == NULL ? -1 : strtod(text, &end);
-	return text == NULL || end == text || *end != 0 || !(value >= 0) || value > 1e6 ? otherwise : value;
+	return text == NULL || end == text || *end != 0 || !(value >= 0) || value > GASNETI_LONGEST_TIME ? otherwise : value;
 }
 
 double gasneti_exit_timeout(void) {
 	if (gasneti_model_socket >= 0) {
-		return 1e6; // in virtual time nobody is late
+		return GASNETI_LONGEST_TIME; // in virtual time nobody is late
 	}
 	double most = seconds("GASNET_EXITTIMEOUT_MAX", 20), least = seconds("GASNET_EXITTIMEOUT_MIN", 2);
 	double time = least + seconds("GASNET_EXITTIMEOUT_FACTOR", 0.25) * gasneti_job.size;

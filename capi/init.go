@@ -65,6 +65,9 @@ func aqInit(mode, debug C.int) C.int {
 // publishJob tells C what does not change any more, but for segments.
 func publishJob() error {
 	spec := core.AttachSpec{SegmentLater: true}
+	if err := checkTimes(); err != nil {
+		return err
+	}
 	limit, err := segmentLimit()
 	if err != nil {
 		return err

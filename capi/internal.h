@@ -177,7 +177,8 @@ GASNETI_NORETURN void gasneti_end(int status);
 // Gives the program its handler of SIGQUIT back, which it had before the job was joined.
 void gasneti_keep_quit(const struct sigaction *before);
 
-// How long a process that leaves without a failure waits for the others, in seconds (GASNET_EXITTIMEOUT).
+// How long a process that leaves without a failure waits for the others, in seconds (GASNET_EXITTIMEOUT, and the like), at most.
+enum { GASNETI_LONGEST_TIME = 1000000 };
 double gasneti_exit_timeout(void);
 
 // Makes the thread by which the process leaves, and the hook for exit and return from main.

@@ -39,6 +39,19 @@ func segmentLimit() (uint64, error) {
 	return n, nil
 }
 
+// checkTimes refuses what gasneti_exit_timeout would not understand.
+func checkTimes() error {
+	for _, part := range []string{"", "_MAX", "_MIN", "_FACTOR"} {
+		name := "GASNET_EXITTIMEOUT" + part
+		if text := os.Getenv(name); text != "" {
+			if n, err := strconv.ParseFloat(text, 64); err != nil || !(n >= 0 && n <= C.GASNETI_LONGEST_TIME) {
+				return fmt.Errorf("%s=%s: want a number of seconds, from 0 to %d", name, text, int(C.GASNETI_LONGEST_TIME))
+			}
+		}
+	}
+	return nil
+}
+
 // parseLimit reads a limit for the segment of one of so many ranks of a host with so much memory: a size such as 512MB, or a part of
 // the memory such as 0.85 or 3/8; for each rank, also said by /P, or for all ranks of the host together, by /H.
 func parseLimit(text string, memory uint64, ranks int) (uint64, error) {

@@ -43,17 +43,23 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// TestLimit has the environment limit segments.
-func TestLimit(t *testing.T) {
-	for limit, says := range map[string]string{
-		"256KB/P": "codes of rank 1 are right",
-		"much":    "status 1: gasnet_init: GASNET_MAX_SEGSIZE=much:",
+// TestEnvironment has the environment limit segments, and values without a meaning refused.
+func TestEnvironment(t *testing.T) {
+	for setting, says := range map[string]string{
+		"GASNET_MAX_SEGSIZE=256KB/P":   "codes of rank 1 are right",
+		"GASNET_MAX_SEGSIZE=much":      "status 1: gasnet_init: GASNET_MAX_SEGSIZE=much:",
+		"GASNET_EXITTIMEOUT=never":     "status 1: gasnet_init: GASNET_EXITTIMEOUT=never: want a number of seconds",
+		"GASNET_EXITTIMEOUT_FACTOR=-1": "status 1: gasnet_init: GASNET_EXITTIMEOUT_FACTOR=-1:",
 	} {
-		t.Setenv("GASNET_MAX_SEGSIZE", limit)
-		out, _ := job(t, 2, "sci", client{source: "misuse", mode: "seq"}.build(t), "limit")
-		if !strings.Contains(out, says) || strings.Contains(out, "goroutine ") {
-			t.Errorf("limit %s: want %q in:\n%s", limit, says, out)
-		}
+		t.Run(setting, func(t *testing.T) {
+			name, value, _ := strings.Cut(setting, "=")
+			t.Setenv("GASNET_MAX_SEGSIZE", "256KB/P")
+			t.Setenv(name, value)
+			out, _ := job(t, 2, "sci", client{source: "misuse", mode: "seq"}.build(t), "limit")
+			if !strings.Contains(out, says) || strings.Contains(out, "goroutine ") {
+				t.Errorf("want %q in:\n%s", says, out)
+			}
+		})
 	}
 }
 
