@@ -37,7 +37,7 @@ func (c *paper) Plan(a *core.Attachment) (core.Plan, error) {
 
 // Powers implements core.Conduit.
 func (c *paper) Powers() core.Powers {
-	p := core.Powers{Limits: c.limits(), Lasting: true}
+	p := core.Powers{Limits: c.limits(), Lasting: c.model == nil}
 	if c.model != nil {
 		p.LossDetector = c
 	}

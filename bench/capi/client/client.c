@@ -6,13 +6,7 @@
 // waits spin: rank 0 waits for its input, and the other looks for its word once a millisecond.
 
 #define _GNU_SOURCE
-#include <gasnet.h>
-
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include "common.h"
 
 enum { PING = 200, PONG, SINK, ORDER, MAXRUN = 1 << 30 };
 
@@ -21,40 +15,9 @@ static volatile long answers, expected, came; // of rank 0; of rank 1 in the pre
 static volatile int ordered, over;
 static char *target; // in rank 1's segment
 
-static void die(const char *what) {
-	fprintf(stderr, "client: %s\n", what);
-	gasnet_exit(1);
-}
-
-static void ok(int result) {
-	if (result != GASNET_OK) {
-		die(gasnet_ErrorName(result));
-	}
-}
-
-static double now(void) {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 static void barrier(void) {
 	gasnet_barrier_notify(0, GASNET_BARRIERFLAG_ANONYMOUS);
 	ok(gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS));
-}
-
-static void pin(const char *list) {
-	char *end;
-	long cpu = strtol(list, &end, 10);
-	if (me == 1 && *end == ',') {
-		cpu = strtol(end + 1, &end, 10);
-	}
-	cpu_set_t set;
-	CPU_ZERO(&set);
-	CPU_SET((size_t)cpu, &set);
-	if (sched_setaffinity(0, sizeof set, &set) != 0) {
-		die("cannot use the CPU");
-	}
 }
 
 static void on_ping(gasnet_token_t t) {
@@ -204,7 +167,7 @@ int main(int argc, char **argv) {
 	if (op->name == NULL) {
 		die("unknown operation");
 	}
-	pin(argv[2]);
+	pin(argv[2], (int)me);
 	ok(gasnet_attach(table, sizeof table / sizeof *table, 16 * GASNET_PAGESIZE, 0));
 	gasnet_seginfo_t segments[2];
 	gasnet_nodeinfo_t nodes[2];

@@ -5,14 +5,9 @@
 // The operations below "of pthreads" do not call the library: they are what it costs to hand something over at all.
 
 #define _GNU_SOURCE
-#include <gasnet.h>
+#include "common.h"
 
 #include <pthread.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 enum { PING = 200, PONG, MAXRUN = 1 << 30, LINE = 128 };
 
@@ -28,37 +23,6 @@ static const struct operation *operation;
 static pthread_barrier_t gate;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-
-static void die(const char *what) {
-	fprintf(stderr, "threads: %s\n", what);
-	gasnet_exit(1);
-}
-
-static void ok(int result) {
-	if (result != GASNET_OK) {
-		die(gasnet_ErrorName(result));
-	}
-}
-
-static double now(void) {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static void pin(const char *list, int self) {
-	char *end;
-	long cpu = strtol(list, &end, 10);
-	if (self == 1 && *end == ',') {
-		cpu = strtol(end + 1, &end, 10);
-	}
-	cpu_set_t set;
-	CPU_ZERO(&set);
-	CPU_SET((size_t)cpu, &set);
-	if (pthread_setaffinity_np(pthread_self(), sizeof set, &set) != 0) {
-		die("cannot use the CPU");
-	}
-}
 
 static void on_ping(gasnet_token_t t, int self) { ok(gasnet_AMReplyShort1(t, PONG, self)); }
 
